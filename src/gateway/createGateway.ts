@@ -30,6 +30,7 @@ import type { GatewayOptions, GatewayReport } from './options.ts'
 import { assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
+import { Via } from './via.ts'
 
 export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port' | 'advertise' | 'drainOnTerm'> {
   /** Whether callers may come from other machines without authentication. @default false */
@@ -44,6 +45,7 @@ const NOT_FOUND = refusal(
 export class Gateway {
   readonly #options: GatewayOptions
   readonly #logger: LoggerSlot
+  readonly #via: Via
   readonly #routes: Routes
   readonly #metrics: GatewayMetrics
   readonly #definitions: Definitions
@@ -62,6 +64,7 @@ export class Gateway {
     this.#options = options
     this.#config = options
     this.#logger = new LoggerSlot(options.logger)
+    this.#via = new Via(options)
     this.#metrics = new GatewayMetrics(() => ({
       servers: this.backends.map(measuresOf),
       parked: this.#routes.parked,
@@ -78,6 +81,7 @@ export class Gateway {
       server: serverOptions(options, this.#logger, this.#database),
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
+      via: this.#via,
       onUnopened: this.#unopened,
       guards: guardsOf(options.settings),
     })
@@ -255,6 +259,7 @@ export class Gateway {
     return new Backend({
       config,
       logger: () => this.#logger.current,
+      via: this.#via,
       credentials: this.#options.credentials,
       authorizer: this.#options.authorizer,
       file: this.#config.file,

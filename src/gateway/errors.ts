@@ -1,5 +1,6 @@
 /** What callers hear of a server behind the gateway that did not answer. */
 import { CODES, RemoteError } from '../protocol/index.ts'
+import { BEHIND_ITSELF } from './via.ts'
 
 export const BACKEND_CODES = [
   'BACKEND_DOWN',
@@ -43,6 +44,24 @@ export class SessionForgotten extends BackendError {
   constructor(server: string, cause: Error & { readonly answer?: RemoteError | undefined }) {
     super('BACKEND_LOST', server, 'has forgotten the session of this caller. Call again.', { cause })
     this.answer = cause.answer
+  }
+}
+
+/** The server is the gateway that asks, or has it behind it. */
+export class BehindItself extends BackendError {
+  constructor(server: string) {
+    super('BACKEND_DOWN', server, BEHIND_ITSELF)
+  }
+}
+
+/** The process of a server ended before it answered. */
+export class EndedAtStart extends BackendError {
+  /** The last lines that it wrote to standard error, for the log of the gateway alone. */
+  readonly printed: readonly string[]
+
+  constructor(server: string, sentence: string, printed: readonly string[]) {
+    super('BACKEND_DOWN', server, sentence)
+    this.printed = printed
   }
 }
 

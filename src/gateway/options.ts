@@ -22,6 +22,11 @@ export interface GatewayOptions
   readonly postgres?: PostgresConnection
   /** Gives the login of whoever runs the gateway at a server, which all callers share. @default none */
   readonly authorizer?: AuthorizerHook
+  /**
+   * The name by which the gateway notices that a request of its own has come back to it. The workers of one gateway share
+   * it. @default a random one
+   */
+  readonly id?: string
   /** Where requests and calls are counted, where the settings limit them. @default the memory of this process */
   readonly counters?: LimitCounters
 }

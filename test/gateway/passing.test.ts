@@ -125,6 +125,7 @@ test('headers of the protocol and of traces reach the server, and nothing that t
     traceparent,
     tracestate: 'a=b',
     baggage: 'c=d',
+    'pannier-via': expect.stringMatching(/^[\w-]{12}$/) as string,
   })
 })
 

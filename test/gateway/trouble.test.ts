@@ -1,10 +1,14 @@
 /** Servers that are slow, broken, gone or rude: their callers hear which server it was, and the others notice nothing. */
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { proves } from '../proves.ts'
 import { accept, call as callByHand } from '../fixtures/modernClient.ts'
+import { quiet } from '../interop/fixtures/instances.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { effectTools } from './fixtures/effectTools.ts'
 import { call, connectClient, modernServer, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
@@ -51,8 +55,28 @@ test('servers that are broken in any way are named in the error, and the others 
   for (const backend of gateway.backends.slice(0, -1))
     await vi.waitFor(() => expect(backend.condition.kind, backend.name).toBe('down'), PATIENCE)
   await expect(call(client, 'ending_thing')).rejects.toThrow(
-    'The server "ending" cannot be started: its process ended with exit code 3. What it printed is in the log.',
+    'The server "ending" cannot be started: its process ended with exit code 3. It printed nothing.',
   )
+})
+
+test('what a process printed that ended at its start is in the log, the first time and when it differs', async () => {
+  const log: { printed: readonly string[]; why: string }[] = []
+  const logger = { ...quiet, warn: (said: object) => void log.push(said as (typeof log)[number]) }
+  const mark = join(mkdtempSync(join(tmpdir(), 'pannier-printed-')), 'mark')
+  const print = `const { existsSync } = require('node:fs')
+    console.error(Array.from({ length: 30 }, (_, at) => 'line ' + at).join('\\n'))
+    console.error('\\x1b[31m' + process.pid + (existsSync('${mark}') ? ': no such file' : ': KEY is not set') + '\\x1b[0m')
+    process.exit(1)`
+  const failing = { command: process.execPath, args: ['-e', print], pannier: { state: 'stateful' } }
+  await startGateway({ failing }, { logger })
+  const why = 'it cannot be started: its process ended with exit code 1. What it printed is in the log.'
+  expect(log).toMatchObject([{ server: 'failing', why }])
+  expect(log[0]?.printed).toHaveLength(10)
+  expect(log[0]?.printed.at(-1)).toMatch(/^\d+: KEY is not set$/)
+  await sleep(1500) // it has been started again meanwhile, with another process id
+  expect(log).toHaveLength(1)
+  writeFileSync(mark, '')
+  await vi.waitFor(() => expect(log[1]?.printed.at(-1)).toMatch(/^\d+: no such file$/), PATIENCE)
 })
 
 test('a process that dies in a call ends that call with an error, and is there again for the next', async () => {

@@ -21,10 +21,13 @@ import type { ServerLeases } from '../leases/serverLeases.ts'
 import { BackendLimits } from './limits.ts'
 import { Watches } from './watching/watches.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
+import type { Via } from '../via.ts'
 
 export interface BackendOptions {
   readonly config: BackendConfig
   readonly logger: () => Logger
+  /** The gateway that it is behind. */
+  readonly via: Via
   /** Gives the credentials of callers, beside those in the configuration. */
   readonly credentials: CredentialsHook | undefined
   readonly authorizer: AuthorizerHook | undefined
@@ -71,7 +74,7 @@ export class Backend {
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#login = new OperatorLogin(options)
     this.ownOffers = new OwnOffers(config.settings.listSeconds * 1000)
-    this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls]) : undefined
+    this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls], options.via) : undefined
     this.#connector = new Connector({
       config,
       logger,
@@ -288,6 +291,7 @@ export class Backend {
     const { settings } = this.config
     return {
       server: this.name,
+      via: this.#options.via,
       upstreams: this.upstreams,
       declared: {},
       credentials: undefined,

@@ -2,7 +2,7 @@
 import { backoffMs, DAY_MS, type Json, sleep, unref } from '../../protocol/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, SessionForgotten } from '../errors.ts'
+import { BackendError, BehindItself, EndedAtStart, SessionForgotten } from '../errors.ts'
 import { ownAddress } from './credentials.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from '../links/link.ts'
 import { NOTHING, type Offer, type ReadOffer, readOffer } from './offer.ts'
@@ -60,6 +60,8 @@ export class Connector {
   #lister: Link | undefined
   #stale: ReturnType<typeof setTimeout> | undefined
   #onLost: (why: string) => void = () => {}
+  /** What was logged last of a server that is not there. */
+  #logged: string | undefined
 
   constructor(options: ConnectorOptions) {
     this.#options = options
@@ -157,6 +159,7 @@ export class Connector {
     this.about = link.about
     this.#take(read)
     this.condition = { kind: 'up' }
+    this.#logged = undefined
     this.#firstTry.resolve()
     this.#options.onOffer()
     this.#options.onLink(link)
@@ -226,13 +229,27 @@ export class Connector {
 
   #failed(error: unknown): Condition {
     this.#firstTry.resolve()
-    const { condition } = this
+    if (error instanceof BehindItself) this.#offerNothing()
     const { config, logger } = this.#options
     const found = this.#conditionOf(error)
     const { kind: _, ...said } = found
-    const isNews = condition.kind !== 'down' || condition.why !== found.why
-    if (isNews) logger().warn({ server: config.name, ...said }, 'A server is not there. It is tried again.')
+    const printed = error instanceof EndedAtStart ? error.printed : []
+    // Times and process ids differ each time, and are no news.
+    const news = [found.why, ...printed].join('\n').replace(/\d+/g, '')
+    if (this.#logged !== news)
+      logger().warn(
+        { server: config.name, ...said, ...(printed.length > 0 && { printed }) },
+        'A server is not there. It is tried again.',
+      )
+    this.#logged = news
     return found
+  }
+
+  /** What it lists is this gateway's own, and would grow with each reading. */
+  #offerNothing(): void {
+    if (this.offer === NOTHING) return
+    this.offer = NOTHING
+    this.#options.onOffer()
   }
 
   #conditionOf(error: unknown): Condition & { kind: 'down' } {
@@ -272,6 +289,7 @@ export class Connector {
       this.#options.onOffer()
     } catch (error) {
       if (error instanceof SessionForgotten) return this.reconnect()
+      if (error instanceof BehindItself) this.#offerNothing()
       if (isUnreachable(error)) return this.#onLost(`it ${(error as BackendError).why}`)
       this.#stale = unref(setTimeout(() => this.reread(), this.#options.config.settings.listSeconds * 1000))
     }

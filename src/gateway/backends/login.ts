@@ -1,6 +1,7 @@
 /** The login of whoever runs the gateway at a server over HTTP. All callers without credentials of their own share it. */
 import type { Address, Authorizer, HttpAddress } from '../../client/index.ts'
 import type { BackendConfig } from '../config/index.ts'
+import { type Via, VIA_HEADER } from '../via.ts'
 import { ownAddress } from './credentials.ts'
 
 /** Gives the login at a server; undefined where there is none. It is asked whenever a connection is opened. */
@@ -11,6 +12,7 @@ export type AuthorizerHook = (
 export interface OperatorLoginOptions {
   readonly config: BackendConfig
   readonly authorizer: AuthorizerHook | undefined
+  readonly via: Via
   /** Where the server's entry stands, if that is a file. */
   readonly file: string | undefined
 }
@@ -38,11 +40,12 @@ export class OperatorLogin {
 
   /** The probe has no logins, but it can send the token that there is now. */
   async probedAddress(): Promise<Address> {
-    const address = ownAddress(this.#options.config.address)
-    if (!('url' in address)) return address
+    const { config, via } = this.#options
+    const address = ownAddress(config.address)
+    if (!('url' in address)) return { ...address, env: { ...address.env, ...via.env } }
     const tokens = await (await this.authorizer())?.tokens()
-    if (tokens === undefined) return address
-    return { ...address, headers: { ...address.headers, authorization: `Bearer ${tokens.access_token}` } }
+    const authorization = tokens && { authorization: `Bearer ${tokens.access_token}` }
+    return { ...address, headers: { ...address.headers, [VIA_HEADER]: via.header, ...authorization } }
   }
 }
 

@@ -2,13 +2,14 @@
 import { isObject, type Json, MODERN_VERSION, parseJson, RemoteError, requestHeaders } from '../../protocol/index.ts'
 import { type Authorizer, failureReason, type HttpAddress } from '../../client/index.ts'
 import { headersOf } from '../../client/internal.ts'
-import { BackendError, SessionForgotten } from '../errors.ts'
+import { BackendError, BehindItself, SessionForgotten } from '../errors.ts'
 import { type About, type Link, type LinkOptions, ownRequest, RequestDeadline } from './link.ts'
 import { isOfSessionEra, SessionLost } from './lostSession.ts'
 import { askUpstream } from '../upstreams/answer.ts'
 import { type Upstream, Upstreams } from '../upstreams/upstreams.ts'
 import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
+import { LOOP_STATUS } from '../via.ts'
 import type { EventSink } from './http/eventReader.ts'
 import { OWN_HEADERS, Requester } from './http/requester.ts'
 
@@ -20,7 +21,7 @@ export async function openModernHttp(
   options: LinkOptions,
   authorizer: Authorizer | undefined,
 ): Promise<Link | undefined> {
-  const upstreams = options.upstreams ?? new Upstreams([address.url])
+  const upstreams = options.upstreams ?? new Upstreams([address.url], options.via)
   const link = new ModernHttpLink(address, { ...options, upstreams }, authorizer)
   // The login is for the first one.
   const addresses = authorizer === undefined ? upstreams.all : upstreams.all.slice(0, 1)
@@ -171,6 +172,7 @@ class ModernHttpLink implements Link {
     const { server } = this.#options
     const { id: answered, result, error } = isObject(message) ? message : {}
     if (answered === id && isObject(result)) return result
+    if (status === LOOP_STATUS) throw new BehindItself(server)
     const sentence = isObject(error) && answered !== id ? String(error['message']) : ''
     if (isOfSessionEra(status, sentence)) throw new SessionForgotten(server, new SessionLost())
     if (status === 401) throw this.#refused()

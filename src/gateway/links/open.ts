@@ -9,14 +9,16 @@ import {
   lineReader,
 } from '../../client/index.ts'
 import { ChildTransport, sseTransport } from '../../client/internal.ts'
-import { BackendError } from '../errors.ts'
+import { BackendError, BehindItself, EndedAtStart } from '../errors.ts'
 import type { Credentials } from './relayed.ts'
 import type { Link, LinkOptions, UpstreamSession } from './link.ts'
 import { lostSessionFetch } from './lostSession.ts'
 import { SessionTransport } from './http/sessionTransport.ts'
 import { openModernHttp } from './modernHttp.ts'
+import { PrintedTail } from './printedTail.ts'
 import { type OpenedTransport, openSession, resumeSession } from './session.ts'
 import { Upstream } from '../upstreams/upstreams.ts'
+import { saysBehindItself, type Via, VIA_HEADER } from '../via.ts'
 
 export function openLink(address: Address, options: LinkOptions): Promise<Link> {
   return 'url' in address ? openHttp(address, options) : openProcess(address, options)
@@ -49,11 +51,22 @@ const unchanged = { incoming: (line: string) => line, outgoing: (line: string) =
 /** A longer line on standard error is dropped. */
 const MAX_LOG_LINE_BYTES = 16 * 1024
 
+interface StartedProcess extends OpenedTransport {
+  readonly transport: ChildTransport
+  readonly printed: PrintedTail
+}
+
 async function openProcess(address: CommandAddress, options: LinkOptions): Promise<Link> {
-  const start = (): OpenedTransport & { readonly transport: ChildTransport } => {
-    const transport = new ChildTransport(address, unchanged)
-    transport.stderr.on('data', lineReader(options.onLog, MAX_LOG_LINE_BYTES))
-    return { transport, endSession: () => Promise.resolve() }
+  const start = (): StartedProcess => {
+    const env = { ...address.env, ...options.via.env }
+    const transport = new ChildTransport({ ...address, env }, unchanged)
+    const printed = new PrintedTail()
+    const onLine = (line: string): void => {
+      printed.add(line)
+      options.onLog(line)
+    }
+    transport.stderr.on('data', lineReader(onLine, MAX_LOG_LINE_BYTES))
+    return { transport, printed, endSession: () => Promise.resolve() }
   }
   let isOpen = false
   const onClosed = (why: string): void => (isOpen ? options.onClosed(why) : undefined)
@@ -67,18 +80,24 @@ async function openProcess(address: CommandAddress, options: LinkOptions): Promi
     if (!isGone) throw startFailure(error, options.server)
     const again = start()
     return openSession(again, options, false).catch((second: unknown) => {
-      throw startFailure(second, options.server, again.transport.ended)
+      throw startFailure(second, options.server, again)
     })
   }
 }
 
-/** `ended`: how its process ended, where it did. */
-function startFailure(error: unknown, server: string, ended?: string): Error {
-  if (ended !== undefined)
-    return new BackendError('BACKEND_DOWN', server, `cannot be started: ${ended} What it printed is in the log.`)
+/** `started`: its process, which may have ended. */
+function startFailure(error: unknown, server: string, started?: StartedProcess): Error {
+  const ended = started?.transport.ended
+  if (started !== undefined && ended !== undefined) return endedAtStart(server, ended, started.printed.lines)
   if (error instanceof BackendError) return error
   const { why = 'its process ended.' } = failureReason(error)
   return new BackendError('BACKEND_DOWN', server, `cannot be started: ${why}`, { cause: error })
+}
+
+function endedAtStart(server: string, ended: string, printed: readonly string[]): BackendError {
+  if (saysBehindItself(printed)) return new BehindItself(server)
+  const where = printed.length === 0 ? 'It printed nothing.' : 'What it printed is in the log.'
+  return new EndedAtStart(server, `cannot be started: ${ended} ${where}`, printed)
 }
 
 /** Ends a session that no link has. */
@@ -97,7 +116,7 @@ const BUSY_MS = 5000
 
 function overHttp(address: HttpAddress, options: LinkOptions, authorizer?: Authorizer): OpenedTransport {
   const { credentials, session, upstreams } = options
-  const upstream = upstreams?.first ?? new Upstream(address.url)
+  const upstream = upstreams?.first ?? new Upstream(address.url, options.via)
   const transport = new SessionTransport({ address, upstream, authorizer, headers: credentials?.headers, session })
   return {
     transport,
@@ -115,7 +134,7 @@ function overHttp(address: HttpAddress, options: LinkOptions, authorizer?: Autho
 
 function overSse(address: HttpAddress, options: LinkOptions, authorizer?: Authorizer): OpenedTransport {
   const { startMs, credentials } = options
-  const own = new OwnHeaders(credentials)
+  const own = new OwnHeaders(options.via, credentials)
   const transport = sseTransport(address, {
     ...(authorizer && { authorizer }),
     wrapFetch: (inner) => own.fetch(lostSessionFetch(inner)),
@@ -127,9 +146,11 @@ function overSse(address: HttpAddress, options: LinkOptions, authorizer?: Author
 
 /** The headers of the one caller of a link, as they are now: tokens change while a session lasts. */
 class OwnHeaders {
+  readonly #via: Via
   #headers: Readonly<Record<string, string>>
 
-  constructor({ headers = {} }: Credentials = {}) {
+  constructor(via: Via, { headers = {} }: Credentials = {}) {
+    this.#via = via
     this.#headers = headers
   }
 
@@ -141,6 +162,7 @@ class OwnHeaders {
     return (url, init) => {
       const headers = new Headers(init?.headers)
       for (const [name, value] of Object.entries(this.#headers)) headers.set(name, value)
+      headers.set(VIA_HEADER, this.#via.header)
       return inner(url, { ...init, headers })
     }
   }

@@ -6,6 +6,7 @@ import { createNames } from '../catalog/index.ts'
 import { BACKEND_DEFAULTS, type CatalogueMode } from '../config/index.ts'
 import { RouteDirectory } from './directory.ts'
 import { prefixedNames } from './names.ts'
+import { Via } from '../via.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -13,6 +14,7 @@ function backendWith(offer: () => Partial<Offer>, name = 'files'): Backend {
   const backend = new Backend({
     config: { name, address: { command: 'never-started', args: [] }, settings: BACKEND_DEFAULTS },
     logger: () => silent,
+    via: new Via(),
     credentials: undefined,
     authorizer: undefined,
     file: undefined,

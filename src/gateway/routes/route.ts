@@ -22,6 +22,7 @@ import { TaskIds } from './tasks/ids.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallWatcher } from '../telemetry/calls.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
+import { LoopGuard, type Via } from '../via.ts'
 
 /** All of it is watched at the servers behind, too. */
 const MAX_WATCHED = 10_000
@@ -41,6 +42,7 @@ export interface RouteOptions {
   readonly listDeadlineMs: number
   readonly server: ServerOptions
   readonly metrics: GatewayMetrics
+  readonly via: Via
   readonly parking: Parking
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
@@ -90,7 +92,8 @@ export class Route {
     this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
     this.shutdown = new Shutdown(this.assembly)
     this.#passing = alone && this.#passingTo(alone)
-    const endpoint = { ...this.assembly.endpoint, ...(this.#passing && { handler: this.#passing }) }
+    const handler = new LoopGuard(options.via, this.#passing ?? this.assembly.endpoint.handler)
+    const endpoint = { ...this.assembly.endpoint, handler }
     this.node = nodeHandler(endpoint, guards)
     this.fetch = fetchHandler(endpoint, guards)
   }

@@ -10,6 +10,7 @@ import { Parking } from '../parking/parking.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions } from './route.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
+import type { Via } from '../via.ts'
 
 export const UNION_PATH = '/mcp'
 export const VIEWS_PATH = '/views'
@@ -29,6 +30,7 @@ export interface RoutesOptions {
   /** What carries the news of a route to other gateways, where each route has its own. */
   readonly busOf: ((path: string) => EventBus) | undefined
   readonly metrics: GatewayMetrics
+  readonly via: Via
   /** A route that was added later could not be opened. */
   readonly onUnopened: (error: unknown) => void
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
@@ -186,13 +188,13 @@ export class Routes {
   }
 
   #create(path: string, parts: RouteParts): Route {
-    const { ready, guards, metrics, listDeadlineMs } = this.#options
+    const { ready, guards, metrics, via, listDeadlineMs } = this.#options
     const bus = this.#options.busOf?.(path)
     const server = { ...this.#options.server, ...addressesOf(path), ...(bus && { bus }) }
     const { limits } = server
     const calls = limits?.calls && countedAt(path, limits.calls)
     const counted = calls === undefined ? server : { ...server, limits: { ...limits, calls } }
-    const shared = { ready, listDeadlineMs, server: counted, guards, metrics, parking: this.#parking }
+    const shared = { ready, listDeadlineMs, server: counted, guards, metrics, via, parking: this.#parking }
     return new Route({ path, ...parts, ...shared })
   }
 

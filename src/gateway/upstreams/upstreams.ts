@@ -5,6 +5,7 @@
  */
 import { type Dispatcher, Pool } from 'undici'
 import { backoffMs, sleep } from '../../protocol/index.ts'
+import { type Via, VIA_HEADER } from '../via.ts'
 import {
   type AnswerReceiver,
   type UpstreamChoice,
@@ -20,6 +21,7 @@ const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
 /** One address, which is its own choice where there is no other. */
 export class Upstream implements UpstreamTarget, UpstreamChoice {
   readonly url: string
+  readonly #via: Via | undefined
   readonly #pool: Pool
   #path: string
   /** How many requests are under way. */
@@ -29,9 +31,10 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
   /** Whether a stream was asked for and answered here before. Some servers answer with the first event only. */
   answersStreams = false
 
-  constructor(url: string) {
+  constructor(url: string, via?: Via) {
     const { origin, pathname, search } = new URL(url)
     this.url = url
+    this.#via = via
     this.#path = pathname + search
     this.#pool = new Pool(origin, NO_TIMEOUTS)
   }
@@ -43,7 +46,7 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
 
   /** Sends to this address, and to no other. */
   send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
-    const request = new UpstreamRequest(this, message, receiver)
+    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver)
     request.start()
     return request
   }
@@ -81,11 +84,14 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
 
 export class Upstreams implements UpstreamChoice {
   readonly all: readonly Upstream[]
+  readonly #via: Via | undefined
   readonly #closed = new AbortController()
   #last = 0
 
-  constructor(urls: readonly string[]) {
-    this.all = [...new Set(urls)].map((url) => new Upstream(url))
+  /** `via`: the gateway that sends. */
+  constructor(urls: readonly string[], via?: Via) {
+    this.#via = via
+    this.all = [...new Set(urls)].map((url) => new Upstream(url, via))
   }
 
   /** The address of sessions and of logins. */
@@ -96,7 +102,7 @@ export class Upstreams implements UpstreamChoice {
   }
 
   send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
-    const request = new UpstreamRequest(this, message, receiver)
+    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver)
     request.start()
     return request
   }
@@ -136,6 +142,10 @@ export class Upstreams implements UpstreamChoice {
       return
     }
   }
+}
+
+function sentBy(via: Via | undefined, message: UpstreamMessage): UpstreamMessage {
+  return via === undefined ? message : { ...message, headers: [...message.headers, VIA_HEADER, via.header] }
 }
 
 function isBetter(one: Upstream, other: Upstream): boolean {

@@ -14,6 +14,8 @@ export interface WorkerStart {
   /** Which worker it is, from 1 on, of how many. */
   readonly worker: number
   readonly workers: number
+  /** The name that all workers share, as gateways behind and before them see it. */
+  readonly id: string
   /** The keys that the primary made for all; undefined where they are configured. */
   readonly keys: string | undefined
   /** Where the other workers reach it. Port 0 is any free one. */

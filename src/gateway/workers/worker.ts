@@ -67,11 +67,11 @@ class GatewayWorker {
     await this.#gateway?.drain(deadlineMs === undefined ? {} : { deadlineMs })
   }
 
-  async #start({ config, own, keys, ...place }: WorkerStart): Promise<string> {
+  async #start({ config, own, keys, id, ...place }: WorkerStart): Promise<string> {
     this.#place = place
     this.#metrics = config.settings.admin === false ? undefined : await prometheusMetrics()
     const shared = shareOut(config, place)
-    this.#gateway = this.#options.create({ ...shared, ...(keys && { keys }), counters: this.#counters() })
+    this.#gateway = this.#options.create({ ...shared, id, ...(keys && { keys }), counters: this.#counters() })
     return this.#gateway.listenForReplicas(own)
   }
 

@@ -10,6 +10,7 @@ import { sleep } from '../../protocol/index.ts'
 import { newKey } from '../../state/seal/index.ts'
 import { hasKeys, missingKeys } from '../advice.ts'
 import type { GatewayConfig } from '../config/index.ts'
+import { newGatewayId, startedBy } from '../via.ts'
 import { ProcessGoneError } from './channel.ts'
 import { SharedCounters } from './counters.ts'
 import { inTime, SilentWorkerError } from './inTime.ts'
@@ -46,6 +47,7 @@ export class Workers {
   readonly #options: WorkersOptions
   readonly #slots: readonly WorkerSlot[]
   readonly #keys: string | undefined
+  readonly #id = newGatewayId()
   readonly #stopped = new AbortController()
   readonly #pauses = new Map<WorkerSlot, number>()
   #config: GatewayConfig
@@ -54,6 +56,7 @@ export class Workers {
   #url: string | undefined
 
   constructor(options: WorkersOptions) {
+    startedBy(options.config.file) // throws where this gateway is behind itself
     const counters = new SharedCounters()
     this.#options = options
     this.#config = options.config
@@ -182,6 +185,7 @@ export class Workers {
       worker,
       workers: this.#slots.length,
       keys: this.#keys,
+      id: this.#id,
       own: ownAddress(worker, this.#at?.port ?? 0, process.env['PANNIER_ADVERTISE']),
     }
   }

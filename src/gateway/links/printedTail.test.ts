@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { PrintedTail } from './printedTail.ts'
+
+function tailOf(...lines: readonly string[]): readonly string[] {
+  const tail = new PrintedTail()
+  for (const line of lines) tail.add(line)
+  return tail.lines
+}
+
+test('the last ten lines are kept', () => {
+  const lines = Array.from({ length: 15 }, (_, index) => `line ${index}`)
+  expect(tailOf(...lines)).toEqual(lines.slice(5))
+})
+
+test('no more than 2,000 characters are kept, the last ones', () => {
+  expect(tailOf('a'.repeat(1500), 'b'.repeat(1500))).toEqual(['b'.repeat(1500)])
+  expect(tailOf('a'.repeat(5000))).toEqual(['a'.repeat(2000)])
+})
+
+test('colours, control characters and empty lines are left out', () => {
+  expect(tailOf('\x1b[31mError:\x1b[0m no\x07 key\r', '', ' \r', 'a\tb')).toEqual(['Error: no key', 'a\tb'])
+})

@@ -1,0 +1,169 @@
+/** A gateway that is behind itself: it notices, serves everything else, and says what to do. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHost } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createGateway, type Gateway, gatewayConfigOf } from 'pannier/gateway'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { startPannier } from '../cli/fixtures/program.ts'
+import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+import { call, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
+
+const PATIENCE = { timeout: 30_000 }
+const BEHIND_ITSELF = 'is this gateway itself, or leads back to it. Remove the entry, or name another server or file.'
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'pannier-loops-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function freePort(): Promise<number> {
+  const host = createHost()
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  const { port } = host.address() as AddressInfo
+  await new Promise((resolve) => host.close(resolve))
+  return port
+}
+
+const urlAt = (port: number): string => `http://127.0.0.1:${port}/mcp`
+
+async function gatewayAt(port: number, mcpServers: object): Promise<Gateway> {
+  const gateway = createGateway({ ...(await gatewayConfigOf({ mcpServers })), keys: KEYS, logger: quiet })
+  await gateway.listen({ port, drainOnTerm: false })
+  onTestFinished(() => gateway.drain({ deadlineMs: 0 }))
+  return gateway
+}
+
+function conditionOf(gateway: Gateway, name: string): unknown {
+  return gateway.backends.find((backend) => backend.name === name)?.condition
+}
+
+async function toolsAt(url: string): Promise<readonly string[]> {
+  const client = await connectClient('v2', url)
+  const { tools } = await client.listTools()
+  return tools.map(({ name }) => name).toSorted()
+}
+
+test('an entry that leads to the gateway itself over HTTP is not served, and everything else is', async () => {
+  const ours = await modernServer()
+  const port = await freePort()
+  const gateway = await gatewayAt(port, { ours: { url: ours.url }, self: { url: urlAt(port) } })
+  await gateway.tried()
+  expect(conditionOf(gateway, 'self')).toEqual({ kind: 'down', why: `it ${BEHIND_ITSELF}` })
+  expect(JSON.stringify(gateway.report().health)).toContain(BEHIND_ITSELF)
+  expect(await toolsAt(urlAt(port))).toEqual(['ours_add', 'ours_confirm', 'ours_wait'])
+})
+
+test('of gateways in a ring none serves the entry that leads back, and what they list does not grow', async () => {
+  const ours = await modernServer()
+  const ports = [await freePort(), await freePort()] as const
+  const [one, two] = await Promise.all([
+    gatewayAt(ports[0], { ours: { url: ours.url }, two: { url: urlAt(ports[1]), pannier: { listSeconds: 1 } } }),
+    gatewayAt(ports[1], { ours: { url: ours.url }, one: { url: urlAt(ports[0]), pannier: { listSeconds: 1 } } }),
+  ])
+  const down = { kind: 'down', why: `it ${BEHIND_ITSELF}` }
+  await vi.waitFor(() => {
+    expect(conditionOf(one, 'two')).toEqual(down)
+    expect(conditionOf(two, 'one')).toEqual(down)
+  }, PATIENCE)
+  for (const port of ports) expect(await toolsAt(urlAt(port))).toEqual(['ours_add', 'ours_confirm', 'ours_wait'])
+})
+
+test('gateways before gateways serve what is behind them, in each way that requests take', async () => {
+  const [ours, sessions] = [await modernServer(), await sessionServer()]
+  const last = await startGateway({ ours: { url: ours.url }, sessions: { url: sessions.url } })
+  const middle = await startGateway({ last: { url: last.url }, passed: { url: `${last.url}/ours` } })
+  const first = await startGateway({ middle: { url: middle.url }, passed: { url: `${middle.url}/passed` } })
+  const client = await connectClient('v2', first.url)
+  expect(await call(client, 'middle_last_ours_add', { a: 1, b: 2 })).toBe('3')
+  expect(await call(client, 'middle_last_sessions_add', { a: 1, b: 2 })).toBe('3')
+  const alone = await connectClient('v2', `${first.url}/passed`)
+  expect(await call(alone, 'add', { a: 1, b: 2 })).toBe('3')
+})
+
+/** A server of the stateless era, and the gateways that its requests name. */
+async function namingServer(seen: Set<unknown>): Promise<string> {
+  const { server } = await modernServer()
+  const handler = server.nodeHandler()
+  const host = createHost((req, res) => {
+    seen.add(req.headers['pannier-via'])
+    handler(req, res)
+  })
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    host.close()
+    host.closeAllConnections()
+  })
+  return urlAt((host.address() as AddressInfo).port)
+}
+
+test('each request of a gateway names it, and one that comes back is refused with the status for loops', async () => {
+  const seen = new Set<unknown>()
+  const sessions = await sessionServer(undefined, undefined, (req) => seen.add(req.headers['pannier-via']))
+  const { url, gateway } = await startGateway({
+    sessions: { url: sessions.url },
+    modern: { url: await namingServer(seen) },
+  })
+  await gateway.judged() // by probes, which send requests as well
+  for (const path of ['sessions', 'modern'])
+    expect(await call(await connectClient('v2', `${url}/${path}`), 'add', { a: 1, b: 2 })).toBe('3')
+  expect([...seen]).toEqual([expect.stringMatching(/^[\w-]{12}$/)])
+  const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
+  const send = (value: string) =>
+    fetch(url, { method: 'POST', headers: { ...headers, 'pannier-via': value }, body }).then(({ status }) => status)
+  expect(await send(`other, ${String([...seen][0])}`)).toBe(508)
+  expect(await send('other')).not.toBe(508)
+})
+
+test('a gateway that its own file starts ends at once, and the entry says why, in one process and in workers', async () => {
+  const ours = await modernServer()
+  const file = join(folder, 'mcp.json')
+  const self = {
+    command: process.execPath,
+    args: ['--conditions=pannier-source', main, 'gateway', file, '--stdio'],
+    pannier: { state: 'stateful' },
+  }
+  const entries = { ours: { url: ours.url }, self }
+  writeFileSync(file, JSON.stringify({ mcpServers: entries, gateway: { admin: { port: 0 } } }))
+  for (const workers of ['1', '2']) {
+    const { child, ended } = startPannier(['gateway', file, '--port', '0', '--workers', workers], {
+      input: null,
+      env: { PANNIER_LOG_LEVEL: 'warn' },
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let shown = ''
+    child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+    await vi.waitFor(() => expect(shown).toMatch(/^SERVER/m), PATIENCE)
+    expect(shown.replace(/\s+/g, ' ')).toContain(`not there: it ${BEHIND_ITSELF}`)
+    expect(shown).toMatch(/^ours +http/m)
+    const started = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+    expect(started.split('\n').filter((line) => line.includes(`${file} --stdio`)).length).toBeLessThan(4)
+    child.kill('SIGTERM')
+    await ended
+  }
+})
+
+test('files that start each other end where the first one comes again', async () => {
+  const ours = await modernServer()
+  const [one, two] = [join(folder, 'one.json'), join(folder, 'two.json')]
+  const starting = (file: string) => ({
+    command: process.execPath,
+    args: ['--conditions=pannier-source', main, 'gateway', file, '--stdio'],
+    pannier: { state: 'stateful' },
+  })
+  writeFileSync(one, JSON.stringify({ mcpServers: { two: starting(two) }, gateway: { admin: false } }))
+  const mcpServers = { ours: { url: ours.url }, one: starting(one) }
+  writeFileSync(two, JSON.stringify({ mcpServers, gateway: { admin: false } }))
+  const { child } = startPannier(['gateway', one, '--port', '0'], { input: null })
+  onTestFinished(() => void child.kill('SIGTERM'))
+  let shown = ''
+  child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  await vi.waitFor(() => expect(shown).toMatch(/^SERVER/m), PATIENCE)
+  expect(await toolsAt(/Serving (http:\S+)/.exec(shown)?.[1] ?? '')).toEqual([
+    'two_ours_add',
+    'two_ours_confirm',
+    'two_ours_wait',
+  ])
+})
