@@ -33,10 +33,11 @@ const TOO_DEEP = 'Too many gateways have started each other. Remove the entry th
 
 /** A gateway that is down is tried again more often than this, so that those in front of another stay known there. */
 const REMEMBERED_MS = 120_000
-const MAX_IN_FRONT = 64
+/** Anyone can send such names, so that few are remembered, and short ones. */
+const MAX_IN_FRONT = 16
 /** Gateways that start each other, each with its file. */
 const MAX_STARTED = 16
-const NAME = /^[\w-]{1,64}$/
+const NAME = /^(?:[\w-]{12}|file-[0-9a-f]{16})$/
 const FILE = 'file-'
 
 export interface ViaOptions {
