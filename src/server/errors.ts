@@ -22,6 +22,18 @@ export class ServerError extends Error {
   }
 }
 
+/** A result that JSON cannot hold. Whoever knows which tool it is of says so. */
+export class UnwritableResultError extends ServerError {
+  constructor(cause: unknown, what = 'The result') {
+    const advice = 'give a bigint as a string, and look for a cycle or a toJSON that throws'
+    super('TOOL_OUTPUT_INVALID', `${what} cannot be written as JSON; ${advice}.`, { cause })
+  }
+
+  ofTool(name: string): UnwritableResultError {
+    return new UnwritableResultError(this.cause, `The result of the tool "${name}"`)
+  }
+}
+
 export const LIMIT_CODES = ['LIMIT_REQUESTS', 'LIMIT_CALLS'] as const
 
 export type LimitCode = (typeof LIMIT_CODES)[number]

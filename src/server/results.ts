@@ -3,6 +3,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, META, parseJson, type RequestId, toObject } from '../protocol/index.ts'
 import type { ServerIdentity } from './options.ts'
 import type { Peer } from './call.ts'
+import { written } from './catalog/content.ts'
 import { ServerError } from './errors.ts'
 import type { WireError } from './wireErrors.ts'
 
@@ -104,19 +105,6 @@ function saysSame(said: unknown, value: unknown, text: string): boolean {
 
 function privateCaching(result: Json): Json {
   return 'cacheScope' in result ? { cacheScope: 'private' } : {}
-}
-
-/** The runtime's own message is about JSON.stringify, and names neither the result nor what to do. */
-function written(result: unknown): string {
-  try {
-    return JSON.stringify(result)
-  } catch (cause) {
-    throw new ServerError(
-      'TOOL_OUTPUT_INVALID',
-      'The result cannot be written as JSON; look for a cycle, a bigint or a toJSON that throws.',
-      { cause },
-    )
-  }
 }
 
 function plainText(result: string, end: string): string {

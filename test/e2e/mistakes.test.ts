@@ -2,7 +2,7 @@
 import { connect } from 'pannier/client'
 import { postgres, postgresTasks } from 'pannier/postgres'
 import { requestStateCodec, withJournal } from 'pannier/sdk'
-import { createServer } from 'pannier/server'
+import { createServer, structured } from 'pannier/server'
 import { memoryLedger, newKey } from 'pannier/state'
 import { sqliteTasks } from 'pannier/tasks'
 import { exercise } from 'pannier/testing'
@@ -75,6 +75,7 @@ test('what a handler asks or returns in a wrong form is told to its caller', asy
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
   tools.tool('cycle', { description: 'Returns what is no JSON.' }, () => ({ content: [], structuredContent: cycle }))
+  tools.tool('bigint', { description: 'Returns what is no JSON.' }, () => structured({ n: 5n }))
   tools.tool('visit', { description: 'Sends to no address.' }, async (_, ctx) => {
     await ctx.visit('page', 'not an address', 'Please pay.')
     return ''
@@ -90,7 +91,35 @@ test('what a handler asks or returns in a wrong form is told to its caller', asy
     return (await post(url, { params: { name, arguments: {} }, capabilities })).message.result
   }
   const failing = (sentence: string) => ({ isError: true, content: [{ text: expect.stringContaining(sentence) }] })
-  expect(await said('cycle')).toMatchObject(failing('cannot be written as JSON; look for a cycle'))
+  const unwritable = (tool: string): string =>
+    `The result of the tool "${tool}" cannot be written as JSON; give a bigint as a string, and look for a cycle`
+  expect(await said('cycle')).toMatchObject(failing(unwritable('cycle')))
+  expect(await said('bigint')).toMatchObject(failing(unwritable('bigint')))
   expect(await said('visit')).toMatchObject(failing('the url is a whole address'))
   expect(await said('sample')).toMatchObject(failing('needs messages and maxTokens'))
+})
+
+test('the log names the tool, the prompt and the resource whose handler threw', async () => {
+  const said: object[] = []
+  const broken = server({ logger: { ...silent, error: (details: object) => void said.push(details) } })
+  const fails = (): never => {
+    throw new Error('out of paper')
+  }
+  broken.tool('print', described({}), fails)
+  broken.prompt('letter', described({}), fails)
+  broken.resource('note://all', { name: 'all' }, fails)
+  broken.resourceTemplate('note://{id}', { name: 'note' }, fails)
+  const { url } = await broken.listen({ drainOnTerm: false })
+  onTestFinished(() => broken.drain({ deadlineMs: 0, idleMs: 0 }))
+  await post(url, { params: { name: 'print', arguments: {} } })
+  await post(url, { method: 'prompts/get', params: { name: 'letter' } })
+  await post(url, { method: 'resources/read', params: { uri: 'note://all' } })
+  await post(url, { method: 'resources/read', params: { uri: 'note://private' } })
+  const err = expect.objectContaining({ message: 'out of paper' })
+  expect(said).toEqual([
+    { tool: 'print', err },
+    { method: 'prompts/get', prompt: 'letter', err },
+    { method: 'resources/read', resource: 'note://all', err },
+    { method: 'resources/read', resource: 'note://{id}', err }, // addresses of callers may have secrets
+  ])
 })

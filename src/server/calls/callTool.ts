@@ -15,7 +15,7 @@ import { contentIssue, failure, text } from '../catalog/content.ts'
 import type { ToolReturn } from '../catalog/definitions.ts'
 import type { ToolEntry } from '../catalog/entries.ts'
 import { errorDetails, type Logger, shortened } from '../logger.ts'
-import { ServerError } from '../errors.ts'
+import { ServerError, UnwritableResultError } from '../errors.ts'
 import type { InputRequired } from '../handler/questions.ts'
 import type { RoundRunner, Invocation } from './rounds.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
@@ -176,7 +176,8 @@ function observed(call: Call, result: Json): Json {
 }
 
 /** The error of a tool becomes a result that the model can read; protocol errors stay errors. */
-function rescueTool(entry: ToolEntry, error: unknown, call: Call, { exposeErrors, logger }: CallToolOptions): Json {
+function rescueTool(entry: ToolEntry, thrown: unknown, call: Call, { exposeErrors, logger }: CallToolOptions): Json {
+  const error = thrown instanceof UnwritableResultError ? thrown.ofTool(entry.name) : thrown
   if (error instanceof ProtocolError || error instanceof StateError) throw error
   if (error instanceof Declined) return failure(error.message)
   const task = call.channel.progress && { task: call.id }

@@ -95,7 +95,8 @@ export class Pipeline implements CallHandler {
     const method = shortened(call.method)
     // The peer gets the same error for every bad state; the log says which it was. An unknown key may mean that one
     // instance has other keys.
-    if (!isExpected(error)) logger.error({ method, err: errorDetails(error) }, 'A request failed.')
+    if (!isExpected(error))
+      logger.error({ method, ...this.#entryOf(call), err: errorDetails(error) }, 'A request failed.')
     else if (error instanceof StateError) logger.warn({ method, code }, 'A state was refused.')
     else logger.debug({ method, code }, 'A request was refused.')
     // Of both eras: it is by the status that a client gets another token, or waits.
@@ -104,6 +105,15 @@ export class Pipeline implements CallHandler {
     // The session era answers errors with 200, except a mismatch of the stateless era's headers.
     const isPlain = call.peer.era === 'legacy' && code !== 'HEADER_MISMATCH'
     return { status: isPlain ? 200 : wire.status, body: errorMessage(call.id, wire) }
+  }
+
+  /** Whose handler a request is for, as its author named it: addresses of callers may have secrets. */
+  #entryOf({ method, params: { name, uri } }: Call): Json {
+    const { registry } = this.#options
+    if (method === 'prompts/get' && typeof name === 'string') return { prompt: shortened(name) }
+    if (method !== 'resources/read' || typeof uri !== 'string') return {}
+    const found = registry.findResource(uri)
+    return found === undefined ? {} : { resource: found.entry.listed['uri'] ?? found.entry.listed['uriTemplate'] }
   }
 
   #method(call: Call): CallMethod | undefined {

@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { isObject } from '../../protocol/index.ts'
+import { UnwritableResultError } from '../errors.ts'
 import { shortened } from '../logger.ts'
 
 /** A tool result of one text. */
@@ -20,8 +21,17 @@ export function failure(value: string): FailureResult {
 
 /** A tool result with structured content, and the same as text for clients that read only text. */
 export function structured<T extends object>(value: T): StructuredResult<T> {
-  const content = [{ type: 'text' as const, text: JSON.stringify(value) }]
+  const content = [{ type: 'text' as const, text: written(value) }]
   return { content, structuredContent: value }
+}
+
+/** The JSON text of a result, or of a part. The runtime's own message names neither the result nor what to do. */
+export function written(result: unknown): string {
+  try {
+    return JSON.stringify(result)
+  } catch (cause) {
+    throw new UnwritableResultError(cause)
+  }
 }
 
 /** The members that an item of each type needs as strings. */

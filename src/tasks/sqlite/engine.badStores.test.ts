@@ -83,7 +83,11 @@ test('a file that this process may only read is refused', async () => {
 })
 
 test('a file in a folder that does not exist is refused with that reason', async () => {
-  await expect(openAt(join(folder, 'no', 'tasks.db'))).rejects.toThrow(/check that its folder exists/)
+  const path = join(folder, 'no', 'tasks.db')
+  const opening = openAt(path)
+  await expect(opening).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  await expect(opening).rejects.toThrow(`The task store ${path} cannot be used. `)
+  await expect(opening).rejects.toThrow(/check that its folder exists/)
 })
 
 test('a disk that is full refuses what does not fit; when there is room, the same run goes on', async () => {

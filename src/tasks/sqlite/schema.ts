@@ -1,5 +1,6 @@
 /** The schema of the SQLite file. `synchronous = FULL`: an acknowledged write survives a power cut. */
 import type { DatabaseSync } from 'node:sqlite'
+import { StateError } from '../../state/internal.ts'
 import { openSqliteFile, type SqliteFormat } from '../../state/stores/index.ts'
 
 // Text from outside (ids, owners, tools, keys, messages) and all data are stored as JSON text, which preserves U+0000 and
@@ -89,5 +90,11 @@ const FORMAT: SqliteFormat = {
 }
 
 export function openTaskFile(path: string): DatabaseSync {
-  return openSqliteFile(path, FORMAT)
+  try {
+    return openSqliteFile(path, FORMAT)
+  } catch (error) {
+    if (!(error instanceof StateError)) throw error
+    const { code, message, cause } = error
+    throw new StateError(code, `The task store ${path} cannot be used. ${message}`, { cause })
+  }
 }
