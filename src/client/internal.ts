@@ -10,4 +10,5 @@ export { boundedFetch, eventBytes, type SizeCounter, totalBytes } from './transp
 export { ChildTransport } from './transports/child.ts'
 export { headersOf, sameOrigin, sseTransport } from './transports/http.ts'
 export { MAX_MESSAGE_BYTES } from './transports/messageLimit.ts'
+export { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from './transports/offersLogin.ts'
 export { guardGroups } from './transports/processGroup.ts'

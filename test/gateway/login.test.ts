@@ -2,6 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createServer as createHost } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { startPannier } from '../cli/fixtures/program.ts'
 import { authorizationServer, type AuthorizationServer } from '../client/fixtures/servers/authorization.ts'
@@ -49,4 +51,27 @@ test('a server behind a login is named with the command, served once somebody ha
     expect(readFileSync(join(folder, 'pannier', 'logins.json'), 'utf8')).toContain(`"${token}"`)
   }
   expect(provider.visits).toBe(1)
+})
+
+test('a server that needs credentials and offers no login is said to, by the table, health, calls and the login alike', async () => {
+  const host = createHost((_, res) => res.writeHead(401).end())
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void host.close())
+  const file = join(folder, 'locked.json')
+  const locked = { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp` }
+  writeFileSync(file, JSON.stringify({ mcpServers: { locked }, gateway: { admin: { port: 0 } } }))
+  const { child } = startPannier(['gateway', file, '--port', '0'], { input: null, env: { PANNIER_LOG_LEVEL: 'warn' } })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let shown = ''
+  child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  await vi.waitFor(() => expect(shown).toMatch(/^SERVER/m), PATIENCE)
+  const sentence = 'needs credentials and offers no login. Give its entry an Authorization header.'
+  expect(shown.replace(/\s+/g, ' ')).toContain(`not there: it ${sentence}`)
+  expect(shown).toContain('"why":"it needs credentials and offers no login."')
+  const admin = /Health and servers: (\S+)health/.exec(shown)?.[1]
+  expect(await (await fetch(`${admin}health`)).text()).toContain(sentence)
+  const client = await connectClient('v2', /Serving (http:\S+)/.exec(shown)?.[1] ?? '')
+  await expect(call(client, 'locked_thing')).rejects.toThrow(`The server "locked" ${sentence}`)
+  const login = await startPannier(['login', `${file}#locked`], { env }).ended
+  expect(login).toMatchObject({ status: 3, stderr: expect.stringContaining(`The server ${sentence}`) as string })
 })

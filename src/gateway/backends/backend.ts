@@ -79,7 +79,7 @@ export class Backend {
       config,
       logger,
       link: this.#linkOptions(),
-      loginAdvice: this.#login.advice,
+      demand: () => this.#login.demand(),
       onLink: (link) => {
         this.watches.use(link)
         this.#judge.sawVersion(link.about.info)
@@ -246,7 +246,8 @@ export class Backend {
     const leave = this.enter(holderOf(relayed))
     try {
       const credentials = await this.credentials.of(relayed)
-      const result = await this.#sender.send({ ...relayed, credentials })
+      const sent = this.#sender.send({ ...relayed, credentials })
+      const result = await (credentials === undefined ? sent.catch((error: unknown) => this.#explained(error)) : sent)
       this.#limits.assertSize(result)
       return result
     } finally {
@@ -257,6 +258,13 @@ export class Backend {
   /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */
   enter(caller: string, isListening = false): () => void {
     return this.#limits.enter(caller, isListening)
+  }
+
+  /** Nothing was sent that the server could refuse, where it needs credentials and the gateway has none. */
+  #explained(error: unknown): never {
+    const { demanded } = this.#connector
+    if (demanded === undefined || !(error instanceof BackendError && error.reason === 'BACKEND_REFUSED')) throw error
+    throw new BackendError('BACKEND_REFUSED', this.name, `${demanded.why} ${demanded.advice}`, { cause: error })
   }
 
   /** A definition that was never read cannot be compared, so that a server has to be reached before its tools run. */

@@ -5,6 +5,7 @@ import type { BackendConfig } from '../config/index.ts'
 import { BackendError, BehindItself, EndedAtStart, SessionForgotten } from '../errors.ts'
 import { ownAddress } from './credentials.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from '../links/link.ts'
+import type { LoginDemand } from './login.ts'
 import { NOTHING, type Offer, type ReadOffer, readOffer } from './offer.ts'
 import { openLink } from '../links/open.ts'
 import { EVERY_QUESTION } from '../links/relayed.ts'
@@ -20,8 +21,8 @@ export type Condition =
 export interface ConnectorOptions {
   readonly config: BackendConfig
   readonly link: LinkOptions
-  /** What to do where the server refuses what it is sent, if logging in is one way. */
-  readonly loginAdvice: string | undefined
+  /** What the server needs where it refuses what it is sent, as far as that is known. */
+  readonly demand: () => Promise<LoginDemand | undefined>
   /** There is a link that requests can be sent on. */
   readonly onLink: (link: Link) => void
   readonly logger: () => Logger
@@ -49,6 +50,8 @@ export class Connector {
   withheld: ReadonlySet<string> = new Set()
   about: About | undefined
   condition: Condition = { kind: 'starting' }
+  /** What the server needs that refused the gateway when it was tried last. */
+  demanded: LoginDemand | undefined
   readonly #options: ConnectorOptions
   readonly #stopped = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
@@ -160,6 +163,7 @@ export class Connector {
     this.#take(read)
     this.condition = { kind: 'up' }
     this.#logged = undefined
+    this.demanded = undefined
     this.#firstTry.resolve()
     this.#options.onOffer()
     this.#options.onLink(link)
@@ -227,11 +231,10 @@ export class Connector {
     this.#stale = unref(setTimeout(() => this.reread(), keptMs))
   }
 
-  #failed(error: unknown): Condition {
-    this.#firstTry.resolve()
+  async #failed(error: unknown): Promise<Condition> {
     if (error instanceof BehindItself) this.#offerNothing()
     const { config, logger } = this.#options
-    const found = this.#conditionOf(error)
+    const found = await this.#conditionOf(error)
     const { kind: _, ...said } = found
     const printed = error instanceof EndedAtStart ? error.printed : []
     // Times and process ids differ each time, and are no news.
@@ -242,6 +245,8 @@ export class Connector {
         'A server is not there. It is tried again.',
       )
     this.#logged = news
+    this.condition = found
+    this.#firstTry.resolve()
     return found
   }
 
@@ -252,11 +257,11 @@ export class Connector {
     this.#options.onOffer()
   }
 
-  #conditionOf(error: unknown): Condition & { kind: 'down' } {
+  async #conditionOf(error: unknown): Promise<Condition & { kind: 'down' }> {
     if (!(error instanceof BackendError)) return { kind: 'down', why: 'it could not be reached.' }
-    const { loginAdvice } = this.#options
-    if (error.reason !== 'BACKEND_REFUSED' || loginAdvice === undefined) return { kind: 'down', why: `it ${error.why}` }
-    return { kind: 'down', why: 'it needs a login.', advice: loginAdvice }
+    this.demanded = error.reason === 'BACKEND_REFUSED' ? await this.#options.demand() : undefined
+    const { why, advice }: Partial<LoginDemand> = this.demanded ?? { why: error.why }
+    return { kind: 'down', why: `it ${why}`, ...(advice !== undefined && { advice }) }
   }
 
   /** Servers of the stateless era tell of changes on a stream that is asked for. Not all have one. */

@@ -1,5 +1,6 @@
 /** The login of whoever runs the gateway at a server over HTTP. All callers without credentials of their own share it. */
 import type { Address, Authorizer, HttpAddress } from '../../client/index.ts'
+import { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from '../../client/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { type Via, VIA_HEADER } from '../via.ts'
 import { ownAddress } from './credentials.ts'
@@ -17,6 +18,13 @@ export interface OperatorLoginOptions {
   readonly file: string | undefined
 }
 
+/** What a server needs that refuses what it is sent, and what an operator can do. */
+export interface LoginDemand {
+  /** As the end of a sentence. */
+  readonly why: string
+  readonly advice: string
+}
+
 export class OperatorLogin {
   readonly #options: OperatorLoginOptions
 
@@ -24,12 +32,15 @@ export class OperatorLogin {
     this.#options = options
   }
 
-  /** How to log in, where that may help. */
-  get advice(): string | undefined {
+  /** What the server needs where it refuses what the gateway itself is sent; undefined where its entry has credentials. */
+  async demand(): Promise<LoginDemand | undefined> {
     const { config, file } = this.#options
-    return isOpen(config) && file !== undefined
-      ? `Log in with: pannier login ${quoted(`${file}#${config.name}`)}`
-      : undefined
+    const address = ownAddress(config.address)
+    if (!('url' in address) || !isOpen(config)) return undefined
+    const hasTokens = (await (await this.authorizer())?.tokens()) !== undefined
+    if (!hasTokens && !(await offersLogin(address))) return { why: NO_LOGIN, advice: NO_LOGIN_ADVICE }
+    if (file === undefined) return undefined
+    return { why: 'needs a login.', advice: `Log in with: pannier login ${quoted(`${file}#${config.name}`)}` }
   }
 
   async authorizer(): Promise<Authorizer | undefined> {
