@@ -1,5 +1,5 @@
 /** Servers that are slow, broken, gone or rude: their callers hear which server it was, and the others notice nothing. */
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -62,7 +62,9 @@ test('servers that are broken in any way are named in the error, and the others 
 test('what a process printed that ended at its start is in the log, the first time and when it differs', async () => {
   const log: { printed: readonly string[]; why: string }[] = []
   const logger = { ...quiet, warn: (said: object) => void log.push(said as (typeof log)[number]) }
-  const mark = join(mkdtempSync(join(tmpdir(), 'pannier-printed-')), 'mark')
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-printed-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const mark = join(folder, 'mark')
   const print = `const { existsSync } = require('node:fs')
     console.error(Array.from({ length: 30 }, (_, at) => 'line ' + at).join('\\n'))
     console.error('\\x1b[31m' + process.pid + (existsSync('${mark}') ? ': no such file' : ': KEY is not set') + '\\x1b[0m')
