@@ -30,7 +30,7 @@ import type { GatewayOptions, GatewayReport } from './options.ts'
 import { assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
-import { Via } from './via.ts'
+import { Via } from './loops/via.ts'
 
 export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port' | 'advertise' | 'drainOnTerm'> {
   /** Whether callers may come from other machines without authentication. @default false */

@@ -1,6 +1,5 @@
 /** What callers hear of a server behind the gateway that did not answer. */
 import { CODES, RemoteError } from '../protocol/index.ts'
-import { BEHIND_ITSELF } from './via.ts'
 
 export const BACKEND_CODES = [
   'BACKEND_DOWN',
@@ -46,6 +45,9 @@ export class SessionForgotten extends BackendError {
     this.answer = cause.answer
   }
 }
+
+/** Of an entry, after its name or "it". */
+const BEHIND_ITSELF = 'is this gateway itself, or leads back to it. Remove the entry, or name another server or file.'
 
 /** The server is the gateway that asks, or has it behind it. */
 export class BehindItself extends BackendError {

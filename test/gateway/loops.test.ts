@@ -117,6 +117,24 @@ test('each request of a gateway names it, and one that comes back is refused wit
   expect(await send('other')).not.toBe(508)
 })
 
+test('what callers say of gateways counts for their own requests alone', async () => {
+  const seen = new Set<unknown>()
+  const behind = await startGateway({ server: { url: await namingServer(seen) } })
+  const { url } = await startGateway({ behind: { url: behind.url, pannier: { listSeconds: 1 } } })
+  expect(await call(await connectClient('v2', url), 'behind_server_add', { a: 1, b: 2 })).toBe('3')
+  // A server knows the names of those before it, and may be a caller, too.
+  const headers = {
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+    'pannier-via': ['other', ...seen].join(', '),
+  }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
+  for (let turn = 0; turn < 3; turn++) await (await fetch(url, { method: 'POST', headers, body })).text()
+  await new Promise((resolve) => setTimeout(resolve, 1500)) // its lists are read again
+  expect(await call(await connectClient('v2', url), 'behind_server_add', { a: 1, b: 2 })).toBe('3')
+  expect(await toolsAt(url)).toContain('behind_server_add')
+})
+
 test('a gateway that its own file starts ends at once, and the entry says why, in one process and in workers', async () => {
   const ours = await modernServer()
   const file = join(folder, 'mcp.json')

@@ -21,7 +21,7 @@ import type { ServerLeases } from '../leases/serverLeases.ts'
 import { BackendLimits } from './limits.ts'
 import { Watches } from './watching/watches.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
-import type { Via } from '../via.ts'
+import type { EntryVia, Via } from '../loops/via.ts'
 
 export interface BackendOptions {
   readonly config: BackendConfig
@@ -59,6 +59,7 @@ export class Backend {
   readonly watches = new Watches((method, params) => this.#heard(method, params))
   readonly credentials: CallerCredentials
   readonly #login: OperatorLogin
+  readonly #via: EntryVia
   /** What it lists to callers with credentials of their own. */
   readonly ownOffers: OwnOffers
   /** Where it is reached over HTTP. */
@@ -72,9 +73,10 @@ export class Backend {
     this.name = name
     this.#limits = new BackendLimits(config)
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
-    this.#login = new OperatorLogin(options)
+    this.#via = options.via.before()
+    this.#login = new OperatorLogin({ ...options, via: this.#via })
     this.ownOffers = new OwnOffers(config.settings.listSeconds * 1000)
-    this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls], options.via) : undefined
+    this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls], this.#via) : undefined
     this.#connector = new Connector({
       config,
       logger,
@@ -293,13 +295,14 @@ export class Backend {
     this.watches.close()
     await Promise.all([this.#sender.close(), this.#connector.close()])
     this.upstreams?.close()
+    this.#via.close()
   }
 
   #linkOptions(): LinkOptions {
     const { settings } = this.config
     return {
       server: this.name,
-      via: this.#options.via,
+      via: this.#via,
       upstreams: this.upstreams,
       declared: {},
       credentials: undefined,

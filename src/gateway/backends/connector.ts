@@ -216,6 +216,7 @@ export class Connector {
       const sentence = `has not listed what it offers within ${settings.startSeconds} seconds.`
       throw new BackendError('BACKEND_TIMEOUT', name, sentence)
     })
+    if (this.#options.link.via.leadsBack) throw new BehindItself(name)
     if (read.isCut) logger().warn({ server: name }, 'A server lists more than is read. The rest is left out.')
     return read
   }

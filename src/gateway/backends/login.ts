@@ -2,7 +2,7 @@
 import type { Address, Authorizer, HttpAddress } from '../../client/index.ts'
 import { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from '../../client/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { type Via, VIA_HEADER } from '../via.ts'
+import { type EntryVia, VIA_HEADER } from '../loops/via.ts'
 import { ownAddress } from './credentials.ts'
 
 /** Gives the login at a server; undefined where there is none. It is asked whenever a connection is opened. */
@@ -13,7 +13,7 @@ export type AuthorizerHook = (
 export interface OperatorLoginOptions {
   readonly config: BackendConfig
   readonly authorizer: AuthorizerHook | undefined
-  readonly via: Via
+  readonly via: EntryVia
   /** Where the server's entry stands, if that is a file. */
   readonly file: string | undefined
 }

@@ -4,7 +4,7 @@ import type { Authorizer } from '../../client/index.ts'
 import { type Era, isObject, type Json } from '../../protocol/index.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { GATEWAY_INFO } from '../version.ts'
-import type { Via } from '../via.ts'
+import type { EntryVia } from '../loops/via.ts'
 import type { Credentials, Relayed } from './relayed.ts'
 
 export interface Link {
@@ -52,7 +52,7 @@ export interface LinkOptions {
   /** The server's name, for errors. */
   readonly server: string
   /** The gateway that opens it. */
-  readonly via: Via
+  readonly via: EntryVia
   /** The addresses of a server over HTTP. */
   readonly upstreams: Upstreams | undefined
   /** What the callers of this link can do, as a server of the session era is told. */

@@ -9,7 +9,7 @@ import { askUpstream } from '../upstreams/answer.ts'
 import { type Upstream, Upstreams } from '../upstreams/upstreams.ts'
 import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
-import { LOOP_STATUS } from '../via.ts'
+import { LOOP_STATUS } from '../loops/guard.ts'
 import type { EventSink } from './http/eventReader.ts'
 import { OWN_HEADERS, Requester } from './http/requester.ts'
 

@@ -18,7 +18,8 @@ import { openModernHttp } from './modernHttp.ts'
 import { PrintedTail } from './printedTail.ts'
 import { type OpenedTransport, openSession, resumeSession } from './session.ts'
 import { Upstream } from '../upstreams/upstreams.ts'
-import { saysBehindItself, type Via, VIA_HEADER } from '../via.ts'
+import { saysBehindItself } from '../loops/started.ts'
+import { type EntryVia, VIA_HEADER } from '../loops/via.ts'
 
 export function openLink(address: Address, options: LinkOptions): Promise<Link> {
   return 'url' in address ? openHttp(address, options) : openProcess(address, options)
@@ -146,10 +147,10 @@ function overSse(address: HttpAddress, options: LinkOptions, authorizer?: Author
 
 /** The headers of the one caller of a link, as they are now: tokens change while a session lasts. */
 class OwnHeaders {
-  readonly #via: Via
+  readonly #via: EntryVia
   #headers: Readonly<Record<string, string>>
 
-  constructor(via: Via, { headers = {} }: Credentials = {}) {
+  constructor(via: EntryVia, { headers = {} }: Credentials = {}) {
     this.#via = via
     this.#headers = headers
   }

@@ -22,7 +22,8 @@ import { TaskIds } from './tasks/ids.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallWatcher } from '../telemetry/calls.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
-import { LoopGuard, type Via } from '../via.ts'
+import { LoopGuard } from '../loops/guard.ts'
+import type { Via } from '../loops/via.ts'
 
 /** All of it is watched at the servers behind, too. */
 const MAX_WATCHED = 10_000

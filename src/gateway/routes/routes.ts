@@ -10,7 +10,7 @@ import { Parking } from '../parking/parking.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions } from './route.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
-import type { Via } from '../via.ts'
+import type { Via } from '../loops/via.ts'
 
 export const UNION_PATH = '/mcp'
 export const VIEWS_PATH = '/views'

@@ -1,6 +1,7 @@
 /** One request to a server over HTTP, at the address it was sent to. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { BEHIND_HEADER, type EntryVia } from '../loops/via.ts'
 
 /** Takes the answer to a request. Of `end` and `fail` one is called, once, unless the request is cancelled. */
 export interface AnswerReceiver {
@@ -45,6 +46,7 @@ export class UpstreamRequest implements Dispatcher.DispatchHandler {
   readonly #choice: UpstreamChoice
   readonly #message: UpstreamMessage
   readonly #receiver: AnswerReceiver
+  readonly #via: EntryVia | undefined
   #upstream: UpstreamTarget | undefined
   #controller: Dispatcher.DispatchController | undefined
   /** The addresses that could not be reached. */
@@ -52,7 +54,9 @@ export class UpstreamRequest implements Dispatcher.DispatchHandler {
   #wasSent = false
   #isOver = false
 
-  constructor(choice: UpstreamChoice, message: UpstreamMessage, receiver: AnswerReceiver) {
+  /** `via`: told which gateways the server says are behind it. */
+  constructor(choice: UpstreamChoice, message: UpstreamMessage, receiver: AnswerReceiver, via?: EntryVia) {
+    this.#via = via
     this.#choice = choice
     this.#message = message
     this.#receiver = receiver
@@ -85,6 +89,7 @@ export class UpstreamRequest implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: KeptHeaders, status: number, headers: IncomingHttpHeaders): void {
     controller.rawHeaders = null
+    this.#via?.hear(headers[BEHIND_HEADER])
     if (status >= 200 && !this.#isOver) this.#receiver.begin(status, headers)
   }
 

@@ -5,7 +5,7 @@
  */
 import { type Dispatcher, Pool } from 'undici'
 import { backoffMs, sleep } from '../../protocol/index.ts'
-import { type Via, VIA_HEADER } from '../via.ts'
+import { type EntryVia, VIA_HEADER } from '../loops/via.ts'
 import {
   type AnswerReceiver,
   type UpstreamChoice,
@@ -21,7 +21,7 @@ const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
 /** One address, which is its own choice where there is no other. */
 export class Upstream implements UpstreamTarget, UpstreamChoice {
   readonly url: string
-  readonly #via: Via | undefined
+  readonly #via: EntryVia | undefined
   readonly #pool: Pool
   #path: string
   /** How many requests are under way. */
@@ -31,7 +31,7 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
   /** Whether a stream was asked for and answered here before. Some servers answer with the first event only. */
   answersStreams = false
 
-  constructor(url: string, via?: Via) {
+  constructor(url: string, via?: EntryVia) {
     const { origin, pathname, search } = new URL(url)
     this.url = url
     this.#via = via
@@ -46,7 +46,7 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
 
   /** Sends to this address, and to no other. */
   send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
-    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver)
+    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver, this.#via)
     request.start()
     return request
   }
@@ -84,12 +84,12 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
 
 export class Upstreams implements UpstreamChoice {
   readonly all: readonly Upstream[]
-  readonly #via: Via | undefined
+  readonly #via: EntryVia | undefined
   readonly #closed = new AbortController()
   #last = 0
 
-  /** `via`: the gateway that sends. */
-  constructor(urls: readonly string[], via?: Via) {
+  /** `via`: the gateway that sends, before this server. */
+  constructor(urls: readonly string[], via?: EntryVia) {
     this.#via = via
     this.all = [...new Set(urls)].map((url) => new Upstream(url, via))
   }
@@ -102,7 +102,7 @@ export class Upstreams implements UpstreamChoice {
   }
 
   send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
-    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver)
+    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver, this.#via)
     request.start()
     return request
   }
@@ -144,7 +144,7 @@ export class Upstreams implements UpstreamChoice {
   }
 }
 
-function sentBy(via: Via | undefined, message: UpstreamMessage): UpstreamMessage {
+function sentBy(via: EntryVia | undefined, message: UpstreamMessage): UpstreamMessage {
   return via === undefined ? message : { ...message, headers: [...message.headers, VIA_HEADER, via.header] }
 }
 

@@ -1,0 +1,36 @@
+import {
+  type Admission,
+  type EndpointRequest,
+  type HostSink,
+  type HttpReply,
+  refusal,
+  type RequestHandler,
+} from '../../server/internal.ts'
+import { BEHIND_HEADER, type Via, VIA_HEADER } from './via.ts'
+
+/** RFC 5842, Loop Detected. */
+export const LOOP_STATUS = 508
+
+const LOOP = refusal(
+  LOOP_STATUS,
+  'This request has come through this gateway before: an entry of it, or of a gateway behind it, leads back to it.',
+)
+
+/** Refuses requests that come back, and tells other gateways which ones are behind this one. */
+export class LoopGuard implements RequestHandler {
+  readonly #via: Via
+  readonly #inner: RequestHandler
+
+  constructor(via: Via, inner: RequestHandler) {
+    this.#via = via
+    this.#inner = inner
+  }
+
+  handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined> {
+    const header = request.header(VIA_HEADER)
+    if (header === undefined) return this.#inner.handle(request, admission, sink)
+    if (!this.#via.admits(header)) return Promise.resolve(LOOP)
+    sink.setHeaders({ [BEHIND_HEADER]: this.#via.behind })
+    return this.#inner.handle(request, admission, sink)
+  }
+}
