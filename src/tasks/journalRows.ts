@@ -46,23 +46,12 @@ export function journalOf({ call, round, own, begunAt, steps, asks }: JournalRow
   const journal: Journal = { id: call, round, own, begunAt, answers: new Map(), steps: new Map(), open: new Map() }
   for (const { key, result } of steps) journal.steps.set(key, result)
   for (const { key, question, times, response, by } of asks) {
-    journal.open.set(key, openQuestion(journal.open, key, question, times))
+    const { changes = 0, earlier = 0, ...before } = journal.open.get(key) ?? { question, earlier: journal.open.size }
+    journal.open.set(key, { question, times, changes: changes + Number(before.question !== question), earlier })
     if (response === undefined) journal.answers.delete(key)
     else journal.answers.set(key, { question, response, ...(by !== undefined && { by }) })
   }
   return journal
-}
-
-function openQuestion(
-  open: Journal['open'],
-  key: string,
-  question: string | undefined,
-  times: number,
-): { question: string | undefined; times: number; changes: number; earlier: number } {
-  const before = open.get(key)
-  const { changes = 0, earlier = open.size } = before ?? {}
-  const isOther = before !== undefined && before.question !== question
-  return { question, times, changes: isOther ? changes + 1 : changes, earlier }
 }
 
 /** What was answered before the call became a task, as rows under the handler's keys. */
