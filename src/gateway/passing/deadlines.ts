@@ -1,16 +1,30 @@
 /**
  * Ends what takes too long. All have the same time, so that those who began first are late first: one timer for the oldest
  * is enough, where one for each would cost as much as looking at the headers.
+ *
+ * They are in a linked list, which is cut where one leaves it. A Map that changes with each request is no place for them: V8
+ * replaces its table often, a replaced table leads to the next one, and one of them that has grown old keeps all that came
+ * after it, with the requests in them, until the next full garbage collection. That costs a quarter of a passed request.
  */
 export interface LimitedRequest {
+  /** Its place in the list. Only the list uses it. */
+  deadline: Deadline | undefined
   /** Its time is over. */
   late(): void
 }
 
+/** When a request is late, between those that began before and after it. */
+interface Deadline {
+  readonly request: LimitedRequest
+  readonly lateAt: number
+  before: Deadline | undefined
+  after: Deadline | undefined
+}
+
 export class Deadlines {
   readonly #timeoutMs: number
-  /** When each is late, in the order of their beginning. */
-  readonly #lateAt = new Map<LimitedRequest, number>()
+  #first: Deadline | undefined
+  #last: Deadline | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(timeoutMs: number) {
@@ -18,26 +32,39 @@ export class Deadlines {
   }
 
   add(request: LimitedRequest): void {
-    this.#lateAt.set(request, performance.now() + this.#timeoutMs)
+    const lateAt = performance.now() + this.#timeoutMs
+    const added: Deadline = { request, lateAt, before: this.#last, after: undefined }
+    request.deadline = added
+    if (this.#last === undefined) this.#first = added
+    else this.#last.after = added
+    this.#last = added
     this.#timer ??= setTimeout(this.#look, this.#timeoutMs)
   }
 
   remove(request: LimitedRequest): void {
-    this.#lateAt.delete(request)
-    if (this.#lateAt.size > 0 || this.#timer === undefined) return
-    this.#timer.unref() // it may fire for nobody, and holds no process
+    const removed = request.deadline
+    if (removed === undefined) return
+    const { before, after } = removed
+    if (before === undefined) this.#first = after
+    else before.after = after
+    if (after === undefined) this.#last = before
+    else after.before = before
+    removed.before = undefined
+    removed.after = undefined
+    request.deadline = undefined
+    if (this.#first === undefined) this.#timer?.unref() // it may fire for nobody, and holds no process
   }
 
   readonly #look = (): void => {
     this.#timer = undefined
     const now = performance.now()
-    for (const [request, lateAt] of this.#lateAt) {
-      if (lateAt > now) {
-        this.#timer = setTimeout(this.#look, Math.ceil(lateAt - now))
+    for (let first = this.#first; first !== undefined; first = this.#first) {
+      if (first.lateAt > now) {
+        this.#timer = setTimeout(this.#look, Math.ceil(first.lateAt - now))
         return
       }
-      this.#lateAt.delete(request)
-      request.late()
+      this.remove(first.request)
+      first.request.late()
     }
   }
 }
