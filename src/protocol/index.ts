@@ -41,6 +41,7 @@ export {
   toObject,
 } from './jsonRpc.ts'
 export { isLogLevel, reaches } from './logLevel.ts'
+export { OpenRequests } from './openRequests.ts'
 export { assertParamHeaders, findParamHeaders, type ParamHeader, paramHeaderValues } from './paramHeaders.ts'
 export {
   declaresTasks,

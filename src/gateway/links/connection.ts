@@ -9,6 +9,7 @@ import {
   isObject,
   type Json,
   type Message,
+  OpenRequests,
   ProtocolError,
   readMessage,
   readRelatedTask,
@@ -48,7 +49,7 @@ const ASKED: ReadonlyMap<string, QuestionKind> = new Map([
 
 export class BackendConnection {
   readonly #options: BackendConnectionOptions
-  readonly #underWay = new Map<RequestId, UnderWay>()
+  readonly #underWay = new OpenRequests<UnderWay>()
   /** What the server speaks, as far as is known. */
   era: Era = 'modern'
   #lastId: number

@@ -9,6 +9,7 @@ import {
   type Message,
   metaOf,
   MODERN_VERSION,
+  OpenRequests,
   type OptionNames,
   ProtocolError,
   readMessage,
@@ -82,7 +83,7 @@ class Connection implements DrainableHost {
   readonly #parts: StdioParts
   readonly #output: Writable
   readonly #principal: Principal | undefined
-  readonly #live = new Map<RequestId, StdioChannel>()
+  readonly #live = new OpenRequests<StdioChannel>()
   readonly #stopNews: () => void
   /** Each connection has its own: log level, watched resources and questions are not shared. */
   readonly #session = `stdio/${newId()}`

@@ -22,6 +22,7 @@ import {
   isObject,
   type Json,
   mediaTypeOf,
+  OpenRequests,
   parseJson,
   readMessage,
   type RequestId,
@@ -70,7 +71,7 @@ export class SessionTransport implements Transport, StreamOwner {
   readonly #listening = Promise.withResolvers<void>()
   readonly #requester: Requester
   /** Of requests. */
-  readonly #streams = new Map<RequestId, SessionStream>()
+  readonly #streams = new OpenRequests<SessionStream>()
   readonly #timers = new Set<ReturnType<typeof setTimeout>>()
   #headers: Readonly<Record<string, string>> | undefined
   #version: string | undefined
