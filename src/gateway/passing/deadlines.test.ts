@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers())
 test('each request is late after its own time, and one that has ended is not', () => {
   const deadlines = new Deadlines(100)
   const late: string[] = []
-  const request = (name: string) => ({ deadline: undefined, late: () => void late.push(name) })
+  const request = (name: string) => ({ queued: undefined, late: () => void late.push(name) })
   const [first, second, third, fourth] = ['first', 'second', 'third', 'fourth'].map(request)
   if (!first || !second || !third || !fourth) throw new Error('There are four.')
   deadlines.add(first)

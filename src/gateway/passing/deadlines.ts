@@ -8,23 +8,23 @@
  */
 export interface LimitedRequest {
   /** Its place in the list. Only the list uses it. */
-  deadline: Deadline | undefined
+  queued: QueuedRequest | undefined
   /** Its time is over. */
   late(): void
 }
 
 /** When a request is late, between those that began before and after it. */
-interface Deadline {
+interface QueuedRequest {
   readonly request: LimitedRequest
   readonly lateAt: number
-  before: Deadline | undefined
-  after: Deadline | undefined
+  before: QueuedRequest | undefined
+  after: QueuedRequest | undefined
 }
 
 export class Deadlines {
   readonly #timeoutMs: number
-  #first: Deadline | undefined
-  #last: Deadline | undefined
+  #first: QueuedRequest | undefined
+  #last: QueuedRequest | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(timeoutMs: number) {
@@ -33,8 +33,8 @@ export class Deadlines {
 
   add(request: LimitedRequest): void {
     const lateAt = performance.now() + this.#timeoutMs
-    const added: Deadline = { request, lateAt, before: this.#last, after: undefined }
-    request.deadline = added
+    const added: QueuedRequest = { request, lateAt, before: this.#last, after: undefined }
+    request.queued = added
     if (this.#last === undefined) this.#first = added
     else this.#last.after = added
     this.#last = added
@@ -42,7 +42,7 @@ export class Deadlines {
   }
 
   remove(request: LimitedRequest): void {
-    const removed = request.deadline
+    const removed = request.queued
     if (removed === undefined) return
     const { before, after } = removed
     if (before === undefined) this.#first = after
@@ -51,7 +51,7 @@ export class Deadlines {
     else after.before = before
     removed.before = undefined
     removed.after = undefined
-    request.deadline = undefined
+    request.queued = undefined
     if (this.#first === undefined) this.#timer?.unref() // it may fire for nobody, and holds no process
   }
 

@@ -51,7 +51,7 @@ const EVENT_END = /(?:\n\n|\r\r|\r\n\r\n)$/
 
 export class PassedRequest implements AnswerReceiver, LimitedRequest {
   readonly #options: PassedOptions
-  deadline: LimitedRequest['deadline']
+  queued: LimitedRequest['queued']
   #request: UpstreamRequest | undefined
   #answer: ByteSink | undefined
   #isStream = false
