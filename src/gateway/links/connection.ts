@@ -19,25 +19,18 @@ import {
 } from '../../protocol/index.ts'
 import { failureReason } from '../../client/index.ts'
 import { responseIn } from '../../client/internal.ts'
-import { BackendError, SessionForgotten } from '../errors.ts'
+import { type BackendCode, BackendError, SessionForgotten } from '../errors.ts'
 import { resultOf } from '../response.ts'
 import type { LinkOptions } from './link.ts'
 import { SessionLost } from './lostSession.ts'
 import { paramsFor, type QuestionKind, type Relayed } from './relayed.ts'
+import { WaitingRequest } from './waitingRequest.ts'
 
 export interface BackendConnectionOptions
   extends Pick<LinkOptions, 'server' | 'timeoutMs' | 'isOneCaller' | 'onNews' | 'onClosed'> {
   readonly transport: Transport
   /** Ids of requests are larger. @default 0 */
   readonly firstId?: number
-}
-
-interface UnderWay {
-  readonly relayed: Relayed
-  readonly progressToken: unknown
-  readonly settle: (outcome: () => Json) => void
-  /** Stops the clock while somebody is asked; gives the function that starts it anew. */
-  readonly pause: () => () => void
 }
 
 /** What a server may ask, by its method. */
@@ -49,7 +42,7 @@ const ASKED: ReadonlyMap<string, QuestionKind> = new Map([
 
 export class BackendConnection {
   readonly #options: BackendConnectionOptions
-  readonly #underWay = new OpenRequests<UnderWay>()
+  readonly #underWay = new OpenRequests<WaitingRequest>()
   /** What the server speaks, as far as is known. */
   era: Era = 'modern'
   #lastId: number
@@ -90,46 +83,25 @@ export class BackendConnection {
     if (this.#closed !== undefined)
       return Promise.reject(new BackendError('BACKEND_LOST', server, `${this.#closed}. Call again.`))
     const id = ++this.#lastId
-    const { promise, resolve, reject } = Promise.withResolvers<Json>()
-    const settle = (outcome: () => Json): void => {
-      if (!this.#underWay.delete(id)) return
-      clearTimeout(timer)
-      if (this.#underWay.size === 0) this.#onIdle?.()
-      try {
-        resolve(outcome())
-      } catch (error) {
-        reject(error)
-      }
-    }
-    const giveUp = (error: BackendError): void => {
-      if (this.#underWay.has(id)) this.notify('notifications/cancelled', { requestId: id, reason: error.reason })
-      settle(() => {
-        throw error
-      })
-    }
-    const lateSentence = `has not answered within ${timeoutMs / 1000} seconds; the call was cancelled there.`
-    const late = (): void => giveUp(new BackendError('BACKEND_TIMEOUT', server, lateSentence))
-    const start = (): ReturnType<typeof setTimeout> | undefined =>
-      relayed.isEndless ? undefined : unref(setTimeout(late, timeoutMs))
-    let timer = start()
-    let pauses = 0
-    const pause = (): (() => void) => {
-      clearTimeout(timer)
-      pauses++
-      return () => {
-        pauses--
-        if (pauses === 0 && this.#underWay.has(id)) timer = start()
-      }
-    }
     const { params, progressToken } = withOwnToken(paramsFor(this.era, relayed), id)
-    this.#underWay.set(id, { relayed, progressToken, settle, pause })
-    relayed.onCancel(() => giveUp(new BackendError('BACKEND_LOST', server, 'was told that the caller has left.')))
+    const waiting = new WaitingRequest({
+      relayed,
+      progressToken,
+      timeoutMs,
+      onLate: () =>
+        this.#cancel(id, 'BACKEND_TIMEOUT', `has not answered within ${timeoutMs / 1000} seconds; ${CANCELLED}`),
+      onSettled: () => this.#leave(id),
+    })
+    this.#underWay.set(id, waiting)
+    relayed.onCancel(() => this.#cancel(id, 'BACKEND_LOST', 'was told that the caller has left.'))
     const message = { jsonrpc: '2.0', id, method: relayed.method, params } as JSONRPCMessage
     // Some servers send the response on another stream; else it will not come any more.
     const onRequestStreamEnd = (): void =>
-      void unref(setTimeout(() => settle(() => lost(server, CUT)), LATE_RESPONSE_MS))
-    transport.send(message, { onRequestStreamEnd }).catch((cause: unknown) => settle(() => unsent(server, id, cause)))
-    return promise
+      void unref(setTimeout(() => waiting.settle(() => lost(server, CUT)), LATE_RESPONSE_MS))
+    transport
+      .send(message, { onRequestStreamEnd })
+      .catch((cause: unknown) => waiting.settle(() => unsent(server, id, cause)))
+    return waiting.response
   }
 
   notify(method: string, params?: Json): void {
@@ -142,10 +114,23 @@ export class BackendConnection {
     await this.#options.transport.close()
   }
 
+  /** Gives a request up, and tells the server. */
+  #cancel(id: number, reason: BackendCode, sentence: string): void {
+    const waiting = this.#underWay.get(id)
+    if (waiting === undefined) return
+    this.notify('notifications/cancelled', { requestId: id, reason })
+    waiting.fail(new BackendError(reason, this.#options.server, sentence))
+  }
+
+  #leave(id: number): void {
+    this.#underWay.delete(id)
+    if (this.#underWay.size === 0) this.#onIdle?.()
+  }
+
   #close(why: string): void {
     if (this.#closed !== undefined) return
     this.#closed = why
-    for (const { settle } of this.#underWay.values()) settle(() => lost(this.#options.server, why))
+    for (const waiting of this.#underWay.values()) waiting.settle(() => lost(this.#options.server, why))
     this.#options.onClosed(why)
   }
 
@@ -207,16 +192,16 @@ export class BackendConnection {
   }
 
   /** A question of a task comes on the request for its result. */
-  #ofTask({ _meta: meta }: Json): UnderWay | undefined {
+  #ofTask({ _meta: meta }: Json): WaitingRequest | undefined {
     const taskId = readRelatedTask(meta)
     if (taskId === undefined) return undefined
-    const isIt = ({ relayed }: UnderWay): boolean =>
+    const isIt = ({ relayed }: WaitingRequest): boolean =>
       relayed.method === 'tasks/result' && relayed.params['taskId'] === taskId
     return [...this.#underWay.values()].find(isIt)
   }
 
   /** The request that a message without a reference belongs to; none where it could be of different callers. */
-  #likely(kind?: QuestionKind): UnderWay | undefined {
+  #likely(kind?: QuestionKind): WaitingRequest | undefined {
     const all = [...this.#underWay.values()]
     if (all.length > 1 && !this.#options.isOneCaller) return undefined
     const fitting = kind === undefined ? all : all.filter(({ relayed }) => relayed.ask !== undefined)
@@ -247,6 +232,7 @@ function wireErrorOf(error: unknown): Json {
   return { code, message, ...(data !== undefined && { data }) }
 }
 
+const CANCELLED = 'the call was cancelled there.'
 const CUT = 'has ended its stream'
 const LATE_RESPONSE_MS = 500
 
