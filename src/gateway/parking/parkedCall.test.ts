@@ -184,6 +184,22 @@ describe('a parked call', () => {
     expect(last).toEqual({ kind: 'done', result: { answers: [{ roots: ['a'] }, { roots: ['b'] }], begun: 2 } })
   })
 
+  test('does not begin anew when it was cancelled before that', async () => {
+    const call = new ParkedCall('id', { server: 'files', mayRepeat: () => true })
+    const lost = Promise.withResolvers<never>()
+    let begun = 0
+    await call.begin(channel, ({ ask }) => {
+      begun++
+      return Promise.race([lost.promise, ask(request)])
+    })
+    lost.reject(new Error('It ended.'))
+    await lost.promise.catch(() => {})
+    await Promise.resolve()
+    call.cancel()
+    await call.whenEnded()
+    expect(begun).toBe(1)
+  })
+
   test('takes an answer that comes while its server is gone', async () => {
     const call = new ParkedCall('id', { server: 'files', mayRepeat: () => true })
     const lost = Promise.withResolvers<never>()

@@ -122,6 +122,10 @@ export class ParkedCall {
     return this.#options.takenOver?.from
   }
 
+  get #isCancelled(): boolean {
+    return this.#cancelled !== undefined
+  }
+
   /** Sends the server's call on its way; gives the outcome of the first round. */
   begin(channel: RoundChannel, call: (way: ParkedWay) => Promise<Json>): Promise<ParkedOutcome> {
     this.#channel = channel
@@ -148,9 +152,10 @@ export class ParkedCall {
         })
       } catch (error) {
         const mayRepeat = attempt <= MAX_REPEATS && this.#options.mayRepeat(error, attempt)
-        if (this.#cancelled !== undefined || !mayRepeat) throw error
+        if (this.#isCancelled || !mayRepeat) throw error
         isOver = true
         await new Promise((resolve) => setTimeout(resolve, backoffMs(attempt, REPEAT)))
+        if (this.#isCancelled) throw error // meanwhile
         this.#given.splice(0, Infinity, ...this.#answers)
         for (const question of this.#open.values()) question.isOrphaned = true
       }
