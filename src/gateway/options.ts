@@ -1,4 +1,5 @@
 /** What a gateway is given, and the options that all its routes have as servers. */
+import { isIP } from 'node:net'
 import type { Json } from '../protocol/index.ts'
 import { bearer, type LimitOptions, type ServerOptions } from '../server/index.ts'
 import { isLocalHost, type Logger, type LoggerSlot } from '../server/internal.ts'
@@ -43,7 +44,7 @@ const HOUR_SECONDS = 3600
 export function serverOptions(options: GatewayOptions, logger: LoggerSlot, database?: GatewayDatabase): ServerOptions {
   const { keys = options.settings.keys, bus, ledger = database?.ledger, store, settings, counters } = options
   const principal = principalOf(options)
-  const hasLimits = Object.keys(settings.limits).length > 0
+  const limits = limitsOf(settings)
   return {
     ...GATEWAY_INFO,
     // Whoever answers too late can still be told so.
@@ -51,8 +52,8 @@ export function serverOptions(options: GatewayOptions, logger: LoggerSlot, datab
     logger: passing(logger),
     ...(principal && { principal }),
     // One count for all addresses, and with a database for all gateways.
-    ...(hasLimits && {
-      limits: { ...settings.limits, store: memoryRates(), ...counters, ...(database && { store: database.rates }) },
+    ...(limits && {
+      limits: { ...limits, store: memoryRates(), ...counters, ...(database && { store: database.rates }) },
     }),
     ...(keys !== undefined && { keys }),
     ...(bus && { bus }),
@@ -83,6 +84,19 @@ export function guardsOf({
     ...(allowedHosts && { allowedHosts: [...allowedHosts] }),
     ...(allowedOrigins && { allowedOrigins: [...allowedOrigins] }),
   }
+}
+
+/** Undefined where nothing is limited, and addresses are those of connections. */
+function limitsOf({ limits }: GatewaySettings): LimitOptions | undefined {
+  const { clientAddressHeader: name, ...counted } = limits
+  if (name !== undefined) return { ...counted, clientAddress: ({ header }) => addressIn(header(name.toLowerCase())) }
+  return Object.keys(counted).length > 0 ? counted : undefined
+}
+
+/** Of several addresses the last one is the proxy's own; whatever stands before it, the client may have written. */
+function addressIn(value: string | undefined): string | undefined {
+  const address = value?.split(',').at(-1)?.trim() ?? ''
+  return isIP(address) === 0 ? undefined : address
 }
 
 /** The log of the gateway, also once it has its default. */

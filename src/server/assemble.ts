@@ -19,7 +19,7 @@ import { LegacyHttp } from './legacy/http.ts'
 import { announced } from './legacy/push/handOvers.ts'
 import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
-import { addressReader, requestLimits } from './lifecycle/limits.ts'
+import { requestLimits } from './lifecycle/limits.ts'
 import { WatchedResources } from './lifecycle/watchedResources.ts'
 import { Load } from './lifecycle/load.ts'
 import { createSealers, keyringOf, sayKeys } from './keys.ts'
@@ -27,7 +27,7 @@ import { LoggerSlot } from './logger.ts'
 import { callHolder } from './calls/callers.ts'
 import { RoundRunner } from './calls/rounds.ts'
 import { architectureOf, assertParts, cachingOf, identityOf, type ServerOptions } from './options.ts'
-import type { Call, CallHandler } from './call.ts'
+import type { CallHandler } from './call.ts'
 import { Pipeline } from './calls/pipeline.ts'
 import type { Relaying } from './calls/relaying.ts'
 import { PushBroker } from './legacy/push/broker.ts'
@@ -90,8 +90,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const hooks = new ResultHooks(results)
   const lists = new Lists({ registry, identity, caching, pageSize: options.pageSize ?? 1000, logger: log })
   const watched = new WatchedResources()
-  const holderOf = (call: Call): string | undefined => callHolder(call, limits.readAddress)
-  const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched, holderOf)
+  const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched, callHolder)
   const carrier = new Carrier({
     rules: carrying,
     sealer,
@@ -113,7 +112,6 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     maxRounds: options.maxRounds ?? 256,
     unwindMs: options.unwindMs ?? 5000,
     watch: options.watch,
-    readAddress: addressReader(options.limits),
     logger: log,
     results,
   }
@@ -135,7 +133,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     play: taskPlayer(calling, limits),
     assertMayCall: assertMayCall(calling),
     knowsCallers: options.principal !== undefined,
-    holderOf,
+    holderOf: callHolder,
     mayAnswer: (approvers, { principal }, isCaller) =>
       limits.approval?.includes(approvers, principal, isCaller) ?? false,
   })
@@ -201,7 +199,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     self,
     peers,
     forwarder,
-    readAddress: limits.readAddress,
+    clientAddress: options.limits?.clientAddress,
     ttlSeconds,
     clock,
     whoHas: (stream) => replicas.whoHas(stream),
@@ -215,6 +213,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     handler: new MessageHandler({ modern: modernHttp, legacy: legacy ? legacyHttp : undefined, logger: log }),
     authenticate: toAuthenticate(options.principal),
     documents: documentsOf(options.principal),
+    clientAddress: options.limits?.clientAddress,
     refusalOf: callerLimits && ((...request) => callerLimits.refusalOf(...request)),
     messages: replicas,
     logger: log,

@@ -4,6 +4,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { json as readJson } from 'node:stream/consumers'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { quiet } from '../interop/fixtures/instances.ts'
 import { connectClient, modernServer, startGateway } from './fixtures/gateways.ts'
 import { ask, statelessRequest } from './fixtures/statelessRequest.ts'
 import { json, type Received, result, ScriptedServer } from './fixtures/statelessServers.ts'
@@ -260,6 +261,42 @@ test('a caller has at most half of the requests that a server takes at once', as
   expect((await first).result).toMatchObject({ resultType: 'complete' })
   scripted.answer = ({ res, body }) => json(res, result(body, {}))
   expect((await ask(`${url}/full`)).result).toBeDefined()
+})
+
+test('a request that a server has no room for is told in the log as refused', async () => {
+  const lines: Record<string, unknown>[] = []
+  const logger = { ...quiet, info: (details: object) => void lines.push({ ...details }) }
+  const { url: told } = await startGateway({ full: scripted.entry({ maxInFlight: 2 }) }, { logger })
+  const waiting: Received[] = []
+  scripted.answer = (received) => void waiting.push(received)
+  const first = ask(`${told}/full`)
+  await vi.waitFor(() => expect(waiting).toHaveLength(1))
+  await ask(`${told}/full`)
+  expect(lines.filter(({ outcome }) => outcome !== undefined)).toMatchObject([
+    { server: 'full', outcome: 'refused', error: 'BACKEND_BUSY' },
+  ])
+  for (const { res, body } of waiting) json(res, result(body, { content: [] }))
+  await first
+})
+
+test('behind a proxy, callers without a name are told apart by the address that the proxy writes', async () => {
+  const { url: proxied } = await startGateway(
+    { full: scripted.entry({ maxInFlight: 4 }) },
+    {},
+    { gateway: { limits: { clientAddressHeader: 'X-Real-IP' } } },
+  )
+  const waiting: Received[] = []
+  scripted.answer = (received) => void waiting.push(received)
+  const from = (address: string) => ask(`${proxied}/full`, { headers: { 'x-real-ip': address } })
+  const busy = { code: 'BACKEND_BUSY', server: 'full' }
+  const held = ['2001:db8:0:1::1', '2001:db8:0:1::2'].map(from)
+  await vi.waitFor(() => expect(waiting).toHaveLength(2))
+  expect((await from('2001:db8:0:1::3')).error?.data).toEqual(busy) // of the same network
+  expect((await from('192.0.2.1, 2001:db8:0:1::4')).error?.data).toEqual(busy) // a client wrote the first one
+  const other = from('2001:db8:0:2::1')
+  await vi.waitFor(() => expect(waiting).toHaveLength(3))
+  for (const { res, body } of waiting) json(res, result(body, { content: [] }))
+  expect(await Promise.all([...held, other])).toMatchObject([{ result: {} }, { result: {} }, { result: {} }])
 })
 
 test('limits of a caller count what passes', async () => {

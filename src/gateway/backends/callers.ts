@@ -1,5 +1,5 @@
 /** Who a caller is, and for whom what a caller uses is counted. */
-import type { Principal } from '../../server/internal.ts'
+import { networkOf, type Principal } from '../../server/internal.ts'
 import type { Relayed } from '../links/relayed.ts'
 
 const ANONYMOUS = 'anonymous'
@@ -26,7 +26,7 @@ export function isNameless(caller: CallerParts): boolean {
   return callerOf(caller) === ANONYMOUS
 }
 
-/** Whoever may begin sessions without a name can begin many, so that all of one address count together. */
+/** Whoever may begin sessions without a name can begin many, so that all of one network count together. */
 export function holderOf(relayed: CallerParts & Pick<Relayed, 'address'>): string {
   const { principal, address } = relayed
   return principal === undefined && address === undefined ? callerOf(relayed) : holderByHeaders(principal, address)
@@ -35,17 +35,17 @@ export function holderOf(relayed: CallerParts & Pick<Relayed, 'address'>): strin
 /** The same where nothing of a request has been read but its headers. */
 export function holderByHeaders(principal: Principal | undefined, address: string | undefined): string {
   if (principal !== undefined) return `principal ${principal.id}`
-  return address === undefined ? ANONYMOUS : ofAddress(address)
+  return address === undefined ? ANONYMOUS : networkHolder(address)
 }
 
 /** A new text would be hashed for each request, and is the same for all of an address. */
 const holders = new Map<string, string>()
 const MAX_HOLDERS = 1000
 
-function ofAddress(address: string): string {
+function networkHolder(address: string): string {
   const known = holders.get(address)
   if (known !== undefined) return known
-  const holder = `address ${address}`
+  const holder = `network ${networkOf(address)}`
   if (holders.size < MAX_HOLDERS) holders.set(address, holder)
   return holder
 }

@@ -8,6 +8,7 @@ import { createKeyring } from '../../state/seal/index.ts'
 import { nameFault } from '../catalog/prefixes.ts'
 import type { View } from '../catalog/views.ts'
 import { type DefinitionPolicy, definitionPolicy, patterns } from './backendSettings.ts'
+import { headerNameFault } from './headers.ts'
 import {
   address,
   type Check,
@@ -38,6 +39,8 @@ export interface PrincipalLimits {
   readonly requestsPerMinute?: number
   /** @default no limit */
   readonly callsAtOnce?: number
+  /** Where a proxy in front writes the address of the client, by which callers without a name are told apart. @default none */
+  readonly clientAddressHeader?: string
 }
 
 /** Where health, servers and metrics are served. */
@@ -222,7 +225,11 @@ const members = shape<Omit<GatewaySettings, 'views'> & { readonly views: GivenVi
   views: viewsOf,
   catalogue,
   definitions: definitionPolicy,
-  limits: shape<PrincipalLimits>({ requestsPerMinute: whole(1), callsAtOnce: whole(1) }),
+  limits: shape<PrincipalLimits>({
+    requestsPerMinute: whole(1),
+    callsAtOnce: whole(1),
+    clientAddressHeader: text(headerNameFault),
+  }),
   workers: whole(1, 64),
   listDeadlineMs: whole(1, 600_000),
   admin,

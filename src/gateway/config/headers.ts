@@ -21,6 +21,11 @@ export function dependOnPrincipal(headers: Readonly<Record<string, string>> = {}
   return Object.values(headers).some((value) => value.search(REFERENCE) >= 0)
 }
 
+/** Why this is no name of a header; undefined where it is. */
+export function headerNameFault(name: string): string | undefined {
+  return TOKEN.test(name) ? undefined : 'must be the name of a header, such as X-Real-IP.'
+}
+
 /** Why a header of a configuration cannot be sent, whoever calls; undefined where it can. */
 export function headerFault(name: string, value: string): string | undefined {
   if (!TOKEN.test(name)) return 'has a name that cannot stand in a request.'

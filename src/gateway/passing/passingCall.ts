@@ -17,7 +17,7 @@ import {
 import type { Backend } from '../backends/backend.ts'
 import { holderByHeaders } from '../backends/callers.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
-import type { CallWatcherOptions } from '../telemetry/calls.ts'
+import { type CallWatcherOptions, codeOf, outcomeOf } from '../telemetry/calls.ts'
 import { type PassedCall, tellPassed } from '../telemetry/passed.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { requestHeadersOf } from './headers.ts'
@@ -62,7 +62,8 @@ export class PassingCall implements PassedOwner {
   #resolve: Resolve | undefined
   #body: Buffer | undefined
   #passed: PassedRequest | undefined
-  #startedAt = 0
+  /** Undefined while it is not known that it goes to the server. */
+  #startedAt: number | undefined
   /** Ends that it counts: among the requests of its caller, and among those of the server. */
   #leaveLimits: (() => void) | undefined
   #leaveBackend: (() => void) | undefined
@@ -90,7 +91,7 @@ export class PassingCall implements PassedOwner {
     if (mayHoldState(body) || (isListening && !isListen(body)))
       return this.#resolve?.(inner.handle(request, admission, sink))
     if (limits === undefined) return this.#authorize()
-    limits.enterUnread(request.header, admission.principal, sink.address).then(
+    limits.enterUnread(admission.principal, sink.address).then(
       (leave) => {
         this.#leaveLimits = leave
         this.#authorize()
@@ -100,6 +101,7 @@ export class PassingCall implements PassedOwner {
   }
 
   #authorize(): void {
+    this.#startedAt = performance.now()
     const { request, admission, backend } = this.#admitted
     const { principal } = admission
     const own = backend.credentials.headersFor({ principal, authorization: request.header('authorization') })
@@ -126,7 +128,6 @@ export class PassingCall implements PassedOwner {
     const { timeoutSeconds, maxResultBytes } = backend.config.settings
     this.#leaveBackend = backend.enter(holderByHeaders(admission.principal, sink.address), isListening)
     if (!isListening) this.#handler.load.enter() // streams that stay open do not count as load
-    this.#startedAt = performance.now()
     return new PassedRequest({
       server: backend.name,
       upstreams,
@@ -140,21 +141,11 @@ export class PassingCall implements PassedOwner {
   }
 
   ended(passed: PassedOutcome, reply: HttpReply | undefined): void {
-    const { request, admission, backend } = this.#admitted
     this.#leave()
     this.#resolve?.(reply)
     // Nothing else tells that a server to which nothing stays open is gone.
-    if (isBackendGone(passed.error)) backend.reread()
-    const { outcome, error } = outcomeOf(passed)
-    const { header } = request
-    tellPassed(this.#handler, {
-      backend,
-      header,
-      principal: admission.principal,
-      outcome,
-      error,
-      startedAt: this.#startedAt,
-    })
+    if (isBackendGone(passed.error)) this.#admitted.backend.reread()
+    this.#tell(endOf(passed))
   }
 
   #refuse(error: unknown): void {
@@ -162,6 +153,14 @@ export class PassingCall implements PassedOwner {
     this.#leave()
     if (error instanceof BackendError) this.#resolve?.({ status: 200, body: errorMessage(id, toWireError(error)) })
     else this.#resolve?.(errorReply(error, this.#handler.faults.current, id))
+    this.#tell({ outcome: outcomeOf(error), error: codeOf(error) })
+  }
+
+  #tell(end: Pick<PassedCall, 'outcome' | 'error'>): void {
+    if (this.#startedAt === undefined) return
+    const { request, admission, backend } = this.#admitted
+    const { principal } = admission
+    tellPassed(this.#handler, { backend, header: request.header, principal, ...end, startedAt: this.#startedAt })
   }
 
   #leave(): void {
@@ -186,9 +185,8 @@ function isListen(body: Buffer): boolean {
   return isObject(message) && message['method'] === LISTEN && idOf(message) !== undefined
 }
 
-function outcomeOf({ status, error }: PassedOutcome): Pick<PassedCall, 'outcome' | 'error'> {
-  if (error !== undefined)
-    return { outcome: error.reason === 'BACKEND_REFUSED' ? 'refused' : 'failed', error: error.reason }
+function endOf({ status, error }: PassedOutcome): Pick<PassedCall, 'outcome' | 'error'> {
+  if (error !== undefined) return { outcome: outcomeOf(error), error: error.reason }
   if (status === undefined) return { outcome: 'cancelled', error: undefined }
   if (status < 400) return { outcome: 'complete', error: undefined }
   return { outcome: status < 500 ? 'refused' : 'failed', error: String(status) }

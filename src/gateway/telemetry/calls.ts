@@ -120,14 +120,15 @@ function originOf({ id, principal, header }: Call, { fields }: BackendSpan): Jso
   }
 }
 
-function codeOf(error: unknown): string {
+/** How an error is named in the log. */
+export function codeOf(error: unknown): string {
   if (error instanceof BackendError) return error.reason
   const { code } = error as { code?: unknown }
   return typeof code === 'number' || typeof code === 'string' ? String(code) : 'internal'
 }
 
 /** Errors of the server, and of the gateway, are failures; what a caller did wrong is refused. */
-function outcomeOf(error: unknown): CallOutcome {
+export function outcomeOf(error: unknown): CallOutcome {
   if (error instanceof BackendError) return REFUSALS.has(error.reason) ? 'refused' : 'failed'
   const { code } = toWireError(error)
   return code === CODES.INTERNAL_ERROR || isServerError(code) ? 'failed' : 'refused'

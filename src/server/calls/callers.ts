@@ -4,17 +4,16 @@ import type { Ledger } from '../../state/stores/index.ts'
 import type { Approval } from '../auth/approval.ts'
 import type { Call } from '../call.ts'
 import { holderOf } from '../lifecycle/holder.ts'
-import type { ReadAddress } from '../lifecycle/limits.ts'
 import type { RunSetup } from './run.ts'
 
 /**
  * For whom what a call leaves behind is counted. Undefined for anonymous callers without an address and a session: they
  * cannot be told apart, so they are not counted as one.
  */
-export function callHolder(call: Call, readAddress: ReadAddress): string | undefined {
-  const { principal, peer, header, channel } = call
+export function callHolder(call: Call): string | undefined {
+  const { principal, peer, channel } = call
   if (principal !== undefined) return holderOf(call)
-  const address = call.address ?? readAddress(header, channel.address)
+  const address = call.address ?? channel.address
   return address === undefined && peer.session === undefined ? undefined : holderOf({ principal, peer, address })
 }
 
@@ -22,20 +21,15 @@ export interface SharedClaimsOptions {
   readonly ledger: Ledger
   /** The audience of the server's seals: several servers may have one ledger. */
   readonly audience: string
-  readonly readAddress: ReadAddress
 }
 
 /** Claims that all calls of this caller to this tool share. */
-export function sharedClaims(
-  call: Call,
-  name: string,
-  { ledger, audience, readAddress }: SharedClaimsOptions,
-): SharedClaims {
+export function sharedClaims(call: Call, name: string, { ledger, audience }: SharedClaimsOptions): SharedClaims {
   const { principal, method } = call
   return {
     ledger,
     scope: () => [audience, principal?.id ?? null, method, name],
-    holder: () => callHolder(call, readAddress),
+    holder: () => callHolder(call),
   }
 }
 

@@ -11,7 +11,6 @@ import type { Call, Caller, Peer } from '../call.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
-import type { ReadAddress } from '../lifecycle/limits.ts'
 import type { Load } from '../lifecycle/load.ts'
 import { type Logger, shortened } from '../logger.ts'
 import type { Results } from '../results.ts'
@@ -38,7 +37,6 @@ export interface RoundRunnerOptions {
   readonly lifetime: CallLifetime
   readonly unwindMs: number
   readonly watch: Watch | undefined
-  readonly readAddress: ReadAddress
   readonly logger: () => Logger
 }
 

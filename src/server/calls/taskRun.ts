@@ -23,7 +23,6 @@ export type TaskRunOptions = Pick<
   | 'maxRounds'
   | 'unwindMs'
   | 'watch'
-  | 'readAddress'
   | 'logger'
   | 'middleware'
   | 'results'

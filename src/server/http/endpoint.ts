@@ -25,9 +25,13 @@ export interface EndpointParts {
   readonly documents: Documents
   /** Why an admitted request is refused before its body is read. Absent where callers have no limits. */
   readonly refusalOf?: RefusalOf | undefined
+  /** Where a client is, by what a proxy has written. Absent where connections tell that. */
+  readonly clientAddress?: ClientAddress | undefined
   readonly messages: InstanceMessages
   readonly logger: () => Logger
 }
+
+type ClientAddress = (request: { readonly header: HeaderReader }) => string | undefined
 
 type RefusalOf = (
   header: HeaderReader,
@@ -39,6 +43,7 @@ export class Endpoint {
   readonly maxBodyBytes: number
   readonly #handler: RequestHandler
   readonly #refusalOf: RefusalOf | undefined
+  readonly #clientAddress: ClientAddress | undefined
   readonly #messages: InstanceMessages
   readonly #logger: () => Logger
   readonly #admit: Admit
@@ -49,6 +54,7 @@ export class Endpoint {
     this.maxBodyBytes = maxBodyBytes
     this.#handler = handler
     this.#refusalOf = parts.refusalOf
+    this.#clientAddress = parts.clientAddress
     this.#messages = messages
     this.#logger = logger
     this.#admit = createAdmission({ ...options, documents, authenticate, maxBodyBytes })
@@ -81,6 +87,11 @@ export class Endpoint {
 
   #serve(request: EndpointRequest, admitted: Admission | HttpReply, sink: HostSink): Promise<HttpReply | undefined> {
     if ('status' in admitted) return Promise.resolve(admitted)
+    try {
+      sink.address = this.#clientAddress?.(request) ?? sink.address
+    } catch (error) {
+      return Promise.resolve(this.fail(error))
+    }
     const refused = this.#refusalOf?.(request.header, admitted.principal, sink.address)
     if (refused !== undefined) return Promise.resolve(this.fail(refused))
     return this.#handler.handle(request, admitted, sink)

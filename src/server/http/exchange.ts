@@ -74,12 +74,13 @@ export interface Sink {
   /** Calls the listener once when the client disconnects before `end`. */
   onDisconnect(listener: () => void): void
   readonly disconnected: boolean
-  /** The address that the connection comes from, where that is known. Behind a proxy it is the proxy's. */
+  /** Where the client is: at the other end of the connection, or where the proxy there says. Undefined if that is not known. */
   readonly address?: string | undefined
 }
 
 /** The sink of a host, which can also pass on the bytes of another server's answer. */
 export interface HostSink extends Sink {
+  address: string | undefined
   /** Prepares such an answer. `onDrain` is called when the client has read what `write` could not send. */
   openBytes(head: AnswerHead, onDrain: () => void): ByteSink
 }

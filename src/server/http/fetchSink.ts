@@ -21,6 +21,8 @@ export class FetchSink implements HostSink {
   readonly #listeners: (() => void)[] = []
   readonly #encoder = new TextEncoder()
   readonly #signal: AbortSignal
+  /** A Request does not tell it. */
+  address: string | undefined
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #disconnected = false
   #headers: Readonly<Record<string, string>> | undefined

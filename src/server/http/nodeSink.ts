@@ -21,13 +21,18 @@ export class NodeSink implements HostSink {
   /** Node warns of more than ten listeners of one response, and the calls of a batch may be more. */
   #onDisconnect: (() => void)[] | undefined
   #hasUnread = false
+  #address: string | undefined
 
   constructor(res: ServerResponse) {
     this.#res = res
   }
 
   get address(): string | undefined {
-    return this.#res.req.socket.remoteAddress
+    return this.#address ?? this.#res.req.socket.remoteAddress
+  }
+
+  set address(address: string | undefined) {
+    this.#address = address
   }
 
   get disconnected(): boolean {

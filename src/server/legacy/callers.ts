@@ -6,7 +6,7 @@ import { SESSION_ELSEWHERE, SESSION_NEEDED } from '../catalog/capabilities.ts'
 import { ServerError } from '../errors.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
-import type { ReadAddress } from '../lifecycle/limits.ts'
+import type { LimitOptions } from '../lifecycle/limits.ts'
 import type { Self } from '../replicas/instance.ts'
 import type { Peers } from '../replicas/peers.ts'
 import { type OpenSession, type Sessions, unknownPeer } from './session.ts'
@@ -15,7 +15,7 @@ export interface SessionCallersOptions {
   readonly sessions: Sessions
   readonly self: Self
   readonly peers: Pick<Peers, 'meet'>
-  readonly readAddress: ReadAddress
+  readonly clientAddress: LimitOptions['clientAddress']
   /** Whether requests outside a session are refused. */
   readonly needsSession: boolean
 }
@@ -32,7 +32,7 @@ export class SessionCallers {
     const version = header('mcp-protocol-version')
     if (version !== undefined && !isLegacyVersion(version)) throw unsupportedVersion(version, true)
     const session = this.sessionOf(header, principal)
-    const address = principal === undefined ? this.#options.readAddress(header, sink?.address) : undefined
+    const address = principal === undefined ? this.#addressOf(header, sink) : undefined
     if (session === undefined) {
       if (this.#options.needsSession) return refusal(400, SESSION_NEEDED)
       return { peer: unknownPeer(version), principal, address }
@@ -40,6 +40,10 @@ export class SessionCallers {
     if ('status' in session) return session
     if (session.begunBy !== undefined) this.#options.peers.meet(session.begunBy)
     return { peer: this.#options.sessions.peerOf(session), principal, address }
+  }
+
+  #addressOf(header: HeaderReader, sink: Sink | undefined): string | undefined {
+    return sink === undefined ? this.#options.clientAddress?.({ header }) : sink.address
   }
 
   /** The session that the request names. */

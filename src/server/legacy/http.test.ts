@@ -4,7 +4,6 @@ import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
 import type { Call } from '../call.ts'
 import { localBus } from '../lifecycle/eventBus.ts'
 import { Self } from '../replicas/instance.ts'
-import { addressReader } from '../lifecycle/limits.ts'
 import { LegacyHttp, type LegacyHttpOptions } from './http.ts'
 import { LegacyStreams } from './streams/streams.ts'
 import type { RevivedCall } from './push/handOver.ts'
@@ -51,7 +50,7 @@ function broken() {
     bus,
     facts,
     streams,
-    readAddress: addressReader(),
+    clientAddress: undefined,
     logger: () => logger,
   }
   return { http: new LegacyHttp(parts as unknown as LegacyHttpOptions), streams }

@@ -56,18 +56,9 @@ export function requestLimits(options: LimitOptions | undefined): RequestLimits 
   return requestsPerMinute === undefined && callsAtOnce === undefined ? undefined : new RequestLimits(options)
 }
 
-/** The address of a caller, by the headers or else that of the connection. */
-export type ReadAddress = (header: HeaderReader | undefined, address: string | undefined) => string | undefined
-
-export function addressReader({ clientAddress }: LimitOptions = {}): ReadAddress {
-  if (clientAddress === undefined) return (_, address) => address
-  return (header, address) => (header && clientAddress({ header })) ?? address
-}
-
 export class RequestLimits {
   readonly #options: LimitOptions
   readonly #store: RateStore
-  readonly #addressOf: ReadAddress
   readonly #calls: CallCounter
   /** Until when callers have to wait who were refused, in milliseconds since 1970. */
   readonly #waiting = new Map<string, number>()
@@ -76,25 +67,20 @@ export class RequestLimits {
     this.#options = options
     this.#store = options.store ?? memoryRates()
     this.#calls = options.calls ?? new MemoryCalls()
-    this.#addressOf = addressReader(options)
   }
 
   /** Counts a request, and gives the function that ends it. Rejects with LimitError when it is too much. */
   async enter(call: Call): Promise<() => void> {
     if (call.revived !== undefined) return done // another instance has counted it
-    const { principal, peer, header, channel } = call
-    const caller = this.#callerOf(principal, peer.session, header, channel.address)
+    const { principal, peer, channel } = call
+    const caller = callerOf(principal, peer.session, channel.address)
     await this.#count(caller)
     return CALLS.has(call.method) ? this.#begin(caller) : done
   }
 
   /** The same for a request whose body nobody reads: it counts as a call, whatever it is. */
-  async enterUnread(
-    header: HeaderReader,
-    principal: Principal | undefined,
-    address: string | undefined,
-  ): Promise<() => void> {
-    const caller = this.#callerOf(principal, undefined, header, address)
+  async enterUnread(principal: Principal | undefined, address: string | undefined): Promise<() => void> {
+    const caller = callerOf(principal, undefined, address)
     await this.#count(caller)
     return this.#begin(caller)
   }
@@ -114,7 +100,7 @@ export class RequestLimits {
     address: string | undefined,
   ): LimitError | undefined {
     if (this.#waiting.size === 0 || header('mcp-session-id') !== undefined) return undefined
-    const caller = this.#callerOf(principal, undefined, header, address)
+    const caller = callerOf(principal, undefined, address)
     const waitMs = (this.#waiting.get(caller) ?? 0) - Date.now()
     if (waitMs > 0) return this.#tooMany(waitMs)
     this.#waiting.delete(caller)
@@ -148,19 +134,13 @@ export class RequestLimits {
     const sentence = `Too many calls at once: at most ${callsAtOnce}. Try again when one of them has ended.`
     throw new LimitError('LIMIT_CALLS', sentence, 1)
   }
+}
 
-  /** By principal. Who is anonymous is known by address, else by session, which anyone can begin, else with all others. */
-  #callerOf(
-    principal: Principal | undefined,
-    session: string | undefined,
-    header: HeaderReader | undefined,
-    address: string | undefined,
-  ): string {
-    if (principal !== undefined) return `principal ${principal.id}`
-    const from = this.#addressOf(header, address)
-    if (from !== undefined) return `network ${networkOf(from)}`
-    return session === undefined ? 'anonymous' : `session ${session}`
-  }
+/** By principal. Who is anonymous is known by address, else by session, which anyone can begin, else with all others. */
+function callerOf(principal: Principal | undefined, session: string | undefined, address: string | undefined): string {
+  if (principal !== undefined) return `principal ${principal.id}`
+  if (address !== undefined) return `network ${networkOf(address)}`
+  return session === undefined ? 'anonymous' : `session ${session}`
 }
 
 /** Counts in the memory of this process. */
