@@ -61,7 +61,7 @@ function warningsOf(backend: Backend, pinFault: string | undefined): readonly st
     ...unreachedOf(backend),
     ...(keepsState
       ? [
-          `The server "${name}" keeps something between calls, so each caller has a ${isProcess ? 'process' : 'session'} of their own there. What it keeps is lost when that ends, and callers must come back to this gateway. Where the server has a stateless form, use that.`,
+          `The server "${name}" keeps something between calls, so each caller has a ${isProcess ? 'process' : 'session'} of their own there. What it keeps is lost when that ends. Where the server has a stateless form, use that.`,
         ]
       : []),
     ...(withheld.size > 0 ? [withheldText(name, [...withheld], pinFault)] : []),

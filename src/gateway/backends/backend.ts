@@ -103,11 +103,12 @@ export class Backend {
       isShared: () => this.isShared,
       onContradicted: () => {
         this.#judge.doubt()
-        this.#connector.reconnect()
+        this.#connector.reconnect('it asks for a session that it did not need before.')
       },
       onOpened: (link) => {
         const { link: own } = this.#connector
-        if (own !== undefined && contradict(own, link) && this.#judge.doubt()) this.#connector.reconnect()
+        if (own !== undefined && contradict(own, link) && this.#judge.doubt())
+          this.#connector.reconnect('it is another version than before.')
       },
     })
   }

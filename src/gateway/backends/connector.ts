@@ -80,7 +80,7 @@ export class Connector {
     return this.#firstTry.promise
   }
 
-  /** Whether calls of callers who cannot be asked may use the link: it says of nobody that they can. */
+  /** Whether calls may use this link: it declares no elicitation, sampling or roots. */
   get servesCalls(): boolean {
     return this.#options.config.settings.state === 'stateless'
   }
@@ -119,11 +119,11 @@ export class Connector {
    * Connects anew: what was found of the server when it was reached may not be true any longer. Calls that are under way
    * on the link go on.
    */
-  reconnect(): void {
+  reconnect(why: string): void {
     const link = this.#link
     if (link === undefined || link.isClosed || this.#givenUp === link) return
     this.#givenUp = link
-    this.#onLost('it has forgotten its session.')
+    this.#onLost(why)
     void link.retire()
   }
 
@@ -294,7 +294,7 @@ export class Connector {
       this.#take(await this.#readChecked(link))
       this.#options.onOffer()
     } catch (error) {
-      if (error instanceof SessionForgotten) return this.reconnect()
+      if (error instanceof SessionForgotten) return this.reconnect('it has forgotten its session.')
       if (error instanceof BehindItself) this.#offerNothing()
       if (isUnreachable(error)) return this.#onLost(`it ${(error as BackendError).why}`)
       this.#stale = unref(setTimeout(() => this.reread(), this.#options.config.settings.listSeconds * 1000))

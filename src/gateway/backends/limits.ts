@@ -42,11 +42,11 @@ const VALUE_BYTES = 32
 
 /** Whether a result is too large, without writing it where it is far from that. */
 export function isLarger(result: Json, maxBytes: number): boolean {
-  return atMost(result) > maxBytes && Buffer.byteLength(JSON.stringify(result)) > maxBytes
+  return upperBoundBytes(result) > maxBytes && Buffer.byteLength(JSON.stringify(result)) > maxBytes
 }
 
-/** At least as many bytes as it takes in JSON. Goes by lengths, so that long texts cost nothing. */
-function atMost(result: Json): number {
+/** An upper bound of its size in JSON. Goes by lengths, so that long texts cost nothing. */
+function upperBoundBytes(result: Json): number {
   const open: unknown[] = [result]
   let bytes = 0
   for (let value = open.pop(); value !== undefined; value = open.pop()) {

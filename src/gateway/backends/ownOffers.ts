@@ -28,7 +28,7 @@ interface OwnOffer {
   reading: Promise<void> | undefined
 }
 
-/** The lists of one caller may have. */
+/** The limits of one caller's lists. */
 export const ONE_CALLER: OfferLimits = { pages: 1000, entries: 5000, bytes: 4 * 1024 * 1024 }
 const LIMITS: OwnOfferLimits = { callers: 1000, bytes: 64 * 1024 * 1024 }
 /** However short the time is that a server gives, and after a reading that failed. */

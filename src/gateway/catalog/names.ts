@@ -1,5 +1,5 @@
 /**
- * CatalogNames of tools and prompts where many servers stand behind one endpoint: `github_search`.
+ * Names of tools and prompts where many servers stand behind one endpoint: `github_search`.
  *
  * - Two tools never have the same name, and a name tells its server without any list.
  * - It also tells the server's own name of the tool, unless that was too long or had other characters. Such a name is

@@ -179,8 +179,7 @@ export class ServerLeases {
   }
 
   moved(): BackendError {
-    const sentence =
-      'is reached for this caller by another gateway since a moment ago. The call was not begun. Call again.'
+    const sentence = 'was just taken over by another gateway for this caller. The call was not begun. Call again.'
     return new BackendError('CALLER_MOVED', this.#options.name, sentence)
   }
 

@@ -1,6 +1,6 @@
 /** The addresses of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for some of their tools. */
 import type { DrainOptions, EventBus, ServerOptions } from '../../server/index.ts'
-import type { CallCounter, Capability, Connections } from '../../server/internal.ts'
+import { type CallCounter, type Capability, type Connections, DRAIN_MS } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
@@ -169,7 +169,7 @@ export class Routes {
   }
 
   async drain(options: DrainOptions): Promise<void> {
-    const { deadlineMs = 25_000 } = options
+    const { deadlineMs = DRAIN_MS } = options
     this.#parked = this.#parking.drain(deadlineMs / 2)
     await Promise.all(Array.from(this.#byPath.values(), (route) => route.drain(options)))
   }

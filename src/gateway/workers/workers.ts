@@ -7,6 +7,7 @@
  */
 import cluster from 'node:cluster'
 import { sleep } from '../../protocol/index.ts'
+import { DRAIN_MS } from '../../server/internal.ts'
 import { newKey } from '../../state/seal/index.ts'
 import { hasKeys, missingKeys } from '../advice.ts'
 import type { GatewayConfig } from '../config/index.ts'
@@ -41,8 +42,8 @@ export interface WorkerState {
 
 /** A worker that is busy for longer is reported as one that does not answer. */
 const REPORT_MS = 2000
-/** Calls have 25 seconds to finish, and processes of servers some to end. */
-const DRAIN_MS = 35_000
+/** Calls have their time to finish, and processes of servers some to end. */
+const WORKER_DRAIN_MS = DRAIN_MS + 10_000
 
 export class Workers {
   readonly #options: WorkersOptions
@@ -129,7 +130,7 @@ export class Workers {
     this.#stopped.abort()
     await Promise.all(
       this.#slots.map(async (slot) => {
-        await inTime(slot.whileAwake(slot.ask('drain', {})), DRAIN_MS).catch(() => {}) // it has ended, or does not answer
+        await inTime(slot.whileAwake(slot.ask('drain', {})), WORKER_DRAIN_MS).catch(() => {}) // it has ended, or does not answer
         slot.kill()
         await slot.ended
       }),

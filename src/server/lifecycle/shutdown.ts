@@ -11,6 +11,9 @@ export interface DrainOptions {
   idleMs?: number
 }
 
+/** How long calls have to finish, where nothing else is said. */
+export const DRAIN_MS = 25_000
+
 export class Shutdown {
   /** What serves the calls that have to finish. */
   readonly hosts = new Set<DrainableHost>()
@@ -35,7 +38,7 @@ export class Shutdown {
    * Ends subscriptions, lets calls in flight finish or hand over at their next checkpoint, and closes the listeners. Does
    * so once, however often it is called.
    */
-  drain({ deadlineMs = 25_000, idleMs = 1000 }: DrainOptions = {}): Promise<void> {
+  drain({ deadlineMs = DRAIN_MS, idleMs = 1000 }: DrainOptions = {}): Promise<void> {
     this.#drained ??= this.#drain({ deadlineMs, idleMs: Math.min(idleMs, deadlineMs) })
     return this.#drained
   }
