@@ -22,7 +22,7 @@ import { Advice, missingKeys } from './advice.ts'
 import { Backend } from './backends/backend.ts'
 import { createNames } from './catalog/index.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
-import { type GatewayDatabase, openDatabase } from './database.ts'
+import { assertDatabaseUsable, type GatewayDatabase, openDatabase } from './database.ts'
 import { Definitions } from './definitions.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './replicaListener.ts'
 import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
@@ -136,6 +136,7 @@ export class Gateway {
   async listen({ insecure = false, ...options }: GatewayListenOptions = {}): Promise<Listening> {
     const { host = '127.0.0.1', advertise, drainOnTerm: drains = true } = options
     if (!insecure) assertMayListen(host, this.#options)
+    await assertDatabaseUsable(this.#options.settings)
     await this.#logger.defaultToPino(2)
     const listener = await openListener({ ...options, path: UNION_PATH }, this.nodeHandler())
     const { connections, address, port, url, close } = listener
@@ -185,6 +186,7 @@ export class Gateway {
 
   /** Serves all servers on standard input and output until the input ends. */
   async stdio(options: { readonly principal?: Principal } = {}): Promise<void> {
+    await assertDatabaseUsable(this.#options.settings)
     await this.#logger.defaultToPino(2)
     this.#start()
     const { assembly, shutdown } = this.#routes.union

@@ -2,8 +2,15 @@
 import type { EventBus, ServerOptions } from '../server/index.ts'
 import { keyringOf } from '../server/internal.ts'
 import type { Ledger, RateStore } from '../state/stores/index.ts'
-import { postgres, postgresBus, type PostgresConnection, postgresLedger, postgresRates } from '../postgres/internal.ts'
-import type { GatewayConfig } from './config/index.ts'
+import {
+  assertPgInstalled,
+  postgres,
+  postgresBus,
+  type PostgresConnection,
+  postgresLedger,
+  postgresRates,
+} from '../postgres/internal.ts'
+import type { GatewayConfig, GatewaySettings } from './config/index.ts'
 import { Leases, type LeasesOptions } from './leases/leases.ts'
 import { GATEWAY_INFO } from './version.ts'
 
@@ -11,6 +18,11 @@ type LeaseParts = Pick<LeasesOptions, 'address' | 'reached' | 'logger'>
 
 interface DatabaseOptions extends Pick<GatewayConfig, 'settings'>, Pick<ServerOptions, 'keys'> {
   readonly postgres?: PostgresConnection
+}
+
+/** Before anything is served: a database that can never be used is told at once. One that is away is tried again later. */
+export async function assertDatabaseUsable({ postgres: url }: Pick<GatewaySettings, 'postgres'>): Promise<void> {
+  if (url !== undefined) await assertPgInstalled()
 }
 
 /** Undefined where the gateway has none. */

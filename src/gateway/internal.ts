@@ -1,6 +1,7 @@
 /** What the program needs, and users of the library do not. Nothing is promised about these names. */
 export { createGateway } from './createGateway.ts'
 export { databaseFault, problemText, readGatewayConfig, settingsOfStart } from './config/index.ts'
+export { assertDatabaseUsable } from './database.ts'
 export { assertPortFree } from './freePort.ts'
 export { prometheusMetrics } from './telemetry/prometheus.ts'
 export { listenWorkersAdmin } from './workers/admin.ts'

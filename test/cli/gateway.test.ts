@@ -65,3 +65,32 @@ files_write, description is now:
   Now.
 `)
 })
+
+const WITHOUT_PG = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module'
+  registerHooks({
+    resolve(name, context, next) {
+      if (name !== 'pg') return next(name, context)
+      throw Object.assign(new Error('not here'), { code: 'ERR_MODULE_NOT_FOUND' })
+    },
+  })`)}`
+
+test('where pg is not installed, a gateway with PostgreSQL says what to install, and does not start', async () => {
+  const url = 'postgres://127.0.0.1:1/none'
+  write('plain.json', '{ "servers": {} }')
+  write('database.json', JSON.stringify({ servers: {}, gateway: { postgres: url } }))
+  const env = { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=${WITHOUT_PG}` }
+  const ways = [
+    ['plain.json', '--postgres', url],
+    ['database.json'],
+    ['database.json', '--workers', '2'],
+    ['database.json', '--stdio'],
+  ]
+  const ran = await Promise.all(ways.map((args) => gateway(['--port', '0', ...args], env)))
+  for (const { status, stdout, stderr } of ran) {
+    expect(stdout).toBe('')
+    expect(stderr).toContain('PostgreSQL needs the packages pg and pg-boss; run `npm install pg pg-boss@12.35.0`.')
+    expect(stderr).not.toContain('Serving')
+    expect(status).toBe(2)
+  }
+})

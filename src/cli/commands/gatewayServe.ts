@@ -30,9 +30,8 @@ const TABLE_MS = 10_000
 const SETTLED_MS = 200
 
 export async function serveGateway(file: string, options: ServeOptions, context: CommandContext): Promise<ExitCode> {
-  const { assertPortFree, databaseFault, problemText, readGatewayConfig, settingsOfStart } = await import(
-    '../../gateway/internal.ts'
-  )
+  const { assertDatabaseUsable, assertPortFree, databaseFault, problemText, readGatewayConfig, settingsOfStart } =
+    await import('../../gateway/internal.ts')
   const { display, signal } = context
   if (options.stdio && options.workers !== undefined) throw new InputError(ONE_CLIENT)
   const { postgres } = options
@@ -50,6 +49,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
       display.note(`Left out: ${problemText(problem)}`)
   }
   showUnusable(config)
+  await orExplain(() => assertDatabaseUsable(config.settings))
   if (!options.stdio) await orExplain(() => assertPortFree(options))
   const served = await orExplain(() => servedBy(config, options, context))
 
