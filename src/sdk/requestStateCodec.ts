@@ -13,7 +13,7 @@ import { decodeHeader } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import {
   type Binding,
-  createKeyring,
+  keyringIn,
   createSealer,
   DEFAULT_TTL_SECONDS,
   type Keyring,
@@ -97,17 +97,14 @@ export class StateSeal {
   /** How long a state lives, and by which clock. */
   readonly lifetime: { readonly ttlSeconds: number; readonly clock: () => number }
 
-  constructor({
-    keys = process.env['PANNIER_KEYS'] ?? '',
-    principal,
-    compress = false,
-    ...options
-  }: RequestStateCodecOptions) {
+  constructor({ keys: given, principal, compress = false, ...options }: RequestStateCodecOptions) {
     const { ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now } = options
     this.lifetime = { ttlSeconds, clock }
+    const keys = given ?? process.env['PANNIER_KEYS'] ?? ''
     if (keys === '')
       throw new StateError('KEYS_EMPTY', 'Give requestStateCodec keys, or set PANNIER_KEYS (pannier keys new).')
-    const keyring = typeof keys === 'string' ? createKeyring(keys) : keys
+    const setting = given === undefined ? 'PANNIER_KEYS' : 'The option "keys"'
+    const keyring = typeof keys === 'string' ? keyringIn(setting, keys) : keys
     this.#sealer = createSealer({ ...options, keyring, ...(!compress && { deflateAboveBytes: Infinity }) })
     this.#principal = principal
     this.#audience = options.audience

@@ -142,7 +142,7 @@ export class Server {
       ...this.#checks,
       ...options,
     })
-    if (options.advertise !== undefined) self.url = readAdvertised(options.advertise)
+    if (options.advertise !== undefined) self.url = readAdvertised(options.advertise, 'The option "advertise"')
     if (self.url !== undefined) void replicas.checkAddress()
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
     this.#shutdown.addListener(connections)

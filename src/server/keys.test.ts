@@ -37,3 +37,13 @@ test('keys that are there and empty are an error, and no keys are not', async ()
   vi.stubEnv('PANNIER_KEYS', undefined)
   expect(() => make()).not.toThrow()
 })
+
+test('a key that cannot be used is told with the name of its variable or option', async () => {
+  const { createServer } = await import('./createServer.ts')
+  const make = (keys?: string) => createServer({ name: 'keyless', version: '1.0.0', keys })
+  expect(() => make('cut')).toThrow(/^The option "keys": Key 1 has 3 characters/)
+  vi.stubEnv('PANNIER_KEYS', 'cut')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  expect(() => make()).toThrow(expect.objectContaining({ code: 'KEYS_LENGTH' }))
+  expect(() => make()).toThrow(/^PANNIER_KEYS: Key 1 has 3 characters/)
+})

@@ -1,6 +1,6 @@
 import { DAY_SECONDS } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
-import { createKeyring, createSealer, ephemeralKeyring, type Keyring, type SealOptions } from '../state/seal/index.ts'
+import { createSealer, ephemeralKeyring, type Keyring, keyringIn, type SealOptions } from '../state/seal/index.ts'
 import type { Logger, LoggerSlot } from './logger.ts'
 import type { ServerOptions } from './options.ts'
 
@@ -8,12 +8,14 @@ const NO_KEY =
   'The option "keys", or PANNIER_KEYS, is there and empty. Make a key with `pannier keys new`, or leave both out: then this process has a key of its own.'
 
 /** The ring that was configured, or one of this process alone. */
-export function keyringOf({ keys = process.env['PANNIER_KEYS'] }: ServerOptions): Keyring {
+export function keyringOf({ keys: given }: ServerOptions): Keyring {
+  const keys = given ?? process.env['PANNIER_KEYS']
   if (keys === undefined) return ephemeralKeyring()
   if (keys === '') throw new StateError('KEYS_EMPTY', NO_KEY)
   if (Array.isArray(keys))
     throw new StateError('STATE_OPTION', 'The option "keys" is one text: write several keys with commas between them.')
-  return typeof keys === 'string' ? createKeyring(keys) : keys
+  if (typeof keys !== 'string') return keys
+  return keyringIn(given === undefined ? 'PANNIER_KEYS' : 'The option "keys"', keys)
 }
 
 // A session id is sent as a header, and servers and proxies limit the size of headers.

@@ -253,7 +253,9 @@ function addressesOf(path: string): Pick<ServerOptions, 'advertise' | 'peers'> {
   const at = (variable: string, base: string): string => {
     const url = URL.canParse(base.trim()) ? new URL(path, base.trim()) : undefined
     if (url !== undefined && /^https?:$/.test(url.protocol)) return url.href
-    throw new TypeError(`${variable} must have addresses of gateways, such as "http://10.0.0.7:8931".`)
+    throw new TypeError(
+      `${variable} must have addresses of gateways as others reach them, such as "http://10.0.0.7:8931".`,
+    )
   }
   return {
     ...(advertise && { advertise: at('PANNIER_ADVERTISE', advertise) }),

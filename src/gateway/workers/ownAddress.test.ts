@@ -13,6 +13,13 @@ test.each([
   expect(ownAddress(worker, 8931, advertise)).toEqual(own)
 })
 
+test.each(['10.0.0.7', 'ftp://10.0.0.7'])(
+  'what is no address, as in %s, is told by the name of the variable',
+  (advertise) => {
+    expect(() => ownAddress(1, 8931, advertise)).toThrow(/^PANNIER_ADVERTISE must be .* such as "http:/)
+  },
+)
+
 test('an address with TLS is refused, since workers would be reached without', () => {
   expect(() => ownAddress(1, 8931, 'https://10.0.0.7:9000')).toThrow(/^PANNIER_ADVERTISE is an https: address/)
 })

@@ -14,7 +14,7 @@ export class Self implements Instance {
   #id: string | undefined
 
   constructor(url?: string) {
-    this.url = url === undefined ? undefined : readAdvertised(url)
+    this.url = url
   }
 
   /** Made when first used, because a server is often made while a Worker starts, where there are no random numbers. */
@@ -38,12 +38,12 @@ export function readInstance(entry: unknown): Instance | undefined {
   return { id, url: typeof url === 'string' ? url : undefined }
 }
 
-/** The configured address of this instance's endpoint. */
-export function readAdvertised(text: string): string {
+/** The configured address of an endpoint; throws with the name of the option or variable that it stands in. */
+export function readAdvertised(text: string, setting: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
   if (isPlain && url.hash === '' && url.search === '') return url.href
   throw new TypeError(
-    'advertise and peers are addresses of endpoints as other instances reach them, such as "http://10.0.0.7:3000/mcp".',
+    `${setting} must be an address of an endpoint as other instances reach it, such as "http://10.0.0.7:3000/mcp".`,
   )
 }

@@ -160,6 +160,24 @@ async function served(addresses: readonly string[] = []): Promise<Replicas> {
   return replicas
 }
 
+test.each([
+  ['PANNIER_PEERS', 'http://10.0.0.7:3000/mcp,foo'],
+  ['PANNIER_PEERS', ','],
+  ['PANNIER_ADVERTISE', 'foo'],
+])('a wrong %s is told by its name, with the form that it has', (variable, value) => {
+  vi.stubEnv(variable, value)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const sentence = new RegExp(`^${variable} must be .* such as "http://10\\.0\\.0\\.7:3000/mcp"`)
+  expect(() => new Replicas({ ...options, advertise: undefined })).toThrow(sentence)
+})
+
+test('wrong addresses in options are told by the names of the options', () => {
+  expect(() => new Replicas({ ...options, advertise: 'foo' })).toThrow(/^The option "advertise" must be/)
+  expect(() => new Replicas({ ...options, advertise: undefined, addresses: ['foo'] })).toThrow(
+    /^The option "peers" must/,
+  )
+})
+
 test('an instance that has sought others is known to them before it serves anybody', async () => {
   const first = await served()
   const second = await served([first.self.url ?? ''])

@@ -79,20 +79,12 @@ export class Replicas implements InstanceMessages {
   readonly #heartbeat: PeerHeartbeat
   readonly #addressCheck: AddressCheck
 
-  constructor({
-    advertise = env('PANNIER_ADVERTISE'),
-    addresses,
-    sealer,
-    bus,
-    ledger,
-    clock,
-    logger,
-  }: ReplicasOptions) {
-    const self = new Self(advertise)
+  constructor({ advertise, addresses, sealer, bus, ledger, clock, logger }: ReplicasOptions) {
+    const self = new Self(advertisedAddress(advertise))
     const messenger = new Messenger({ self, sealer, clock })
     const peers = new Peers({ self, messenger, clock, logger })
     this.self = self
-    this.#addresses = addresses ?? env('PANNIER_PEERS')?.split(',') ?? []
+    this.#addresses = peerAddresses(addresses)
     this.peers = peers
     this.#messenger = messenger
     this.forwarder = new Forwarder(messenger, peers)
@@ -125,7 +117,7 @@ export class Replicas implements InstanceMessages {
 
   /** Resolves when those that are at these addresses now know this one, and this one knows them. */
   async meet(addresses: readonly string[]): Promise<void> {
-    await Promise.all(addresses.map((address) => this.seeker.seek(readAdvertised(address.trim()))))
+    await Promise.all(addresses.map((address) => this.seeker.seek(address)))
     await this.peers.all()
   }
 
@@ -262,6 +254,18 @@ function jsonReply(value: Json): HttpReply {
 }
 
 /** An empty variable is none. */
+function advertisedAddress(option: string | undefined): string | undefined {
+  if (option !== undefined) return readAdvertised(option, 'The option "advertise"')
+  const advertised = env('PANNIER_ADVERTISE')
+  return advertised === undefined ? undefined : readAdvertised(advertised, 'PANNIER_ADVERTISE')
+}
+
+function peerAddresses(option: readonly string[] | undefined): readonly string[] {
+  if (option !== undefined) return option.map((address) => readAdvertised(address.trim(), 'The option "peers"'))
+  const listed = env('PANNIER_PEERS')?.split(',') ?? []
+  return listed.map((address) => readAdvertised(address.trim(), 'PANNIER_PEERS'))
+}
+
 function env(name: string): string | undefined {
   return process.env[name] || undefined
 }

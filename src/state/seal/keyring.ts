@@ -33,6 +33,16 @@ export function createKeyring(value: string | readonly Uint8Array[]): Keyring {
   return makeKeyring(typeof value === 'string' ? readKeys(value) : value, false)
 }
 
+/** The same for a setting. What is wrong with its value is told with its name. */
+export function keyringIn(setting: string, value: string): Keyring {
+  try {
+    return createKeyring(value)
+  } catch (cause) {
+    if (!(cause instanceof StateError)) throw cause
+    throw new StateError(cause.code, `${setting}: ${cause.message}`, { cause })
+  }
+}
+
 /** Makes a keyring with a random key that only this process has. */
 export function ephemeralKeyring(): Keyring {
   return makeKeyring([randomBytes(KEY_BYTES)], true)
