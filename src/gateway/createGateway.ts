@@ -238,6 +238,7 @@ export class Gateway {
   }
 
   async #drain(options: DrainOptions): Promise<void> {
+    this.#logger.current.info({ inFlight: this.#routes.inFlight }, 'Draining.')
     this.#definitions.close()
     this.#metrics.close()
     this.#advice.close()
@@ -246,6 +247,7 @@ export class Gateway {
     await this.#routes.drain(options)
     await Promise.all([...this.backends.map((backend) => backend.close()), this.#admin?.close()])
     await this.#database?.close()
+    this.#logger.current.info({ inFlight: this.#routes.inFlight }, 'Drained.')
   }
 
   #setRoutes(): void {

@@ -3,9 +3,11 @@ import { context, propagation, SpanKind, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { gatewayConfigOf } from 'pannier/gateway'
 import { createServer } from 'pannier/server'
 import manifest from '../../package.json' with { type: 'json' }
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { recordedLog } from '../e2e/fixtures/recordedLog.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import {
   type AnyClient,
@@ -178,6 +180,20 @@ test('what would pass unread is read where spans are collected, so that the trac
     .getFinishedSpans()
     .find(({ kind, name }) => kind === SpanKind.CLIENT && name === 'tools/call trace')
   expect(seen).toBe(`00-${TRACE}-${inner?.spanContext().spanId}-01`)
+})
+
+test('a stop is two lines in the log, however many addresses the gateway has', async () => {
+  const { url: one } = await modernServer()
+  const { logger: kept, lines: log } = recordedLog()
+  const top = { gateway: { views: { some: {} } } }
+  const { gateway } = await startGateway({ one: { url: one }, two: { url: one } }, { logger: kept }, top)
+  await gateway.reload(await gatewayConfigOf({ mcpServers: { one: { url: one } } }))
+  await gateway.drain({ deadlineMs: 0 })
+  const said = log.filter(({ level, message }) => level === 'info' && message.startsWith('Drain'))
+  expect(said).toEqual([
+    { level: 'info', fields: { inFlight: 0 }, message: 'Draining.' },
+    { level: 'info', fields: { inFlight: 0 }, message: 'Drained.' },
+  ])
 })
 
 test('the gateway has the name and version of the package', async () => {

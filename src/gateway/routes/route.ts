@@ -91,7 +91,7 @@ export class Route {
     this.assembly.registry.declared = capabilities
     this.assembly.watched.max = MAX_WATCHED
     this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
-    this.shutdown = new Shutdown(this.assembly)
+    this.shutdown = new Shutdown(this.assembly, 'debug') // the gateway says it for all of them
     this.#passing = alone && this.#passingTo(alone)
     const handler = new LoopGuard(options.via, this.#passing ?? this.assembly.endpoint.handler)
     const endpoint = { ...this.assembly.endpoint, handler }

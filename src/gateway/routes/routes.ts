@@ -159,6 +159,11 @@ export class Routes {
     return configured !== '' || this.union.assembly.replicas.peers.known().length > 0
   }
 
+  /** How many calls are under way at all addresses. */
+  get inFlight(): number {
+    return [...this.#byPath.values()].reduce((sum, { assembly }) => sum + assembly.load.inFlight, 0)
+  }
+
   updated(backend: Backend, uri: string): void {
     for (const route of this.#byPath.values()) route.updated(backend, uri)
   }

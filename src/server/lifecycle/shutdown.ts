@@ -18,6 +18,7 @@ export class Shutdown {
   /** What serves the calls that have to finish. */
   readonly hosts = new Set<DrainableHost>()
   readonly #assembly: Assembly
+  readonly #level: 'info' | 'debug'
   #drained: Promise<void> | undefined
   /** Resolves when the other instances know that this one is being stopped. */
   #announced: Promise<void> | undefined
@@ -25,8 +26,10 @@ export class Shutdown {
   #patience: Promise<void> | undefined
   #options: Required<DrainOptions> = { deadlineMs: 0, idleMs: 0 }
 
-  constructor(assembly: Assembly) {
+  /** `level` is that of the two lines which a stop is in the log. */
+  constructor(assembly: Assembly, level: 'info' | 'debug' = 'info') {
     this.#assembly = assembly
+    this.#level = level
   }
 
   /** Adds a listener, which is closed by a drain. */
@@ -59,7 +62,7 @@ export class Shutdown {
   async #drain(options: Required<DrainOptions>): Promise<void> {
     const { load, subscriptions, getStreams, legacyHttp, replicas, tasks, logger } = this.#assembly
     const over = new AbortController()
-    logger.current.info({ inFlight: load.inFlight }, 'Draining.')
+    logger.current[this.#level]({ inFlight: load.inFlight }, 'Draining.')
     this.#options = options
     const { deadlineMs } = options
     const patience = new AbortController()
@@ -76,6 +79,6 @@ export class Shutdown {
     await fetched // what arrives after the goodbye would make this instance look as if it were still there
     await replicas.leave()
     await tasks?.close()
-    logger.current.info({ inFlight: load.inFlight }, 'Drained.')
+    logger.current[this.#level]({ inFlight: load.inFlight }, 'Drained.')
   }
 }
