@@ -97,7 +97,7 @@ test('reads the file again on SIGHUP, and keeps what is not changed, with calls 
   await vi.waitFor(() => expect(shown()).toContain('was not used, and nothing changes'), PATIENCE)
   writeConfig({ tools, ours: { url: (await modernServer()).url } })
   child.kill('SIGHUP')
-  await vi.waitFor(() => expect(shown()).toContain('was read again'), PATIENCE)
+  await vi.waitFor(() => expect(shown()).toContain('was read again: 1 added (ours), 1 unchanged (tools).'), PATIENCE)
   expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3') // it waits for a server that is starting
   expect(await call(client, 'tools_recall')).toBe('milk')
   await session.answer(asked, accept({ sure: true }))

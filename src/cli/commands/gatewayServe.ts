@@ -32,6 +32,7 @@ const SETTLED_MS = 200
 export async function serveGateway(file: string, options: ServeOptions, context: CommandContext): Promise<ExitCode> {
   const { assertDatabaseUsable, assertPortFree, databaseFault, problemText, readGatewayConfig, settingsOfStart } =
     await import('../../gateway/internal.ts')
+  const { changesText } = await import('../output/gateway.ts')
   const { display, signal } = context
   if (options.stdio && options.workers !== undefined) throw new InputError(ONE_CLIENT)
   const { postgres } = options
@@ -43,6 +44,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   }
   const config = await read()
   const startedWith = config.settings
+  let current = config
   const showUnusable = ({ servers, unusable }: GatewayConfig): void => {
     if (servers.length + unusable.length === 0) display.note(`${file} has no servers: clients get empty lists.`)
     for (const problem of unusable.flatMap(({ problems }) => problems))
@@ -57,7 +59,8 @@ export async function serveGateway(file: string, options: ServeOptions, context:
     try {
       const changed = await read()
       await served.reload(changed)
-      display.note(`${file} was read again.`)
+      display.note(`${file} was read again: ${changesText(current, changed)}`)
+      current = changed
       for (const name of settingsOfStart(startedWith, changed.settings))
         display.note(`gateway.${name} has changed, which counts from the next start on.`)
       showUnusable(changed)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gatewayConfigOf } from '../../gateway/config/index.ts'
-import { catalogueText, gatewayConfigText, servedText, usualPlacesText } from './gateway.ts'
+import { catalogueText, changesText, gatewayConfigText, servedText, usualPlacesText } from './gateway.ts'
 
 const secret = 'hunter2'
 
@@ -39,6 +39,18 @@ test('servers are a table with what differs from the defaults, and without crede
     '',
     'gateway: views: support, catalogue: search, definitions: pin, admin.token: set, postgres: set',
   ])
+})
+
+test('what another file changes is one line, with names', async () => {
+  const config = (servers: object, gateway = {}) => gatewayConfigOf({ servers, gateway }, { env: {}, folder: '/f' })
+  const many = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`n${at}`, { command: 'n' }]))
+  const before = await config({ a: { command: 'a' }, gone: { command: 'g' }, ...many })
+  const after = await config({ a: { command: 'b' }, 'new\n1': { command: 'g' }, ...many }, { catalogue: 'search' })
+  expect(changesText(before, after)).toBe(
+    '1 added (new 1), 1 removed (gone), 1 changed (a), 9 unchanged (n0, n1, n2, n3, n4 and 4 more); gateway.catalogue changed.',
+  )
+  expect(changesText(before, before)).toBe('11 unchanged (a, gone, n0, n1, n2 and 6 more).')
+  expect(changesText(await config({}), await config({}))).toBe('no servers before and after.')
 })
 
 test('without files in the usual places the program says what to name', () => {

@@ -5,10 +5,12 @@ import { createNames, type OfferedTool } from '../../gateway/catalog/index.ts'
 import {
   BACKEND_DEFAULTS,
   type BackendConfig,
+  difference,
   GATEWAY_DEFAULTS,
   type GatewayConfig,
   namedServers,
   problemText,
+  settingsSetAnew,
   type UsualPlace,
 } from '../../gateway/config/index.ts'
 import type { Gateway } from '../../gateway/index.ts'
@@ -75,6 +77,34 @@ const SECRET = /(?:^|\.)(?:token|keys|postgres)$/
 
 function plainName(value: unknown): string {
   return plainLine(String(value), 60)
+}
+
+/** How many names of a kind are shown. */
+const SHOWN_NAMES = 5
+
+/** What a file changes that was read again: `1 added (mail), 3 unchanged (crm, files, tickets).` */
+export function changesText(before: GatewayConfig, after: GatewayConfig): string {
+  const { added, removed, changed, same } = difference(before, after)
+  const kinds = [
+    countedNames(added, 'added'),
+    countedNames(removed, 'removed'),
+    countedNames(
+      changed.map((pair) => pair.after),
+      'changed',
+    ),
+    countedNames(same, 'unchanged'),
+  ]
+  const servers = kinds.filter((text) => text !== '').join(', ')
+  const settings = settingsSetAnew(before.settings, after.settings).map((name) => `gateway.${name}`)
+  const changes = settings.length === 0 ? [] : [`${settings.join(', ')} changed`]
+  return `${[servers === '' ? 'no servers before and after' : servers, ...changes].join('; ')}.`
+}
+
+function countedNames(servers: readonly { readonly name: string }[], what: string): string {
+  if (servers.length === 0) return ''
+  const names = servers.slice(0, SHOWN_NAMES).map(({ name }) => plainLine(name, 40))
+  const more = servers.length > SHOWN_NAMES ? ` and ${servers.length - SHOWN_NAMES} more` : ''
+  return `${servers.length} ${what} (${names.join(', ')}${more})`
 }
 
 /** The files that could be served, with the command for each. */

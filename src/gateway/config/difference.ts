@@ -35,8 +35,17 @@ const SET_ANEW: ReadonlySet<string> = new Set(['stateful', 'views', 'catalogue',
 
 /** The names of settings that differ, and have no effect before the next start. */
 export function settingsOfStart(before: GatewaySettings, after: GatewaySettings): readonly string[] {
+  return differing(before, after).filter((name) => !SET_ANEW.has(name))
+}
+
+/** The names of settings that differ, and that a reload sets. */
+export function settingsSetAnew(before: GatewaySettings, after: GatewaySettings): readonly string[] {
+  return differing(before, after).filter((name) => SET_ANEW.has(name))
+}
+
+function differing(before: GatewaySettings, after: GatewaySettings): readonly string[] {
   const old = new Map<string, unknown>(Object.entries(before))
   const now = new Map<string, unknown>(Object.entries(after))
   const names = [...new Set([...old.keys(), ...now.keys()])]
-  return names.filter((name) => !SET_ANEW.has(name) && !isDeepStrictEqual(old.get(name), now.get(name)))
+  return names.filter((name) => !isDeepStrictEqual(old.get(name), now.get(name)))
 }

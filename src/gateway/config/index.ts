@@ -1,5 +1,5 @@
 export { BACKEND_DEFAULTS, type BackendSettings } from './backendSettings.ts'
-export { difference, settingsOfStart } from './difference.ts'
+export { difference, settingsOfStart, settingsSetAnew } from './difference.ts'
 export {
   type AdminSettings,
   type CatalogueMode,
