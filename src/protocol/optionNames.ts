@@ -26,6 +26,19 @@ export function isMisspelt(name: string, known: string): boolean {
   return name !== known && distance(name.toLowerCase(), known) <= 2
 }
 
+/** Whether one typing mistake makes a name of the other: a character too many, too few or another, two swapped, or its case. */
+export function isOneTypo(name: string, known: string): boolean {
+  if (name === known) return false
+  const [typed, meant] = [name.toLowerCase(), known.toLowerCase()]
+  return distance(typed, meant) <= 1 || isSwapped(typed, meant)
+}
+
+function isSwapped(typed: string, meant: string): boolean {
+  let at = 0
+  while (at < typed.length && typed[at] === meant[at]) at++
+  return typed === `${meant.slice(0, at)}${meant[at + 1]}${meant[at]}${meant.slice(at + 2)}`
+}
+
 /** `inputSchema` contains `input`. */
 function contains(name: string, known: string): boolean {
   return known.length > 3 && name.toLowerCase().includes(known.toLowerCase())

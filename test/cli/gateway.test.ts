@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { checkDefinitions, pinFile } from '../../src/gateway/catalog/index.ts'
-import { pannier, type Ran } from './fixtures/program.ts'
+import { pannier, type Ran, startPannier } from './fixtures/program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-gateway-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -34,6 +34,19 @@ test('a file is checked: its servers are shown, or all of its problems with file
     stderr: `error: bad.json:2: servers.a.url must be a complete address that begins with http:// or https://.
   bad.json:3: servers.b.pannier.sate is not known; did you mean "state"?\n`,
   })
+})
+
+test('what nobody reads is a warning of the check, and at the start', async () => {
+  write(
+    'typo.json',
+    '{ "gateway": { "admin": false }, "servers": {',
+    '  "a": { "url": "http://127.0.0.1:1/", "headres": {} } } }',
+  )
+  const warning = 'warning: typo.json:2: servers.a.headres is not read; did you mean "headers"?\n'
+  expect(await gateway(['check', 'typo.json'])).toMatchObject({ status: 0, stderr: warning })
+  const { child, ended } = startPannier(['gateway', 'typo.json', '--port', '0'], { cwd: folder, input: null })
+  child.stderr?.on('data', (chunk: Buffer) => void (chunk.toString().includes('Serving') && child.kill('SIGTERM')))
+  expect((await ended).stderr).toContain(warning)
 })
 
 test('without a file the program names those in the usual places, and starts nothing', async () => {

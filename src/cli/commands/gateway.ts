@@ -79,6 +79,7 @@ async function check(file: string, { display }: CommandContext): Promise<ExitCod
   const config = await readGatewayConfig(file)
   display.print(gatewayConfigText(config, lineWidth()))
   const problems = config.unusable.flatMap((server) => server.problems)
+  for (const warning of config.warnings ?? []) display.note(`warning: ${problemText(warning)}`)
   for (const problem of problems) display.note(`error: ${problemText(problem)}`)
   return problems.length === 0 ? EXIT.ok : EXIT.badInput
 }

@@ -45,12 +45,13 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   const config = await read()
   const startedWith = config.settings
   let current = config
-  const showUnusable = ({ servers, unusable }: GatewayConfig): void => {
+  const showProblems = ({ servers, unusable, warnings = [] }: GatewayConfig): void => {
     if (servers.length + unusable.length === 0) display.note(`${file} has no servers: clients get empty lists.`)
     for (const problem of unusable.flatMap(({ problems }) => problems))
       display.note(`Left out: ${problemText(problem)}`)
+    for (const warning of warnings) display.note(`warning: ${problemText(warning)}`)
   }
-  showUnusable(config)
+  showProblems(config)
   await orExplain(() => assertDatabaseUsable(config.settings))
   if (!options.stdio) await orExplain(() => assertPortFree(options))
   const served = await orExplain(() => servedBy(config, options, context))
@@ -63,7 +64,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
       current = changed
       for (const name of settingsOfStart(startedWith, changed.settings))
         display.note(`gateway.${name} has changed, which counts from the next start on.`)
-      showUnusable(changed)
+      showProblems(changed)
     } catch (error) {
       display.note(`${file} was not used, and nothing changes: ${error instanceof Error ? error.message : ''}`)
     }

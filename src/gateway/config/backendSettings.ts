@@ -1,7 +1,19 @@
 /** The settings of one server: `"pannier"` in its entry. */
 import { patternFault, type ToolFilter } from '../catalog/patterns.ts'
 import { prefixFault } from '../catalog/prefixes.ts'
-import { address, type Check, flag, listOf, oneOf, type SettingPlace, seconds, shape, text, whole } from './checks.ts'
+import {
+  address,
+  type Check,
+  flag,
+  listOf,
+  type MemberChecks,
+  oneOf,
+  type SettingPlace,
+  seconds,
+  shape,
+  text,
+  whole,
+} from './checks.ts'
 
 /** What happens when a tool's definition changes: it is logged, or the tool is withheld until it is accepted. */
 export type DefinitionPolicy = 'warn' | 'pin'
@@ -70,7 +82,7 @@ const prefix: Check<string | false> = (value, place) => (value === false ? false
 
 export const definitionPolicy: Check<DefinitionPolicy> = oneOf('warn', 'pin')
 
-const members = shape<BackendSettings>({
+const checks: MemberChecks<BackendSettings> = {
   state: oneOf('auto', 'stateless', 'stateful'),
   prefix,
   urls: listOf(address),
@@ -88,7 +100,11 @@ const members = shape<BackendSettings>({
   replay: flag,
   forwardAuthorization: flag,
   disabled: flag,
-})
+}
+
+const members = shape(checks)
+
+export const BACKEND_SETTINGS: readonly string[] = Object.keys(checks)
 
 /** `definitions`: the policy of the gateway. */
 export function backendSettings(value: unknown, place: SettingPlace, definitions: DefinitionPolicy): BackendSettings {

@@ -13,6 +13,7 @@ import {
   address,
   type Check,
   listOf,
+  type MemberChecks,
   oneOf,
   type SettingPlace,
   recordOf,
@@ -220,7 +221,7 @@ function guarded(option: 'allowedHosts' | 'allowedOrigins', what: string): Check
   return listOf(text(fault))
 }
 
-const members = shape<Omit<GatewaySettings, 'views'> & { readonly views: GivenViews }>({
+const checks: MemberChecks<Omit<GatewaySettings, 'views'> & { readonly views: GivenViews }> = {
   stateful: oneOf('serve', 'reject'),
   views: viewsOf,
   catalogue,
@@ -239,7 +240,11 @@ const members = shape<Omit<GatewaySettings, 'views'> & { readonly views: GivenVi
   keys,
   postgres: text(databaseFault),
   leaseSeconds,
-})
+}
+
+const members = shape(checks)
+
+export const GATEWAY_SETTINGS: readonly string[] = Object.keys(checks)
 
 export function gatewaySettings(value: unknown, place: SettingPlace): GatewaySettings {
   const { views = {}, ...given } = value === undefined ? {} : (members(value, place) ?? {})

@@ -243,6 +243,44 @@ test('all problems are told at once, by file, line and key, and without any valu
   expect(lines.join('\n')).not.toContain(secret)
 })
 
+test('what nobody reads where it stands is warned of, by file, line and key', async () => {
+  const file = fileWith(`{
+  "servers": {
+    "a": { "command": "a", "agrs": [], "Env": {}, "cmd": "b",
+      "state": "stateless", "tools": { "deny": ["x"] }, "gateway": {} },
+    "b": { "url": "http://b.example", "header": {}, "tools": ["*"], "timeout": 5, "name": "B", "disabled": "yes" }
+  },
+  "mcpServer": { "c": { "command": "c" } },
+  "views": {}, "pannier": { "workers": 2 },
+  "projects": {}, "editor.fontSize": 12
+}`)
+  const { warnings = [], servers } = await readGatewayConfig(file, {})
+  expect(servers.map(({ name }) => name)).toEqual(['a', 'b'])
+  expect(warnings.map((warning) => problemText(warning).replace(`${folder}/`, ''))).toEqual([
+    'mcp.json:3: servers.a.agrs is not read; did you mean "args"?',
+    'mcp.json:3: servers.a.Env is not read; did you mean "env"?',
+    'mcp.json:3: servers.a.cmd is not read; did you mean "command"?',
+    'mcp.json:4: servers.a.state is not read there; as a setting of the gateway it stands under "pannier" in the entry.',
+    'mcp.json:4: servers.a.tools is not read there; as a setting of the gateway it stands under "pannier" in the entry.',
+    'mcp.json:4: servers.a.gateway is not read there; it stands at the top of the file.',
+    'mcp.json:5: servers.b.header is not read; did you mean "headers"?',
+    'mcp.json:5: servers.b.disabled is not read, because it is neither true nor false.',
+    'mcp.json:7: mcpServer is not read; did you mean "mcpServers"?',
+    'mcp.json:8: views is not read there; as a setting of the gateway it stands under "gateway".',
+    'mcp.json:8: pannier is not read there; it stands in the entry of a server, and settings of all under "gateway".',
+  ])
+})
+
+test('a misspelt member is told together with what is wrong because of it', async () => {
+  expect(await problemsOf(readGatewayConfig(fileWith('{ "servers": { "a": { "comand": "a" } } }')))).toEqual([
+    'mcp.json:1: servers.a needs a "command" or a "url".',
+    'mcp.json:1: servers.a.comand is not read; did you mean "command"?',
+  ])
+  await expect(readGatewayConfig(fileWith('{ "mcpservers": {} }'))).rejects.toThrow(
+    'neither "mcpServers" nor "servers" is an object. "mcpservers" is not read; did you mean "mcpServers"?',
+  )
+})
+
 test.each<[string, object, RegExp | undefined]>([
   ['a program', { command: 'a' }, /is for servers over HTTP/],
   ['an address that is not https', { url: 'http://crm.example/mcp' }, /could read callers' tokens/],

@@ -19,6 +19,7 @@ import { type BackendSettings, backendSettings, type DefinitionPolicy } from './
 import { type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
 import { forwardFault, headerFault, isPrincipalVariable } from './headers.ts'
 import { type ConfigProblem, GatewayConfigError, keyText } from './problem.ts'
+import { unreadAtTop, unreadInEntry } from './unread.ts'
 import { type ConfigSource, type SourceEntry, sourceOfText, sourceOfValue } from './source.ts'
 
 export interface BackendConfig {
@@ -40,6 +41,8 @@ export interface GatewayConfig {
   readonly servers: readonly BackendConfig[]
   readonly unusable: readonly UnusableBackend[]
   readonly settings: GatewaySettings
+  /** What nobody reads where it stands, and is most likely meant otherwise. @default nothing */
+  readonly warnings?: readonly ConfigProblem[]
 }
 
 export async function readGatewayConfig(file: string, env: Env = process.env): Promise<GatewayConfig> {
@@ -82,7 +85,7 @@ async function configOf(source: ConfigSource, place: ReadPlace): Promise<Gateway
   const invalid = (path: FieldPath, sentence: string): void => report({ path, code: 'CONFIG_INVALID', sentence })
 
   if (source.servers === undefined) throw noServers(source)
-  for (const name of source.names) if (isMisspelt(name, 'gateway')) invalid([name], misspelt('gateway'))
+  for (const name of Object.keys(source.root)) if (isMisspelt(name, 'gateway')) invalid([name], misspelt('gateway'))
   for (const path of source.repeated) invalid(path, 'stands there twice; leave one of them out.')
   const settings = gatewaySettings(source.gateway, { path: ['gateway'], variables: place.variables, report })
   const read: ReadEntry[] = []
@@ -92,15 +95,26 @@ async function configOf(source: ConfigSource, place: ReadPlace): Promise<Gateway
     read.push({ backend, problems, path: entry.path })
   }
   checkNames(read, invalid)
+  const warnings: ConfigProblem[] = []
+  const warn = reportTo(warnings)
+  for (const { path, entry } of source.servers)
+    for (const unread of unreadInEntry(entry))
+      warn({ code: 'CONFIG_INVALID', path: [...path, ...unread.path], sentence: unread.sentence })
+  for (const unread of unreadAtTop(source.root)) warn({ code: 'CONFIG_INVALID', ...unread })
   const problems = [...read.flatMap((each) => each.problems), ...faults]
   if (faults.length > 0 || problems.some(({ code }) => code === 'CONFIG_INVALID'))
-    throw new GatewayConfigError(problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)))
+    throw new GatewayConfigError(inOrder([...problems, ...warnings]))
   return {
     ...(source.file !== undefined && { file: source.file }),
     servers: read.filter((each) => each.problems.length === 0).map(({ backend }) => backend),
     unusable: read.filter((each) => each.problems.length > 0).map(unusableOf),
     settings,
+    ...(warnings.length > 0 && { warnings: inOrder(warnings) }),
   }
+}
+
+function inOrder(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
+  return problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
 }
 
 interface ReadEntry {
@@ -124,9 +138,10 @@ function problemAt(source: ConfigSource, path: FieldPath, { code, sentence }: En
   }
 }
 
-function noServers({ file = 'The configuration' }: ConfigSource): ClientError {
+function noServers({ file = 'The configuration', root }: ConfigSource): ClientError {
+  const unread = unreadAtTop(root).map(({ path, sentence }) => ` "${path.join('.')}" ${sentence}`)
   const sentence = `${file} has no servers: neither "mcpServers" nor "servers" is an object.`
-  return new ClientError('CONFIG_INVALID', sentence)
+  return new ClientError('CONFIG_INVALID', sentence + unread.join(''))
 }
 
 interface EntryPlace extends ReadPlace {

@@ -1,7 +1,7 @@
 /** Where a configuration comes from: a file, of which everything has a line, or a plain object. */
 import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
 import { type FieldPath, parseCommentedTree } from '../../client/internal.ts'
-import { isObject } from '../../protocol/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
 
 export interface SourceEntry {
   readonly path: FieldPath
@@ -14,8 +14,8 @@ export interface ConfigSource {
   /** Undefined where there is no object of servers. */
   readonly servers: readonly SourceEntry[] | undefined
   readonly gateway: unknown
-  /** The names of all members at the top. */
-  readonly names: readonly string[]
+  /** All members at the top. */
+  readonly root: Json
   /** Members that stand twice in one object of servers or settings. */
   readonly repeated: readonly FieldPath[]
   lineOf(path: FieldPath): number | undefined
@@ -40,7 +40,7 @@ export function sourceOfText(text: string, file: string): ConfigSource {
     file,
     servers: containers.length === 0 ? undefined : entries.map(({ node, ...each }) => ({ ...each, entry: read(node) })),
     gateway: gateway && read(gateway),
-    names: root === undefined ? [] : propertiesOf(root).map(({ name }) => name),
+    root: membersOf(read(root)),
     repeated: [
       ...containers.flatMap(({ path, node }) => repeatedIn(node, path)),
       ...(gateway === undefined ? [] : repeatedIn(gateway, ['gateway'])),
@@ -53,8 +53,8 @@ export function sourceOfText(text: string, file: string): ConfigSource {
 }
 
 export function sourceOfValue(value: unknown): ConfigSource {
-  const root = isObject(value) ? value : {}
-  const mcp = isObject(root['mcp']) ? root['mcp'] : {}
+  const root = membersOf(value)
+  const mcp = membersOf(root['mcp'])
   const found = CONTAINERS.flatMap((path) => {
     const servers = path.length > 1 ? mcp['servers'] : root[String(path[0])]
     return isObject(servers) ? [{ path, servers }] : []
@@ -65,10 +65,14 @@ export function sourceOfValue(value: unknown): ConfigSource {
   return {
     servers: found.length === 0 ? undefined : entries,
     gateway: root['gateway'],
-    names: Object.keys(root),
+    root,
     repeated: [],
     lineOf: () => undefined,
   }
+}
+
+function membersOf(value: unknown): Json {
+  return isObject(value) ? value : {}
 }
 
 function read(node: Node | undefined): unknown {
