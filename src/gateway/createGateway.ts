@@ -1,6 +1,7 @@
 /** The gateway: one endpoint for clients of both eras in front of many MCP servers. */
-import type { DrainOptions, Listening, ListenOptions, Principal } from '../server/index.ts'
+import type { DrainOptions, Listening, Principal } from '../server/index.ts'
 import {
+  assertDrainOptions,
   type Connections,
   drainOnTerm,
   errorDetails,
@@ -26,16 +27,11 @@ import { assertDatabaseUsable, type GatewayDatabase, openDatabase } from './data
 import { Definitions } from './definitions.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './replicaListener.ts'
 import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
-import type { GatewayOptions, GatewayReport } from './options.ts'
-import { assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
+import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
+import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 import { Via } from './loops/via.ts'
-
-export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port' | 'advertise' | 'drainOnTerm'> {
-  /** Whether callers may come from other machines without authentication. @default false */
-  insecure?: boolean
-}
 
 const NOT_FOUND = refusal(
   404,
@@ -61,6 +57,7 @@ export class Gateway {
   #replicas: Connections | undefined
 
   constructor(options: GatewayOptions) {
+    assertGatewayOptions(options)
     this.#options = options
     this.#config = options
     this.#logger = new LoggerSlot(options.logger)
@@ -133,9 +130,10 @@ export class Gateway {
   }
 
   /** Connects to all servers, and serves them over HTTP. Waits for none of them. */
-  async listen({ insecure = false, ...options }: GatewayListenOptions = {}): Promise<Listening> {
-    const { host = '127.0.0.1', advertise, drainOnTerm: drains = true } = options
-    if (!insecure) assertMayListen(host, this.#options)
+  async listen(given: GatewayListenOptions = {}): Promise<Listening> {
+    assertMayListen(given, this.#options)
+    const { insecure: _, ...options } = given
+    const { advertise, drainOnTerm: drains = true } = options
     await assertDatabaseUsable(this.#options.settings)
     await this.#logger.defaultToPino(2)
     const listener = await openListener({ ...options, path: UNION_PATH }, this.nodeHandler())
@@ -233,6 +231,7 @@ export class Gateway {
 
   /** Lets calls finish, and then ends all processes and sessions. */
   drain(options: DrainOptions = {}): Promise<void> {
+    assertDrainOptions(options)
     this.#drained ??= this.#drain(options)
     return this.#drained
   }

@@ -1,7 +1,7 @@
 /** What a gateway is given, and the options that all its routes have as servers. */
 import { isIP } from 'node:net'
-import type { Json } from '../protocol/index.ts'
-import { bearer, type LimitOptions, type ServerOptions } from '../server/index.ts'
+import { assertOptionNames, type Json, type OptionNames } from '../protocol/index.ts'
+import { bearer, type LimitOptions, type ListenOptions, type ServerOptions } from '../server/index.ts'
 import { isLocalHost, type Logger, type LoggerSlot } from '../server/internal.ts'
 import type { PostgresConnection } from '../postgres/internal.ts'
 import { memoryRates } from '../state/stores/index.ts'
@@ -30,6 +30,47 @@ export interface GatewayOptions
   readonly id?: string
   /** Where requests and calls are counted, where the settings limit them. @default the memory of this process */
   readonly counters?: LimitCounters
+}
+
+const GATEWAY_OPTIONS: OptionNames<GatewayOptions> = {
+  file: true,
+  servers: true,
+  unusable: true,
+  settings: true,
+  warnings: true,
+  logger: true,
+  principal: true,
+  keys: true,
+  bus: true,
+  ledger: true,
+  store: true,
+  credentials: true,
+  postgres: true,
+  authorizer: true,
+  id: true,
+  counters: true,
+}
+
+/** What only the readers of configurations give: the file of others has another form. */
+export function assertGatewayOptions(options: GatewayOptions): void {
+  if (Array.isArray(options?.servers) && typeof options.settings === 'object')
+    return assertOptionNames(options, GATEWAY_OPTIONS, 'createGateway')
+  throw new TypeError(
+    'createGateway needs what readGatewayConfig("mcp.json") or gatewayConfigOf({ mcpServers: … }) gives: createGateway({ ...config }).',
+  )
+}
+
+export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port' | 'advertise' | 'drainOnTerm'> {
+  /** Whether callers may come from other machines without authentication. @default false */
+  insecure?: boolean
+}
+
+const LISTEN_OPTIONS: OptionNames<GatewayListenOptions> = {
+  host: true,
+  port: true,
+  advertise: true,
+  drainOnTerm: true,
+  insecure: true,
 }
 
 export interface GatewayReport {
@@ -67,9 +108,11 @@ export function principalOf({ principal, settings }: GatewayOptions): ServerOpti
   return principal ?? (settings.principal && bearer(settings.principal))
 }
 
-/** Throws where everybody could call who reaches this address. */
-export function assertMayListen(host: string, options: GatewayOptions): void {
-  if (!isLocalHost(host) && principalOf(options) === undefined) throw new TypeError(NO_AUTHENTICATION)
+/** Throws where everybody could call who reaches this address, and nobody said that they may. */
+export function assertMayListen(at: GatewayListenOptions, options: GatewayOptions): void {
+  assertOptionNames(at, LISTEN_OPTIONS, 'listen')
+  const { host = '127.0.0.1', insecure = false } = at
+  if (!insecure && !isLocalHost(host) && principalOf(options) === undefined) throw new TypeError(NO_AUTHENTICATION)
 }
 
 const NO_AUTHENTICATION =

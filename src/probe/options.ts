@@ -1,5 +1,5 @@
 /** The options of a probe, with every default in one place. */
-import { isObject, MAX_TIMER_MS } from '../protocol/index.ts'
+import { assertOptionNames, isObject, MAX_TIMER_MS, type OptionNames } from '../protocol/index.ts'
 import type { HarmlessCall } from './checks/check.ts'
 import type { CheckSelection } from './checks/runChecks.ts'
 import { ProbeError } from './errors.ts'
@@ -51,6 +51,28 @@ export interface ProbeOptions {
   clock?: () => number
 }
 
+const PROBE_OPTIONS: OptionNames<ProbeOptions> = {
+  headers: true,
+  timeoutMs: true,
+  order: true,
+  methods: true,
+  known: true,
+  checks: true,
+  program: true,
+  replicas: true,
+  call: true,
+  witness: true,
+  otherHeaders: true,
+  expireMs: true,
+  listenMs: true,
+  maxRequests: true,
+  onExchange: true,
+  signal: true,
+  lookup: true,
+  env: true,
+  clock: true,
+}
+
 export interface Settings {
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
@@ -81,6 +103,7 @@ const MIN_REQUESTS = 4
 
 /** Fills in the defaults; throws, naming the option that is invalid. */
 export function settingsOf(options: ProbeOptions): Settings {
+  assertOptionNames(options, PROBE_OPTIONS, 'probe')
   const {
     timeoutMs = 10_000,
     order = 'usual',

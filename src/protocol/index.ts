@@ -25,7 +25,7 @@ export {
   mediaTypeOf,
   requestHeaders,
 } from './headers.ts'
-export { assertOptionNames, isMisspelt, isOneTypo, nameAdvice, type OptionNames } from './optionNames.ts'
+export { assertOptionNames, isMisspelt, isOneTypo, nameAdvice, type OptionNames, optionsNamed } from './optionNames.ts'
 export { answersInShape, declares, declaresAll, isElicitAction, neededCapability } from './inputRequests.ts'
 export {
   idOf,

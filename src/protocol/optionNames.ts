@@ -12,6 +12,11 @@ export function assertOptionNames<T extends object>(given: T, names: OptionNames
   }
 }
 
+/** Those of the options that have these names. */
+export function optionsNamed<T extends object>(given: T, names: OptionNames<T>): T {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(names, name))) as T
+}
+
 /** Ends a sentence about a name that is not known: with the nearest that is, or else with all of them. */
 export function nameAdvice(name: string, known: readonly string[]): string {
   const nearest = known

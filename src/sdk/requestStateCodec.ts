@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { type Journal, readJournal, writeJournal } from '../journal/index.ts'
-import { decodeHeader } from '../protocol/index.ts'
+import { assertOptionNames, decodeHeader, type OptionNames } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import {
   type Binding,
@@ -48,6 +48,16 @@ export interface RequestStateCodec<T = unknown> {
   verify(state: string, ctx: ServerContext): Promise<T>
 }
 
+const CODEC_OPTIONS: OptionNames<RequestStateCodecOptions> = {
+  keys: true,
+  audience: true,
+  ttlSeconds: true,
+  maxBytes: true,
+  compress: true,
+  principal: true,
+  clock: true,
+}
+
 const seals = new WeakMap<RequestStateCodec, StateSeal>()
 
 /**
@@ -57,6 +67,7 @@ const seals = new WeakMap<RequestStateCodec, StateSeal>()
  * Over stdio, the SDK's hook does not know which tool a state is for. There, put the name of the tool into the payload.
  */
 export function requestStateCodec<T = unknown>(options: RequestStateCodecOptions): RequestStateCodec<T> {
+  assertOptionNames(options, CODEC_OPTIONS, 'requestStateCodec')
   const seal = new StateSeal(options)
   const codec: RequestStateCodec<T> = {
     mint: async (payload, ctx) => seal.sealPayload(payload, ctx),

@@ -26,7 +26,7 @@ import { SERVER_OPTIONS, type ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
 import type { SchemaLike } from './schema.ts'
 import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/processSignals.ts'
-import { type DrainOptions, Shutdown } from './lifecycle/shutdown.ts'
+import { assertDrainOptions, type DrainOptions, Shutdown } from './lifecycle/shutdown.ts'
 import { reachableHost } from './replicas/advertise.ts'
 import { readAdvertised } from './replicas/instance.ts'
 import { STDIO_OPTIONS, type StdioOptions, serveStdio } from './stdio/host.ts'
@@ -201,6 +201,7 @@ export class Server {
    * Ends subscriptions, lets calls in flight finish or hand over at their next checkpoint, and closes the listeners.
    */
   async drain(options: DrainOptions = {}): Promise<void> {
+    assertDrainOptions(options)
     await this.#shutdown.drain(options)
     this.#ignoreTerm()
   }

@@ -1,5 +1,5 @@
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
-import type { Json } from '../protocol/index.ts'
+import { assertOptionNames, type Json, type OptionNames } from '../protocol/index.ts'
 import type { Answers } from './answers.ts'
 import {
   type ExerciseContext,
@@ -34,6 +34,15 @@ export interface ExerciseOptions {
   maxRounds?: number
 }
 
+const EXERCISE_OPTIONS: OptionNames<ExerciseOptions> = {
+  reset: true,
+  normalize: true,
+  principals: true,
+  changedArguments: true,
+  capabilities: true,
+  maxRounds: true,
+}
+
 const EVERYTHING: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} }
 
 /**
@@ -56,6 +65,7 @@ export async function exercise(
 ): Promise<Report> {
   if (typeof makeServer !== 'function')
     throw new TypeError('exercise(makeServer, call, answers): makeServer is a function that creates a server.')
+  assertOptionNames(options, EXERCISE_OPTIONS, 'exercise')
   const { capabilities = EVERYTHING, principals, reset, normalize = (result: Json) => result, maxRounds = 32 } = options
   const harness = new Harness({ makeServer, call, capabilities, principals, reset: reset ?? (() => {}) })
   const check = {

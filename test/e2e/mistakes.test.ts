@@ -1,10 +1,37 @@
 /** Typical mistakes of those who write servers and clients in plain JavaScript, and the sentence that each gets. */
-import { connect } from 'pannier/client'
-import { postgres, postgresTasks } from 'pannier/postgres'
+import {
+  connect,
+  deadline,
+  defaults,
+  echoFetch,
+  fixed,
+  jar,
+  modern,
+  resume,
+  rounds,
+  scope,
+  scopeFetch,
+  suspend,
+  tasks,
+  terminal,
+} from 'pannier/client'
+import { createGateway, gatewayConfigOf } from 'pannier/gateway'
+import { postgres, postgresBus, postgresEngine, postgresTasks } from 'pannier/postgres'
+import { probe } from 'pannier/probe'
 import { requestStateCodec, withJournal } from 'pannier/sdk'
-import { createServer, structured } from 'pannier/server'
-import { memoryLedger, newKey } from 'pannier/state'
-import { sqliteTasks } from 'pannier/tasks'
+import { bearer, createServer, structured } from 'pannier/server'
+import {
+  createSealer,
+  jarServerOf,
+  memoryCarryStore,
+  memoryJar,
+  memoryLedger,
+  newKey,
+  sqliteCarryStore,
+  sqliteJar,
+  sqliteLedger,
+} from 'pannier/state'
+import { createTasks, sqliteEngine, sqliteTasks } from 'pannier/tasks'
 import { exercise } from 'pannier/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { post, type Wire } from '../fixtures/modernClient.ts'
@@ -15,6 +42,44 @@ const server = (more: object = {}) => createServer({ ...options, ...more })
 const described = (more: object) => ({ description: 'Does it.', ...more })
 const wrong = (value: unknown): never => value as never
 const nowhere = 'http://127.0.0.1:1/mcp'
+
+/** Everything that takes options, by how errors name it. */
+const WITH_OPTIONS: Readonly<Record<string, (options: never) => unknown>> = {
+  'rounds()': rounds,
+  'tasks()': tasks,
+  'scope()': scope,
+  'scopeFetch()': (given) => scopeFetch(fetch, given),
+  'jar()': (given) => jar(memoryJar(), given),
+  'echoFetch()': (given) => echoFetch(fetch, given),
+  'deadline()': (given) => deadline(1000, given),
+  'modern()': modern,
+  'fixed()': (given) => fixed({}, given),
+  'defaults()': defaults,
+  'terminal()': terminal,
+  'suspend()': suspend,
+  'resume()': (given) => resume({}, {}, wrong({}), given),
+  memoryCarryStore,
+  sqliteCarryStore,
+  sqliteLedger,
+  memoryJar,
+  sqliteJar,
+  jarServerOf: (given) => jarServerOf({ url: nowhere }, given),
+  createSealer,
+  'bearer()': bearer,
+  probe: (given) => probe(nowhere, given),
+  createTasks: (given) => createTasks(sqliteEngine({ path: ':memory:' }), given),
+  sqliteEngine,
+  postgresEngine: (given) => postgresEngine(postgres({ url: 'postgres://nobody@127.0.0.1:1/none' }), given),
+  postgresBus: (given) => postgresBus(postgres({ url: 'postgres://nobody@127.0.0.1:1/none' }), given),
+  requestStateCodec,
+  exercise: (given) => exercise(() => server(), wrong({}), {}, given),
+  'drain of a server': (given) => server().drain(given),
+  createGateway: async (given) => createGateway({ ...(await emptyGateway()), ...(given as object) }),
+  'listen of a gateway': async (given) => createGateway(await emptyGateway()).listen(given),
+  'drain of a gateway': async (given) => createGateway(await emptyGateway()).drain(given),
+}
+
+const emptyGateway = () => gatewayConfigOf({ servers: {} })
 
 test.each<[mistake: string, sentence: string, make: () => unknown]>([
   ['a name that is no string', 'a name and a version, both strings', () => server({ name: 7 })],
@@ -64,6 +129,16 @@ test.each<[mistake: string, sentence: string, make: () => unknown]>([
     'an answerer that is an answer',
     '"form" is a function',
     () => connect(nowhere, { answerers: wrong({ form: { action: 'accept' } }) }),
+  ],
+  ...Object.entries(WITH_OPTIONS).map(([name, make]): [string, string, () => unknown] => [
+    `an option of ${name} that does not exist`,
+    `${name.replace(/ .*/, '')} has no option "nope"`,
+    () => make(wrong({ nope: 1 })),
+  ]),
+  [
+    'a gateway that is given the file itself',
+    'createGateway needs what readGatewayConfig("mcp.json") or gatewayConfigOf',
+    () => createGateway(wrong({ mcpServers: {} })),
   ],
 ])('%s is refused with a sentence', async (_, sentence, make) => {
   const open = Promise.resolve().then(make)

@@ -1,6 +1,6 @@
 /** Answerers that need no person: known answers, the defaults of forms, refusals, and one for each kind. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Json } from '../../protocol/index.ts'
+import { assertOptionNames, type Json, type OptionNames } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Answerer, Answerers, Asked } from '../questions/answerer.ts'
 import { defaultOf } from '../questions/fieldCheck.ts'
@@ -13,8 +13,12 @@ export interface FixedOptions {
   otherwise?: Answerer
 }
 
+const OTHERWISE: OptionNames<FixedOptions> = { otherwise: true }
+
 /** Gives known answers by their keys: `fixed({ confirm: { ok: true }, address: 'decline' })`. */
-export function fixed(answers: Readonly<Record<string, Given>>, { otherwise }: FixedOptions = {}): Answerer {
+export function fixed(answers: Readonly<Record<string, Given>>, options: FixedOptions = {}): Answerer {
+  assertOptionNames(options, OTHERWISE, 'fixed()')
+  const { otherwise } = options
   return (asked) => {
     const { key, request } = asked
     const given = Object.hasOwn(answers, key) ? answers[key] : undefined
@@ -46,7 +50,9 @@ export interface DefaultsOptions {
 }
 
 /** Accepts each form with the defaults in its schema, without asking anybody. */
-export function defaults({ otherwise = decline }: DefaultsOptions = {}): Answerer {
+export function defaults(options: DefaultsOptions = {}): Answerer {
+  assertOptionNames(options, OTHERWISE, 'defaults()')
+  const { otherwise = decline } = options
   return (asked) => {
     const content = contentFromDefaults(asked.request)
     return content === undefined ? otherwise(asked) : { action: 'accept', content }

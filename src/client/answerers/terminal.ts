@@ -6,7 +6,7 @@
  * - nothing is sent and nothing is opened before the person has seen it and said yes.
  */
 import type { ReadStream, WriteStream } from 'node:tty'
-import type { Json } from '../../protocol/index.ts'
+import { assertOptionNames, type Json, type OptionNames } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Answerer, Asked } from '../questions/answerer.ts'
 import { wrongKind } from '../questions/kinds.ts'
@@ -30,8 +30,17 @@ export interface TerminalOptions {
   onInterrupt?: () => void
 }
 
+const TERMINAL_OPTIONS: OptionNames<TerminalOptions> = {
+  input: true,
+  output: true,
+  open: true,
+  hold: true,
+  onInterrupt: true,
+}
+
 /** Answers forms and pages to visit, by asking the person at the terminal. For both: `{ form: ask, url: ask }`. */
 export function terminal(options: TerminalOptions = {}): Answerer {
+  assertOptionNames(options, TERMINAL_OPTIONS, 'terminal()')
   const { input = process.stdin, output = process.stderr, open = openPage, hold, onInterrupt } = options
   return async (asked) => {
     if (asked.request.method !== 'elicitation/create') throw wrongKind(asked.key, 'terminal()', asked.request)

@@ -2,6 +2,7 @@
  * `state` beside `params` and `result` (SEP-1685), over HTTP. The SDK's transports refuse messages with unknown members
  * before any layer sees them, so this works below them, around `fetch`.
  */
+import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { AskingStreams, postPersistently } from './answers.ts'
 import { withTopDeclared, EchoStates } from './states.ts'
@@ -15,11 +16,14 @@ export interface EchoFetchOptions {
   isOneConnection?: boolean
 }
 
+const ECHO_OPTIONS: OptionNames<EchoFetchOptions> = { isOneConnection: true }
+
 /**
  * Takes states off requests that come in, and puts them on their responses. After the stream of a call was cut, the
  * answers that may be lost with it are posted again. Does nothing in the stateless revision.
  */
 export function echoFetch(inner: FetchLike = fetch, options: EchoFetchOptions = {}): FetchLike {
+  assertOptionNames(options, ECHO_OPTIONS, 'echoFetch()')
   const states = new EchoStates()
   const streams = new AskingStreams()
 

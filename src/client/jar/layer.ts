@@ -5,7 +5,15 @@
  * Of parallel calls the last result wins, for each name in the state. A result is delivered after its state was written,
  * so that a call that follows it sends that state.
  */
-import { CLIENT_STATE_EXTENSION, isObject, type Json, stateKey, type StateScope } from '../../protocol/index.ts'
+import {
+  assertOptionNames,
+  CLIENT_STATE_EXTENSION,
+  isObject,
+  type Json,
+  type OptionNames,
+  stateKey,
+  type StateScope,
+} from '../../protocol/index.ts'
 import type { JarChange, JarContents, JarNews, JarOwner, JarStore } from '../../state/jar/index.ts'
 import { ClientError } from '../errors.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
@@ -18,7 +26,10 @@ export interface JarLayerOptions extends JarOwner {
   onNews?: (news: readonly JarNews[]) => void
 }
 
+const JAR_OPTIONS: OptionNames<JarLayerOptions> = { principal: true, server: true, context: true, onNews: true }
+
 export function jar(store: JarStore, options: JarLayerOptions): Layer {
+  assertOptionNames(options, JAR_OPTIONS, 'jar()')
   return (transport) => createLayer(transport, (context) => new JarLayer(context, store, options))
 }
 

@@ -4,7 +4,7 @@
  * count: `rounds`, a layer above, sends each round as a request of its own. A request whose stream ends, or that cannot
  * be sent, fails at once.
  */
-import { CODES, hasEnvelope, type RequestId } from '../../protocol/index.ts'
+import { assertOptionNames, CODES, hasEnvelope, type OptionNames, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from './layer.ts'
 import { responseIn, sendFailure } from '../failureReason.ts'
 import { IdleTimers, type Idling } from './idleTimers.ts'
@@ -31,8 +31,11 @@ export interface DeadlineOptions {
   isLeaving?: () => boolean
 }
 
+const DEADLINE_OPTIONS: OptionNames<DeadlineOptions> = { ended: true, isLeaving: true }
+
 /** A request of which nothing came for `idleMs` fails with REQUEST_TIMED_OUT, and is cancelled on the server. */
 export function deadline(idleMs: number, options: DeadlineOptions = {}): Layer {
+  assertOptionNames(options, DEADLINE_OPTIONS, 'deadline()')
   const ms = timerMs(idleMs, 'A deadline')
   return (transport) => createLayer(transport, (context) => new Deadline(context, ms, !hasProcess(transport), options))
 }

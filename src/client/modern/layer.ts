@@ -6,7 +6,17 @@
  *
  * Over HTTP the transport needs `modernFetch` as its `fetch`, for the headers.
  */
-import { CODES, isLogLevel, isObject, type Json, META, MODERN_VERSION, type RequestId } from '../../protocol/index.ts'
+import {
+  assertOptionNames,
+  CODES,
+  isLogLevel,
+  isObject,
+  type Json,
+  META,
+  MODERN_VERSION,
+  type OptionNames,
+  type RequestId,
+} from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
 import { ResourceSubscriptions, ListenStreams } from './subscriptions.ts'
@@ -23,7 +33,11 @@ export interface ModernOptions {
   probeMs?: number
 }
 
-export function modern({ probeMs = 5_000 }: ModernOptions = {}): Layer {
+const MODERN_OPTIONS: OptionNames<ModernOptions> = { probeMs: true }
+
+export function modern(options: ModernOptions = {}): Layer {
+  assertOptionNames(options, MODERN_OPTIONS, 'modern()')
+  const { probeMs = 5_000 } = options
   const ms = timerMs(probeMs, '"probeMs"')
   return (transport) => createLayer(transport, (context) => new Modern(context, hasProcess(transport) ? ms : undefined))
 }

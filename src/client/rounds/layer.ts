@@ -3,7 +3,15 @@
  * answers what the server asks and sends the request again, until there is a result (`trips.ts`). Questions that a
  * session-era server pushes go to the same answerers.
  */
-import { CODES, hasEnvelope, isObject, ROUNDS_CAPABILITY, type RequestId } from '../../protocol/index.ts'
+import {
+  assertOptionNames,
+  CODES,
+  hasEnvelope,
+  isObject,
+  type OptionNames,
+  type RequestId,
+  ROUNDS_CAPABILITY,
+} from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
@@ -44,7 +52,16 @@ export interface RoundsOptions {
   place?: SavedPlace
 }
 
+const ROUNDS_OPTIONS: OptionNames<RoundsOptions> = {
+  answerers: true,
+  maxRounds: true,
+  maxStateBytes: true,
+  server: true,
+  place: true,
+}
+
 export function rounds(options: RoundsOptions): Layer {
+  assertOptionNames(options, ROUNDS_OPTIONS, 'rounds()')
   return (transport) => {
     const questions = connectionQuestions(transport, 'rounds', options)
     return createLayer(transport, (context) => new RoundsLayer(context, questions, options, !hasProcess(transport)))

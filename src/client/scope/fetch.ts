@@ -2,14 +2,17 @@
  * Refuses requests that a server sends on the GET stream of the session revisions. That stream belongs to no request of
  * the client, so they belong to none either, whatever else is under way. They are taken out of the stream here.
  */
+import { assertOptionNames } from '../../protocol/index.ts'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { isEventStream, mapEvents } from '../transports/eventStream.ts'
-import { type Refused, refusalOf, type ScopeOptions } from './layer.ts'
+import { type Refused, refusalOf, SCOPE_OPTIONS, type ScopeOptions } from './layer.ts'
 import { isRequest, messageIn, type WireRequest } from '../layer/message.ts'
 
 const REASON = 'It came on the GET stream, which belongs to no request of the client.'
 
-export function scopeFetch(inner: FetchLike = fetch, { onRefused }: ScopeOptions = {}): FetchLike {
+export function scopeFetch(inner: FetchLike = fetch, options: ScopeOptions = {}): FetchLike {
+  assertOptionNames(options, SCOPE_OPTIONS, 'scopeFetch()')
+  const { onRefused } = options
   /** The last event id of each GET stream. A GET that resumes one of these ids is such a stream, too. */
   const resumable = new Set<string>()
 

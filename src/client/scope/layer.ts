@@ -5,7 +5,7 @@
  * A transport does not tell to which of the client's requests a server's request belongs. `scopeFetch`, below the
  * transport, refuses requests on a stream that belongs to none.
  */
-import { CODES, hasEnvelope, type RequestId } from '../../protocol/index.ts'
+import { assertOptionNames, CODES, hasEnvelope, type OptionNames, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
 import { plainLine } from '../safeText.ts'
@@ -33,7 +33,10 @@ export interface ScopeOptions {
   onRefused?: (refused: Refused) => void
 }
 
+export const SCOPE_OPTIONS: OptionNames<ScopeOptions> = { onRefused: true }
+
 export function scope(options: ScopeOptions = {}): Layer {
+  assertOptionNames(options, SCOPE_OPTIONS, 'scope()')
   return (transport) => createLayer(transport, (context) => new Scope(context, options))
 }
 

@@ -1,5 +1,5 @@
 /** Resuming a suspended call: in any process, on a new connection, as often as it is suspended again. */
-import { isObject, type Json } from '../../protocol/index.ts'
+import { assertOptionNames, isObject, type Json, type OptionNames } from '../../protocol/index.ts'
 import type { Answerer, Asked } from '../questions/answerer.ts'
 import { answerAll } from '../questions/answerAll.ts'
 import { ClientError } from '../errors.ts'
@@ -31,6 +31,8 @@ export interface ResumeOptions {
   signal?: AbortSignal
 }
 
+const RESUME_OPTIONS: OptionNames<ResumeOptions> = { signal: true }
+
 /**
  * Resumes a saved call with the answers to its open questions: by their keys, or from an answerer. Gives the result of
  * the call. Where the call was suspended again, `suspendedOf` finds the next saved call in that result.
@@ -39,8 +41,10 @@ export async function resume(
   saved: unknown,
   answers: Readonly<Record<string, Given>> | Answerer,
   through: Through,
-  { signal = new AbortController().signal }: ResumeOptions = {},
+  options: ResumeOptions = {},
 ): Promise<Json> {
+  assertOptionNames(options, RESUME_OPTIONS, 'resume()')
+  const { signal = new AbortController().signal } = options
   const call = readSaved(saved)
   const known = isObject(answers) ? answers : {}
   const round = typeof answers === 'function' ? await askAll(call, answers, signal) : answeredRound(call, known)

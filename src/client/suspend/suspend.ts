@@ -10,7 +10,7 @@
  * - a pushed question cannot be suspended: its server holds the call open, and gets a refusal.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { assertOptionNames, isObject, type Json, type OptionNames } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import type { LeftOpen } from '../questions/answerAll.ts'
 import { type Answerer, AnswerLater } from '../questions/answerer.ts'
@@ -40,8 +40,11 @@ export class Suspend extends AnswerLater {
   }
 }
 
+const SUSPEND_OPTIONS: OptionNames<SuspendOptions> = { store: true, target: true, cwd: true }
+
 /** Answers nothing now: the call ends with a result from which `resume` continues it, days later, in any process. */
 export function suspend(options: SuspendOptions = {}): Answerer {
+  assertOptionNames(options, SUSPEND_OPTIONS, 'suspend()')
   return () => {
     throw new Suspend(options)
   }

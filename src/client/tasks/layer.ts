@@ -3,7 +3,15 @@
  * follows the task, answers what it asks, and in the end gives its result, whichever dialect the server speaks
  * (`dialects.ts`).
  */
-import { DAY_MS, isObject, readRelatedTask, type RequestId, TASKS_EXTENSION } from '../../protocol/index.ts'
+import {
+  assertOptionNames,
+  DAY_MS,
+  isObject,
+  type OptionNames,
+  readRelatedTask,
+  type RequestId,
+  TASKS_EXTENSION,
+} from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { ClientError } from '../errors.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
@@ -59,7 +67,21 @@ export interface TasksOptions {
   place?: SavedPlace
 }
 
+const TASKS_OPTIONS: OptionNames<TasksOptions> = {
+  answerers: true,
+  handle: true,
+  optional: true,
+  ttlMs: true,
+  patienceMs: true,
+  maxRounds: true,
+  listen: true,
+  onStatus: true,
+  server: true,
+  place: true,
+}
+
 export function tasks(options: TasksOptions = {}): Layer {
+  assertOptionNames(options, TASKS_OPTIONS, 'tasks()')
   const { answerers = {}, server } = options
   return (transport) => {
     const questions = connectionQuestions(transport, 'tasks', { answerers, server })

@@ -9,6 +9,7 @@
  * - Events stay in the table for two minutes. What was published while a connection was broken is read when it is back,
  *   and what could not be written is written then. What is older is lost, as the contract of a bus allows.
  */
+import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { randomUUID } from 'node:crypto'
 import type { EventBus, ServerEvent } from '../../server/index.ts'
 import { makeSweeper } from '../../state/stores/index.ts'
@@ -24,11 +25,15 @@ export interface PostgresBusOptions {
   audience?: string
 }
 
+const BUS_OPTIONS: OptionNames<PostgresBusOptions> = { audience: true }
+
 /** An event bus for all machines that use this database. It connects at the first use. Close it before the connection. */
 export function postgresBus(
   connection: PostgresConnection,
-  { audience = '' }: PostgresBusOptions = {},
+  options: PostgresBusOptions = {},
 ): EventBus & { close(): Promise<void> } {
+  assertOptionNames(options, BUS_OPTIONS, 'postgresBus')
+  const { audience = '' } = options
   const bus = new PostgresBus(databaseOf(connection), digest('bus', audience))
   return {
     publish: (event) => bus.publish(event),

@@ -4,7 +4,7 @@
  * Tasks, questions, steps and claims are in our own tables, the queues in those of pg-boss; both change in the same
  * transactions. All times are the database's, so the clocks of the machines do not matter.
  */
-import { assertOptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, optionsNamed } from '../../protocol/index.ts'
 import type { Tasks } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
 import {
@@ -42,11 +42,13 @@ export type PostgresTasksOptions = TaskServiceOptions & EngineOptions
 /** Tasks in PostgreSQL, for any number of machines. Other machines reclaim the tasks of one that dies. */
 export function postgresTasks(connection: PostgresConnection, options: PostgresTasksOptions = {}): Tasks {
   assertOptionNames(options, { ...ENGINE_OPTIONS, ...SERVICE_OPTIONS }, 'postgresTasks')
-  return createTasks(postgresEngine(connection, options), options)
+  const engine = postgresEngine(connection, optionsNamed<EngineOptions>(options, ENGINE_OPTIONS))
+  return createTasks(engine, optionsNamed<TaskServiceOptions>(options, SERVICE_OPTIONS))
 }
 
 /** A task engine on a connection that can be shared. Closing the engine leaves the connection open. */
 export function postgresEngine(connection: PostgresConnection, options: EngineOptions = {}): TaskEngine {
+  assertOptionNames(options, ENGINE_OPTIONS, 'postgresEngine')
   return new PostgresEngine(databaseOf(connection), engineSettings(options))
 }
 

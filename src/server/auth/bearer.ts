@@ -2,7 +2,7 @@
  * Bearer tokens of OAuth 2.1: a JWT of one issuer, for this server, with the scopes it needs. A caller without one gets
  * a challenge that says where to get it.
  */
-import type { HeaderReader } from '../../protocol/index.ts'
+import { assertOptionNames, type HeaderReader, type OptionNames } from '../../protocol/index.ts'
 import { AuthError } from '../errors.ts'
 import type { Principal, ReadyAuthenticator } from './authenticator.ts'
 import { tokenVerifier, type TokenVerifierOptions } from './jwt.ts'
@@ -25,8 +25,24 @@ export interface BearerAuthenticator extends ReadyAuthenticator {
   readonly metadata: ProtectedResource
 }
 
+const BEARER_OPTIONS: OptionNames<BearerOptions> = {
+  issuer: true,
+  audience: true,
+  jwks: true,
+  key: true,
+  algorithms: true,
+  typ: true,
+  clockToleranceSeconds: true,
+  clock: true,
+  scopes: true,
+  resource: true,
+  authorizationServers: true,
+  metadata: true,
+}
+
 /** For `createServer({ principal: bearer({ … }) })`. */
 export function bearer(options: BearerOptions): BearerAuthenticator {
+  assertOptionNames(options, BEARER_OPTIONS, 'bearer()')
   const { issuer, scopes = [] } = options
   assertScopes(scopes)
   const verify = tokenVerifier(options)

@@ -1,5 +1,5 @@
 /** How a server is stopped: others are told, calls finish or are handed over, and then the connections are closed. */
-import { unref } from '../../protocol/index.ts'
+import { assertOptionNames, type OptionNames, unref } from '../../protocol/index.ts'
 import type { Assembly } from '../assemble.ts'
 import type { Connections } from '../http/connections.ts'
 import { drainAll, type DrainableHost } from './drain.ts'
@@ -13,6 +13,12 @@ export interface DrainOptions {
 
 /** How long calls have to finish, where nothing else is said. */
 export const DRAIN_MS = 25_000
+
+const DRAIN_OPTIONS: OptionNames<DrainOptions> = { deadlineMs: true, idleMs: true }
+
+export function assertDrainOptions(options: DrainOptions): void {
+  assertOptionNames(options, DRAIN_OPTIONS, 'drain')
+}
 
 export class Shutdown {
   /** What serves the calls that have to finish. */

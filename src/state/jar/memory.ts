@@ -1,5 +1,6 @@
+import { assertOptionNames } from '../../protocol/index.ts'
 import { createJar } from './jar.ts'
-import { type JarOptions, jarSettings } from './options.ts'
+import { JAR_OPTIONS, type JarOptions, jarSettings } from './options.ts'
 import type { JarSet } from './rules.ts'
 import {
   isKnown,
@@ -14,6 +15,7 @@ import type { Jar, JarEntry, JarFilter, JarKey, JarOwner } from './store.ts'
 
 /** A jar in the memory of this process. */
 export function memoryJar(options: JarOptions = {}): Jar {
+  assertOptionNames(options, JAR_OPTIONS, 'memoryJar')
   return createJar(new MemoryBackend(), jarSettings(options))
 }
 

@@ -1,3 +1,4 @@
+import type { OptionNames } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
 
 /** 400 days, the maximum of SEP-1655. It is also the maximum of browsers for cookies. */
@@ -16,6 +17,15 @@ export interface JarOptions {
   sessionIdleSeconds?: number
   /** The time in milliseconds. @default Date.now */
   clock?: () => number
+}
+
+export const JAR_OPTIONS: OptionNames<JarOptions> = {
+  maxBytes: true,
+  maxNamesPerServer: true,
+  maxNames: true,
+  maxAgeSeconds: true,
+  sessionIdleSeconds: true,
+  clock: true,
 }
 
 export interface JarLimits {

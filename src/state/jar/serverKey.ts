@@ -2,6 +2,7 @@
  * The key under which state of a server is kept (SEP-1655, state scope): a domain name, or the file of a program. Some
  * servers have none. Then the result is a sentence for the host, no state is kept, and calls go on without it.
  */
+import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { parse } from 'tldts'
 import { thisMachine } from './machine.ts'
 import { programServer } from './program.ts'
@@ -15,8 +16,11 @@ export interface JarScopeOptions {
   allowLocal?: boolean
 }
 
+const SCOPE_OPTIONS: OptionNames<JarScopeOptions> = { allowLocal: true }
+
 /** The key under which state of a server is kept. A URL is not fetched, and a program is not started. */
 export function jarServerOf(target: { readonly url: string } | JarProgram, options: JarScopeOptions = {}): JarServer {
+  assertOptionNames(options, SCOPE_OPTIONS, 'jarServerOf')
   const { allowLocal = false } = options
   return 'url' in target ? domainServer(target.url, allowLocal) : programServer(target, thisMachine)
 }

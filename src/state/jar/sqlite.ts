@@ -5,6 +5,7 @@
  * - Names and keys are stored as JSON strings, because SQLite would change those with a NUL or a lone surrogate.
  *   The context of server state is the empty string, which is no JSON string.
  */
+import { assertOptionNames } from '../../protocol/index.ts'
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
@@ -13,7 +14,7 @@ import { inTransaction, openSqliteFile, withoutWaiting, withStoreErrors } from '
 import { lockPauseMs, SqliteWrites } from '../stores/sqliteWrites.ts'
 import { type JarRecord, type JarBackend, parseStored, scopeOf } from './backend.ts'
 import { createJar } from './jar.ts'
-import { type JarOptions, jarSettings } from './options.ts'
+import { JAR_OPTIONS, type JarOptions, jarSettings } from './options.ts'
 import type { Jar, JarEntry, JarFilter, JarKey } from './store.ts'
 
 export interface SqliteJarOptions extends JarOptions {
@@ -27,7 +28,9 @@ export interface SqliteJarOptions extends JarOptions {
 }
 
 /** A jar for all processes of a user. Its statements are synchronous; a write waits up to 5 s for a lock. */
-export function sqliteJar({ path, survivesPowerLoss = false, ...options }: SqliteJarOptions): Jar {
+export function sqliteJar(given: SqliteJarOptions): Jar {
+  assertOptionNames(given, { ...JAR_OPTIONS, path: true, survivesPowerLoss: true }, 'sqliteJar')
+  const { path, survivesPowerLoss = false, ...options } = given
   const settings = jarSettings(options)
   return createJar(sqliteBackend(openJarFile(path, survivesPowerLoss)), settings)
 }

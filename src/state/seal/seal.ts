@@ -5,6 +5,7 @@
  * A sealed body is encrypted and authenticated; only its length is visible. If a body contains both a secret and text
  * that the peer chose, the length after deflating can leak the secret (as in CRIME): set `deflateAboveBytes: Infinity`.
  */
+import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { type Binding, readClaims, type Sealed, writeClaims } from './claims.ts'
 import {
   decrypt,
@@ -60,7 +61,18 @@ export interface Sealer {
   open(purpose: Purpose, binding: Binding, token: string): Sealed
 }
 
+const SEAL_OPTIONS: OptionNames<SealOptions> = {
+  keyring: true,
+  audience: true,
+  ttlSeconds: true,
+  clock: true,
+  deflateAboveBytes: true,
+  maxBytes: true,
+  maxBodyBytes: true,
+}
+
 export function createSealer(options: SealOptions): Sealer {
+  assertOptionNames(options, SEAL_OPTIONS, 'createSealer')
   return createSealerWith(options, randomNonces())
 }
 

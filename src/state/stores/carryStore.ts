@@ -1,3 +1,4 @@
+import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
 import { ExpiringMap } from './expiry.ts'
 import { assertId } from './ledger.ts'
@@ -21,8 +22,12 @@ export interface MemoryCarryStoreOptions {
   maxEntries?: number
 }
 
+const MEMORY_OPTIONS: OptionNames<MemoryCarryStoreOptions> = { clock: true, maxEntries: true }
+
 /** A carry store in the memory of this process. */
-export function memoryCarryStore({ clock = Date.now, maxEntries = 10_000 }: MemoryCarryStoreOptions = {}): CarryStore {
+export function memoryCarryStore(options: MemoryCarryStoreOptions = {}): CarryStore {
+  assertOptionNames(options, MEMORY_OPTIONS, 'memoryCarryStore')
+  const { clock = Date.now, maxEntries = 10_000 } = options
   const tokens = new ExpiringMap<string>(clock)
 
   return {

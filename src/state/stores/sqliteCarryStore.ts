@@ -1,11 +1,14 @@
+import { assertOptionNames } from '../../protocol/index.ts'
 import type { CarryStore } from './carryStore.ts'
 import { assertId } from './ledger.ts'
-import { openStateFile, withStoreErrors, type SqliteFileOptions } from './sqliteFile.ts'
+import { openStateFile, SQLITE_FILE_OPTIONS, withStoreErrors, type SqliteFileOptions } from './sqliteFile.ts'
 import { SqliteWrites } from './sqliteWrites.ts'
 import { makeSweeper } from './expiry.ts'
 
 /** A carry store for all processes of one machine. Its statements are synchronous; a write waits up to 5 s for a lock. */
-export function sqliteCarryStore({ path, clock = Date.now }: SqliteFileOptions): CarryStore & { close(): void } {
+export function sqliteCarryStore(options: SqliteFileOptions): CarryStore & { close(): void } {
+  assertOptionNames(options, SQLITE_FILE_OPTIONS, 'sqliteCarryStore')
+  const { path, clock = Date.now } = options
   const database = openStateFile(path)
   const writes = new SqliteWrites(database)
   const statements = withStoreErrors(() => ({

@@ -9,6 +9,7 @@
  * - once it is open, no statement waits longer than `BUSY_TIMEOUT_MS` for the lock of another process, because it blocks
  *   the event loop meanwhile. `SqliteWrites` waits longer without that.
  */
+import type { OptionNames } from '../../protocol/index.ts'
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -44,6 +45,8 @@ export interface SqliteFileOptions {
   /** The time in milliseconds. @default Date.now */
   clock?: () => number
 }
+
+export const SQLITE_FILE_OPTIONS: OptionNames<SqliteFileOptions> = { path: true, clock: true }
 
 export function openSqliteFile(path: string, format: SqliteFormat): DatabaseSync {
   if (typeof path !== 'string' || path === '') throw new TypeError('A store in a file needs the "path" of that file.')

@@ -1,12 +1,21 @@
+import { assertOptionNames } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
 import { jsonText } from '../jsonText.ts'
 import { assertClaim, type Claim, claimMissing, type Ledger } from './ledger.ts'
-import { inTransaction, openStateFile, withStoreErrors, type SqliteFileOptions } from './sqliteFile.ts'
+import {
+  inTransaction,
+  openStateFile,
+  SQLITE_FILE_OPTIONS,
+  withStoreErrors,
+  type SqliteFileOptions,
+} from './sqliteFile.ts'
 import { SqliteWrites } from './sqliteWrites.ts'
 import { makeSweeper } from './expiry.ts'
 
 /** A ledger for all processes of one machine. Its statements are synchronous; a claim waits up to 5 s for a lock. */
-export function sqliteLedger({ path, clock = Date.now }: SqliteFileOptions): Ledger & { close(): void } {
+export function sqliteLedger(options: SqliteFileOptions): Ledger & { close(): void } {
+  assertOptionNames(options, SQLITE_FILE_OPTIONS, 'sqliteLedger')
+  const { path, clock = Date.now } = options
   const database = openStateFile(path)
   const writes = new SqliteWrites(database)
   const statements = withStoreErrors(() => ({

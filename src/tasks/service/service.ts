@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Journal } from '../../journal/index.ts'
 import {
+  assertOptionNames,
   DAY_MS,
   type Era,
   isObject,
@@ -41,6 +42,7 @@ export const SERVICE_OPTIONS: OptionNames<TaskServiceOptions> = {
 
 /** Tasks for `createServer({ tasks })`, stored and scheduled by any engine. */
 export function createTasks(engine: TaskEngine, options: TaskServiceOptions = {}): Tasks {
+  assertOptionNames(options, SERVICE_OPTIONS, 'createTasks')
   const settings = serviceSettings(options)
   return { attach: (host) => new EngineTaskService(engine, settings, host) }
 }

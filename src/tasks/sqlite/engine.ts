@@ -1,5 +1,5 @@
 /** The task engine in a SQLite file, for all processes of one machine. */
-import { assertOptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, type OptionNames, optionsNamed } from '../../protocol/index.ts'
 import type { Tasks } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
 import {
@@ -35,22 +35,27 @@ export interface SqliteEngineOptions extends EngineOptions {
 
 export type SqliteTasksOptions = TaskServiceOptions & SqliteEngineOptions
 
+const SQLITE_OPTIONS: OptionNames<SqliteEngineOptions> = { ...ENGINE_OPTIONS, path: true, clock: true }
+
 /**
  * Tasks in one file, for all processes of one machine. They survive every process: unfinished tasks continue when a
  * server starts, and when another process dies.
  */
 export function sqliteTasks(options: SqliteTasksOptions): Tasks {
-  assertOptionNames(options, { ...ENGINE_OPTIONS, ...SERVICE_OPTIONS, path: true, clock: true }, 'sqliteTasks')
+  assertOptionNames(options, { ...SQLITE_OPTIONS, ...SERVICE_OPTIONS }, 'sqliteTasks')
   if (typeof options.path !== 'string')
     throw new TypeError('sqliteTasks needs the path of a file: { path: "tasks.db" }.')
-  return createTasks(sqliteEngine(options), options)
+  const engine = sqliteEngine(optionsNamed<SqliteEngineOptions>(options, SQLITE_OPTIONS))
+  return createTasks(engine, optionsNamed<TaskServiceOptions>(options, SERVICE_OPTIONS))
 }
 
 /**
  * A task engine in a file. A write waits up to 5 s for the lock of another process, without blocking the event loop. A
  * process that is suspended during a write keeps the lock until it continues or is killed.
  */
-export function sqliteEngine({ path, clock = Date.now, ...options }: SqliteEngineOptions): TaskEngine {
+export function sqliteEngine(given: SqliteEngineOptions): TaskEngine {
+  assertOptionNames(given, SQLITE_OPTIONS, 'sqliteEngine')
+  const { path, clock = Date.now, ...options } = given
   const settings = engineSettings(options)
   let opened: SqliteEngine | undefined
 
