@@ -1,4 +1,5 @@
 /** What other folders of this package need, and its users do not. Nothing is promised about these names. */
+export { fieldsWithoutDefault } from './answerers/builtin.ts'
 export { httpUrlFault } from './config/address.ts'
 export { type EntryProblem, errnoOf, type FieldPath, readAddress } from './config/entry.ts'
 export { parseCommentedTree } from './config/jsonc.ts'

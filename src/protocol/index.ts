@@ -26,7 +26,14 @@ export {
   requestHeaders,
 } from './headers.ts'
 export { assertOptionNames, isMisspelt, isOneTypo, nameAdvice, type OptionNames, optionsNamed } from './optionNames.ts'
-export { answersInShape, declares, declaresAll, isElicitAction, neededCapability } from './inputRequests.ts'
+export {
+  answersInShape,
+  declares,
+  declaresAll,
+  isElicitAction,
+  neededCapability,
+  NOT_ACCEPTED,
+} from './inputRequests.ts'
 export {
   idOf,
   isId,

@@ -73,3 +73,6 @@ function isContent(content: unknown): boolean {
 function unreachable(request: never): never {
   throw new TypeError(`Unknown input request: ${JSON.stringify(request)}`)
 }
+
+/** Stands before the reason, in the message of a question that is asked again because its answer did not fit. */
+export const NOT_ACCEPTED = 'The last answer was not accepted:'

@@ -81,7 +81,8 @@ export function answererHostOf(
   saving: AnswererHost['saving'],
 ): AnswererHost {
   const isTerminal = Boolean(process.stdin.isTTY && process.stderr.isTTY)
-  return { hold: context.display.hold, notes, saving, isTerminal, signal: context.signal, interrupt: context.interrupt }
+  const { display, signal, interrupt } = context
+  return { hold: display.hold, note: display.note, notes, saving, isTerminal, signal, interrupt }
 }
 
 /** Gives the exit code `declined` where a call fails after a question was declined. */

@@ -101,7 +101,9 @@ function keysText(keys: readonly string[]): string {
 async function fallbackFor({ yes, decline }: TaskAnswerFlags, context: CommandContext): Promise<Answerer> {
   const notes: AnswerNotes = { declined: false }
   const flags = { ...(yes && { yes }), ...(decline && { decline }) }
-  const answerers = await chooseAnswerers(flags, answererHostOf(context, notes, undefined))
+  // What --yes cannot answer stays open here, which is told in the end.
+  const host = { ...answererHostOf(context, notes, undefined), note: () => {} }
+  const answerers = await chooseAnswerers(flags, host)
   return byKind(answerers)
 }
 

@@ -20,6 +20,7 @@ import { InputError } from '../exit.ts'
 import { splitPair, typedArguments } from './arguments.ts'
 import { collect } from './client.ts'
 import { readInputFile, readJsonInput } from './input.ts'
+import { decliningWithReason, failingWhenRefused } from './scriptedAnswers.ts'
 
 export interface AnswerFlags {
   readonly answers?: string
@@ -60,6 +61,8 @@ export interface AnswererHost {
   /** Called before a question is drawn; holds other output until the function it returns is called. */
   readonly hold: () => () => void
   readonly notes: AnswerNotes
+  /** Shows a line to the user. */
+  readonly note: (text: string) => void
   /** Where a suspended call is saved. */
   readonly saving: SavedStore | undefined
   readonly isTerminal: boolean
@@ -73,7 +76,7 @@ export async function chooseAnswerers(flags: AnswerFlags, host: AnswererHost): P
   if (flags.yes && flags.decline) throw new InputError('Give --yes or --decline, not both.')
   const known = flags.answers === undefined ? undefined : await readAnswers(flags.answers, host.signal)
   const fallback = fallbackAnswerer(flags, host)
-  const form = known === undefined ? fallback : answersByKey(known, fallback)
+  const form = known === undefined ? fallback : answersByKey(known, fallback, host)
   const noted = form && recordingDeclines(form, host.notes)
   const roots = flags.folder === undefined ? undefined : folders(flags.folder)
   return {
@@ -84,15 +87,18 @@ export async function chooseAnswerers(flags: AnswerFlags, host: AnswererHost): P
 }
 
 /** Answers by key, then by "*", then by the fallback. */
-function answersByKey(known: GivenAnswers, fallback: Answerer | undefined): Answerer {
+function answersByKey(known: GivenAnswers, fallback: Answerer | undefined, { note }: AnswererHost): Answerer {
   const { '*': any, ...keyed } = known
-  const rest: Answerer | undefined = any === undefined ? fallback : (asked) => fixed({ [asked.key]: any })(asked)
-  return fixed(keyed, rest && { otherwise: rest })
+  const given = failingWhenRefused(fixed(keyed), note)
+  const forAny = failingWhenRefused((asked) => fixed({ [asked.key]: any ?? {} })(asked), note)
+  const rest = any === undefined ? fallback : forAny
+  return (asked) => (rest === undefined || Object.hasOwn(keyed, asked.key) ? given(asked) : rest(asked))
 }
 
 function fallbackAnswerer({ yes, decline, suspend: file }: AnswerFlags, host: AnswererHost): Answerer | undefined {
   const suspending = file === undefined ? undefined : suspend(host.saving && { store: host.saving })
-  if (yes) return defaults(suspending && { otherwise: suspending })
+  const { note } = host
+  if (yes) return failingWhenRefused(defaults({ otherwise: suspending ?? decliningWithReason(note) }), note)
   if (decline) return refuse()
   if (suspending !== undefined) return suspending
   return host.isTerminal ? terminal({ hold: host.hold, onInterrupt: host.interrupt }) : undefined

@@ -67,10 +67,17 @@ const decline: Answerer = ({ key, request }) => {
 /** The content of a form from its defaults; undefined where a required field has none, or the request is no form. */
 function contentFromDefaults({ method, params }: Asked['request']): Json | undefined {
   if (method !== 'elicitation/create' || params.mode === 'url') return undefined
+  if (fieldsWithoutDefault({ method, params }).length > 0) return undefined
   const filled = readFields(params.requestedSchema).map((field) => ({ field, value: defaultOf(field) }))
-  if (filled.some(({ field, value }) => field.required && value === undefined)) return undefined
   const given = filled.filter(({ value }) => value !== undefined)
   return Object.fromEntries(given.map(({ field, value }) => [field.key, value]))
+}
+
+/** The required fields of a form without a default value; none where the request is no form. */
+export function fieldsWithoutDefault(request: InputRequest): readonly string[] {
+  if (request.method !== 'elicitation/create' || request.params.mode === 'url') return []
+  const fields = readFields(request.params.requestedSchema)
+  return fields.filter((field) => field.required && defaultOf(field) === undefined).map(({ key }) => key)
 }
 
 /**

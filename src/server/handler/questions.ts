@@ -15,6 +15,7 @@ import {
   isObject,
   type Json,
   neededCapability,
+  NOT_ACCEPTED,
   type OptionNames,
   ProtocolError,
 } from '../../protocol/index.ts'
@@ -157,7 +158,7 @@ function isApprover(name: unknown): name is string {
 
 /** The form with what was wrong with the last answer, for the person who answers again. */
 function withIssues(request: InputRequest, issues: string): InputRequest {
-  const message = `${(request.params as { message: string }).message}\n\nThe last answer was not accepted: ${issues}`
+  const message = `${(request.params as { message: string }).message}\n\n${NOT_ACCEPTED} ${issues}`
   return { ...request, params: { ...request.params, message } } as InputRequest
 }
 
