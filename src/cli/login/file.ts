@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { writePrivateFile } from '../../client/index.ts'
+import { ClientError, writePrivateFile } from '../../client/index.ts'
 import { isObject } from '../../protocol/index.ts'
-import { lockFile, withFileLock } from '../../state/stores/index.ts'
+import { isLocked, lockFile, withFileLock } from '../../state/stores/index.ts'
 import { InputError } from '../exit.ts'
 
 /** Client registration and tokens, as the SDK gave them. */
@@ -21,10 +21,10 @@ export interface LoginFile {
   lock(): Promise<() => void>
 }
 
-/** A flow of somebody else asks several servers. */
-const FLOW_MS = 30_000
+/** So long a flow of somebody else is waited for. Most take less than a second; callers wait meanwhile. */
+const FLOW_MS = 10_000
 
-export function loginFile(path: string, serverUrl: string): LoginFile {
+export function loginFile(path: string, serverUrl: string, waitMs = FLOW_MS): LoginFile {
   const key = resourceKey(serverUrl)
   return {
     load: async () => {
@@ -41,9 +41,16 @@ export function loginFile(path: string, serverUrl: string): LoginFile {
     lock: async () => {
       await makeFolder(path)
       const digest = createHash('sha256').update(key).digest('hex').slice(0, 16)
-      return lockFile(`${path}.${digest}.lock`, { waitMs: FLOW_MS })
+      return lockFile(`${path}.${digest}.lock`, { waitMs }).catch((cause: unknown) => {
+        throw isLocked(cause) ? stillLoggingIn(waitMs, cause) : cause
+      })
     },
   }
+}
+
+function stillLoggingIn(waitMs: number, cause: unknown): ClientError {
+  const sentence = `Another process has been logging in to this server for ${waitMs / 1000} seconds; try again later.`
+  return new ClientError('AUTHORIZATION_FAILED', sentence, { cause })
 }
 
 async function makeFolder(path: string): Promise<void> {

@@ -63,3 +63,14 @@ test('while one process uses the tokens of a server another waits, until a perso
   close()
   expect(states).toEqual(['asks', 'other'])
 })
+
+test('a login of another process that does not end is not waited for without end', async () => {
+  const [url, path] = ['https://d.example/mcp', join(folder, 'logins.json')]
+  const free = await loginFile(path, url).lock()
+  await expect(loginFile(path, url, 50).lock()).rejects.toMatchObject({
+    code: 'AUTHORIZATION_FAILED',
+    message: 'Another process has been logging in to this server for 0.05 seconds; try again later.',
+  })
+  free()
+  ;(await loginFile(path, url, 50).lock())()
+})

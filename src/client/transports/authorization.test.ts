@@ -1,5 +1,5 @@
 import type { OAuthDiscoveryState, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Authorizer, authorizedFetch } from './authorization.ts'
 
 const SERVER = 'https://mcp.example.com/mcp'
@@ -130,6 +130,43 @@ describe('a request that is refused', () => {
     const { authorizer } = person()
     expect((await authorizedFetch(authorizer, SERVER, fetch)(SERVER)).status).toBe(403)
   })
+})
+
+test('a request that is cancelled during a login does not wait for it, and is not sent after it', async () => {
+  const { fetch, asked } = world(() => undefined)
+  const { authorizer } = person()
+  const cancelled = new AbortController()
+  const login = Promise.withResolvers<void>()
+  const slow: Authorizer = { ...authorizer, exclusive: async (flow) => login.promise.then(flow) }
+  const authorized = authorizedFetch(slow, SERVER, fetch)
+  const sent = authorized(SERVER, { method: 'POST', signal: cancelled.signal })
+  const other = authorized(SERVER, { method: 'POST' })
+  const posts = (): number => asked.filter((line) => line === `POST ${SERVER}`).length
+  await vi.waitFor(() => expect(posts()).toBe(2))
+  cancelled.abort(new Error('Changed my mind.'))
+  await expect(sent).rejects.toThrow('Changed my mind.')
+  login.resolve()
+  expect((await other).status).toBe(200)
+  expect(posts()).toBe(3)
+})
+
+test('an authorization server that does not answer is given up, although the SDK would go on without it', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { fetch } = world(() => undefined)
+  const { authorizer, visits } = person()
+  const hanging = (_: string | URL, init?: RequestInit): Promise<Response> =>
+    new Promise((_resolve, reject) => {
+      init?.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error))
+    })
+  const sent = authorizedFetch(authorizer, SERVER, fetch, hanging)(SERVER, { method: 'POST' })
+  const failed = sent.catch((error: unknown) => error)
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(await failed).toMatchObject({
+    code: 'AUTHORIZATION_FAILED',
+    message: 'The login at mcp.example.com did not answer within 10 seconds; try again later.',
+  })
+  expect(visits).toEqual([])
 })
 
 test('a refusal is let go of before somebody is asked to log in', async () => {

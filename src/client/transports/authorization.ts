@@ -73,8 +73,27 @@ export function authorizedFetch(
         if ((await token()) !== used && challenge.status === 401) return
         await authorize(authorizer, serverUrl, challenge, flowFetch)
       }
-      await authorizedOnce(authorizer, () => authorizer.exclusive?.(flow) ?? flow())
+      const signal = init?.signal ?? undefined
+      await unlessAborted(
+        authorizedOnce(authorizer, () => authorizer.exclusive?.(flow) ?? flow()),
+        signal,
+      )
     }
+  }
+}
+
+/** Waits for a flow until the request is cancelled. The flow goes on, for others. */
+async function unlessAborted(flow: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return flow
+  const aborted = Promise.withResolvers<never>()
+  const onAbort = (): void => aborted.reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    signal.throwIfAborted()
+    await Promise.race([flow, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    flow.catch(() => {}) // of a request that does not wait any more
   }
 }
 
@@ -113,17 +132,23 @@ async function authorize(
   // The server may use another authorization server than the one that issued the token (SEP-2352).
   if (status === 401) await authorizer.invalidateCredentials?.('discovery')
   assertRemembered(await authorizer.discoveryState?.(), serverUrl)
+  const flowFetch = authorizationFetch(serverUrl, fetch)
+  const run = (more: { authorizationCode?: string; iss?: string; forceReauthorization?: boolean }) =>
+    auth(authorizer, { ...options, ...more }).catch((error: unknown) => {
+      throw flowFetch.refusal ?? error
+    })
   const options = {
     serverUrl,
-    fetchFn: authorizationFetch(serverUrl, fetch),
+    fetchFn: flowFetch.fetch,
     ...(resourceMetadataUrl && { resourceMetadataUrl }),
     ...(scope !== undefined && { scope }),
   }
   // Refreshing cannot widen a scope (RFC 6749, section 6).
   const widens = status === 403 && isStrictScopeSuperset(scope, granted)
-  if ((await auth(authorizer, { ...options, forceReauthorization: widens })) === 'AUTHORIZED') return
+  if ((await run({ forceReauthorization: widens })) === 'AUTHORIZED') return
+  if (flowFetch.refusal !== undefined) throw flowFetch.refusal
   const { code, iss } = await responseOf(authorizer)
-  if ((await auth(authorizer, { ...options, authorizationCode: code, ...iss })) !== 'AUTHORIZED') {
+  if ((await run({ authorizationCode: code, ...iss })) !== 'AUTHORIZED') {
     throw new UnauthorizedError('The authorization server gave no token for its code.')
   }
 }

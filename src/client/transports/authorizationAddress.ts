@@ -7,26 +7,64 @@
  */
 import { BlockList, isIP } from 'node:net'
 import type { FetchLike, OAuthDiscoveryState } from '@modelcontextprotocol/client'
-import { isObject, parseJson } from '../../protocol/index.ts'
+import { isObject, parseJson, unref } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 
 /** The members of an authorization server's metadata that the SDK sends requests or people to. */
 const ENDPOINTS = ['authorization_endpoint', 'registration_endpoint', 'token_endpoint'] as const
 
-/** The `fetch` of one flow. Once it has refused an address it refuses everything: the SDK would try other addresses. */
-export function authorizationFetch(serverUrl: string, fetch: FetchLike): FetchLike {
+/** How long one request of a flow may take. Others wait for the flow. */
+const ANSWER_MS = 10_000
+
+/** The `fetch` of one flow. */
+export interface FlowFetch {
+  readonly fetch: FetchLike
+  /** Why the flow cannot succeed any more. The SDK goes on where it can, and its own error would say something else. */
+  readonly refusal: ClientError | undefined
+}
+
+/** Once it has refused an address, or waited in vain, it refuses everything: the SDK would try other addresses. */
+export function authorizationFetch(serverUrl: string, fetch: FetchLike): FlowFetch {
   let refusal: ClientError | undefined
   const check = (addresses: readonly unknown[]): void => {
     for (const address of addresses) refusal ??= refusalOf(address, serverUrl)
     if (refusal !== undefined) throw refusal
   }
-  return async (url, init) => {
+  const send: FetchLike = async (url, init) => {
     check(isOwnDocument(new URL(url), new URL(serverUrl)) ? [] : [url])
-    const response = await fetch(url, init)
-    if (!response.ok || (init?.method ?? 'GET') !== 'GET') return response
-    const text = await response.text()
-    check(endpointsIn(parseJson(text)))
-    return new Response(text, response)
+    const { response, text } = await answered(fetch, url, init).catch((cause: unknown) => {
+      if (cause instanceof ClientError) refusal = cause
+      throw cause
+    })
+    if (response.ok && (init?.method ?? 'GET') === 'GET') check(endpointsIn(parseJson(text)))
+    return new Response(response.status === 204 ? null : text, response)
+  }
+  return {
+    fetch: send,
+    get refusal() {
+      return refusal
+    },
+  }
+}
+
+/** The whole answer, in time. */
+async function answered(
+  fetch: FetchLike,
+  url: string | URL,
+  init: RequestInit | undefined,
+): Promise<{ readonly response: Response; readonly text: string }> {
+  const late = new AbortController()
+  const timer = unref(setTimeout(() => late.abort(), ANSWER_MS))
+  const signal = init?.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal
+  try {
+    const response = await fetch(url, { ...init, signal })
+    return { response, text: await response.text() }
+  } catch (cause) {
+    if (!late.signal.aborted) throw cause
+    const sentence = `The login at ${new URL(url).host} did not answer within ${ANSWER_MS / 1000} seconds; try again later.`
+    throw new ClientError('AUTHORIZATION_FAILED', sentence, { cause })
+  } finally {
+    clearTimeout(timer)
   }
 }
 

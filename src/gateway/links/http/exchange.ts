@@ -17,6 +17,8 @@ export interface ExchangeRequest {
   readonly sink?: EventSink | undefined
   /** Gets what can be cancelled, which is another one after each login. */
   readonly onOpen?: ((exchange: Exchange) => void) | undefined
+  /** Whether nobody waits for it any more. Then it is not sent again after a login. @default never */
+  readonly isCancelled?: (() => boolean) | undefined
   /** Told at once when the response begins: its first event may come in the same moment. */
   readonly onReply?: ((reply: Reply) => void) | undefined
 }

@@ -19,7 +19,7 @@ export class Requester {
   readonly #upstream: Upstream
   readonly #authorizer: Authorizer | undefined
   readonly #exchanges = new Set<Exchange>()
-  #isClosed = false
+  readonly #closed = new AbortController()
 
   constructor(upstream: Upstream, authorizer: Authorizer | undefined) {
     this.#upstream = upstream
@@ -32,12 +32,12 @@ export class Requester {
 
   /** Cancels all of them. */
   close(): void {
-    this.#isClosed = true
+    this.#closed.abort(new Error('The connection is closed.'))
     for (const exchange of this.#exchanges) exchange.cancel()
   }
 
   #open(request: ExchangeRequest): Promise<Reply> {
-    if (this.#isClosed) return Promise.reject(new Error('The connection is closed.'))
+    if (this.#closed.signal.aborted) return Promise.reject(this.#closed.signal.reason as Error)
     return new Exchange(this.#upstream, this.#exchanges).open(request)
   }
 
@@ -46,11 +46,13 @@ export class Requester {
     const { url } = this.#upstream
     let reply: Reply | undefined
     const send: FetchLike = async (_, init) => {
+      if (request.isCancelled?.()) throw new Error('The request was cancelled during a login.')
       reply = await this.#open({ ...request, headers: new Headers(init?.headers) })
       return new Response(null, { status: reply.status, headers: headersOf(plainHeaders(reply)) })
     }
     const { method, headers } = request
-    await authorizedFetch(authorizer, url, send, loginFetch)(url, { method, headers })
+    const { signal } = this.#closed
+    await authorizedFetch(authorizer, url, send, loginFetch)(url, { method, headers, signal })
     if (reply === undefined) throw new Error('Nothing was sent.')
     return reply
   }

@@ -68,6 +68,10 @@ export class SessionStream implements EventSink {
     this.#connection = connection
   }
 
+  get isAbandoned(): boolean {
+    return this.#isAbandoned
+  }
+
   /** Nobody waits for the response any more: it has come, or the request was cancelled. */
   abandon(): void {
     this.#isAbandoned = true

@@ -171,7 +171,8 @@ export class SessionTransport implements Transport, StreamOwner {
     const stream = new SessionStream(this, request)
     this.#streams.set(request.id, stream)
     try {
-      const reply = await this.#post(message, { sink: stream, onOpen: (exchange) => stream.connect(exchange) })
+      const onOpen = (exchange: Exchange): void => stream.connect(exchange)
+      const reply = await this.#post(message, { sink: stream, onOpen, isCancelled: () => stream.isAbandoned })
       if (reply.isStream) return
       const text = await reply.text()
       if (reply.status === 202) return this.ended(request.id) // the response comes on another stream
@@ -229,7 +230,7 @@ export class SessionTransport implements Transport, StreamOwner {
     }
   }
 
-  async #post(message: Json, receiver: Pick<ExchangeRequest, 'sink' | 'onOpen'>): Promise<Reply> {
+  async #post(message: Json, receiver: Pick<ExchangeRequest, 'sink' | 'onOpen' | 'isCancelled'>): Promise<Reply> {
     const begins = message['method'] === 'initialize'
     const hasSession = this.sessionId !== undefined
     const reply = await this.#requester.request({
