@@ -1,4 +1,5 @@
 /** What callers hear of a server behind the gateway that did not answer. */
+import { failureReason } from '../client/index.ts'
 import { CODES, RemoteError } from '../protocol/index.ts'
 
 export const BACKEND_CODES = [
@@ -92,3 +93,12 @@ export const tooMany = (requests: number): string =>
   `has ${requests} requests under way already, or half of them are of this caller. Call again later, or raise its maxInFlight.`
 export const tooLarge = (bytes: number): string =>
   `answered with more than ${bytes} bytes. Ask for less of it, or raise its maxResultBytes.`
+
+/** Why a server cannot be used at all, as the end of a sentence. No call was sent that could have had effects. */
+export function whyNotThere({ cause, why }: BackendError): string {
+  const { status } = failureReason(cause)
+  if (status === undefined || status < 400) return why
+  return NOT_THERE.has(status) ? `answers HTTP ${status}; check the path of its address.` : `answers HTTP ${status}.`
+}
+
+const NOT_THERE: ReadonlySet<number> = new Set([404, 405, 410])

@@ -49,6 +49,11 @@ test('what nobody reads is a warning of the check, and at the start', async () =
   expect((await ended).stderr).toContain(warning)
 })
 
+test('an address in place of a file is refused with the form of a file', async () => {
+  const ran = await gateway(['http://127.0.0.1:1/mcp'])
+  expect(ran).toMatchObject({ status: 2, stderr: expect.stringContaining('Name a file, and the server in it') })
+})
+
 test('without a file the program names those in the usual places, and starts nothing', async () => {
   const started = join(folder, 'started')
   write('.mcp.json', `{ "mcpServers": { "a": { "command": "touch", "args": ["${started}"] } } }`)

@@ -42,6 +42,7 @@ test('servers that are broken in any way are named in the error, and the others 
     failing: { url: await rudeServer((_, res) => res.writeHead(500).end()) },
     locked: { url: await rudeServer((_, res) => res.writeHead(401).end()) },
     elsewhere: { url: await rudeServer(redirect) },
+    lost: { url: await rudeServer((_, res) => res.writeHead(404).end()) },
   }
   const ours = await modernServer()
   const settings = { gateway: { listDeadlineMs: 100 } }
@@ -54,6 +55,9 @@ test('servers that are broken in any way are named in the error, and the others 
   await Promise.all(Object.keys(odd).map(isNamed))
   for (const backend of gateway.backends.slice(0, -1))
     await vi.waitFor(() => expect(backend.condition.kind, backend.name).toBe('down'), PATIENCE)
+  const whyOf = (name: string) => gateway.backends.find((each) => each.name === name)?.condition
+  expect(whyOf('lost')).toMatchObject({ why: 'it answers HTTP 404; check the path of its address.' })
+  expect(whyOf('failing')).toMatchObject({ why: 'it answers HTTP 500.' })
   await expect(call(client, 'ending_thing')).rejects.toThrow(
     'The server "ending" cannot be started: its process ended with exit code 3. It printed nothing.',
   )

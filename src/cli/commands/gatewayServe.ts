@@ -34,6 +34,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
     await import('../../gateway/internal.ts')
   const { changesText } = await import('../output/gateway.ts')
   const { display, signal } = context
+  if (/^https?:\/\//i.test(file)) throw new InputError(NO_FILE)
   if (options.stdio && options.workers !== undefined) throw new InputError(ONE_CLIENT)
   const { postgres } = options
   const fault = postgres === undefined ? undefined : databaseFault(postgres)
@@ -87,6 +88,8 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   }
 }
 
+const NO_FILE =
+  'Name a file, and the server in it: { "mcpServers": { "NAME": { "url": "https://…" } } }. An address is none.'
 const ONE_CLIENT = 'With --stdio there is one client, which one process serves. Leave out --stdio or --workers.'
 
 async function servedBy(

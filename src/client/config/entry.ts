@@ -41,10 +41,12 @@ export async function readAddress(entry: unknown, context: EntryContext): Promis
   const type = entry['type']
   if (fields.has('command') && fields.has('url') && !DECIDING_TYPES.has(type)) return invalid(COMMAND_AND_URL)
   if (fields.has('command') && !HTTP_TYPES.has(type)) return commandOf(fields, context)
-  if (!fields.has('url')) return invalid('needs a "command" or a "url".')
+  if (!fields.has('url'))
+    return invalid(fields.has('command') ? `has the type "${String(type)}", and needs a "url".` : NO_ADDRESS)
   return { url: fields.address('url'), headers: fields.headers(), ...(type === 'sse' && { transport: 'sse' }) }
 }
 
+const NO_ADDRESS = 'needs a "command" or a "url".'
 const HTTP_TYPES: ReadonlySet<unknown> = new Set(['http', 'sse'])
 const DECIDING_TYPES: ReadonlySet<unknown> = new Set([...HTTP_TYPES, 'stdio', 'local'])
 // Without a type it is unknown which of the two is meant, and one of them starts a program.
@@ -118,7 +120,7 @@ function fieldsOf(entry: Json, { variables, headerVariables = variables, report 
     address: (field) => {
       const text = expanded(entry[field], [field])
       const isHttp = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
-      if (text !== '' && !isHttp) invalid([field], NOT_HTTP)
+      if (text !== '' && !isHttp) invalid([field], /^https?:\/\//i.test(text) ? WRONG_ADDRESS : NOT_HTTP)
       return isHttp ? text : ''
     },
     list: (field) => {
@@ -132,6 +134,7 @@ function fieldsOf(entry: Json, { variables, headerVariables = variables, report 
   }
 }
 
+const WRONG_ADDRESS = 'must be a complete address; check its host and port.'
 const NOT_HTTP = 'must be a complete address that begins with http:// or https://.'
 
 function scalar(value: unknown): unknown {

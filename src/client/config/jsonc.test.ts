@@ -26,7 +26,6 @@ test.each([
   ],
   ['["\t"]', 1, 'a control character, such as a tab, must be written as an escape'],
   ['[1.]', 1, 'a digit is expected there'],
-  ['', 1, 'a value is expected there'],
 ])('%j is refused at line %i: %s', (text, line, what) => {
   const sentence = `a.json is not valid JSON at line ${line}: ${what}.`
   expect(() => parseCommentedJson(text, 'a.json')).toThrow(new ClientError('CONFIG_UNREADABLE', sentence))
@@ -37,4 +36,8 @@ test('a tree knows the line of each of its parts, also after a byte order mark',
   expect(lineAt(root?.children?.[0]?.offset ?? 0)).toBe(3)
   expect(parseCommentedTree('7', 'a.json').root).toMatchObject({ type: 'number', value: 7 })
   expect(() => parseCommentedTree('{\n"a" 1}', 'a.json')).toThrow('at line 2: a colon is expected there')
+})
+
+test.each(['', ' \n', '\ufeff'])('a file with nothing in it (%j) is said to be empty', (text) => {
+  expect(() => parseCommentedJson(text, 'a.json')).toThrow('a.json is empty; it needs servers under "mcpServers".')
 })

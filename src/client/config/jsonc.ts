@@ -21,6 +21,8 @@ export interface CommentedTree {
 type Parse<Parsed> = (text: string, errors: ParseError[], options: ParseOptions) => Parsed
 
 function parseWith<Parsed>(parseText: Parse<Parsed>, text: string, file: string): Parsed {
+  if (text.trim() === '')
+    throw new ClientError('CONFIG_UNREADABLE', `${file} is empty; it needs servers under "mcpServers".`)
   const errors: ParseError[] = []
   const parsed = parseShallow(() => parseText(text, errors, { allowTrailingComma: true }), file)
   const [first] = errors

@@ -2,7 +2,7 @@
 import { backoffMs, DAY_MS, type Json, sleep, unref } from '../../protocol/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, BehindItself, EndedAtStart, SessionForgotten } from '../errors.ts'
+import { BackendError, BehindItself, EndedAtStart, SessionForgotten, whyNotThere } from '../errors.ts'
 import { ownAddress } from './credentials.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from '../links/link.ts'
 import type { LoginDemand } from './login.ts'
@@ -261,7 +261,7 @@ export class Connector {
   async #conditionOf(error: unknown): Promise<Condition & { kind: 'down' }> {
     if (!(error instanceof BackendError)) return { kind: 'down', why: 'it could not be reached.' }
     this.demanded = error.reason === 'BACKEND_REFUSED' ? await this.#options.demand() : undefined
-    const { why, advice }: Partial<LoginDemand> = this.demanded ?? { why: error.why }
+    const { why, advice }: Partial<LoginDemand> = this.demanded ?? { why: whyNotThere(error) }
     return { kind: 'down', why: `it ${why}`, ...(advice !== undefined && { advice }) }
   }
 

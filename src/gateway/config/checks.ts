@@ -7,6 +7,8 @@ export interface SettingPlace {
   readonly path: FieldPath
   readonly variables: Variables
   readonly report: (problem: EntryProblem) => void
+  /** What a member is that is not known here, where that is known. */
+  readonly elsewhere?: (name: string) => string | undefined
 }
 
 export type Check<T> = (value: unknown, place: SettingPlace) => T | undefined
@@ -98,7 +100,8 @@ export function shape<T extends object>(checks: MemberChecks<T>, needed: readonl
     const members: Partial<Record<string, unknown>> = {}
     for (const [name, each] of Object.entries(value)) {
       const check = Object.hasOwn(checks, name) ? checks[name as keyof T] : undefined
-      if (check === undefined) refuse(within(place, name), `is not known${nameAdvice(name, names)}`)
+      if (check === undefined)
+        refuse(within(place, name), place.elsewhere?.(name) ?? `is not known${nameAdvice(name, names)}`)
       else members[name] = check(each, within(place, name))
     }
     const missing = needed.filter((name) => !Object.hasOwn(value, name))

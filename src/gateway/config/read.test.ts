@@ -271,6 +271,63 @@ test('what nobody reads where it stands is warned of, by file, line and key', as
   ])
 })
 
+test('what can be used, and is most likely meant otherwise, is warned of without its value', async () => {
+  const file = fileWith(`{
+  "servers": {
+    "crm": { "command": "npx -y ${secret}", "args": ["-c", "echo $HOME"], "env": { "A": "$TOKEN", "B": "a$b 5$" } },
+    "web": { "type": "htttp", "url": "https://a.example/mcp",
+      "headers": { "Authorization": "${secret}", "X-A": "\${${secret}", "X-B": "$COPILOT_MCP_X" } },
+    "fine": { "command": "C:\\\\Program Files\\\\a.exe", "type": "streamable-http", "env": { "C": "\${TOKEN:-x}" } },
+    "also": { "url": "https://a.example/mcp", "headers": { "authorization": "\${TOKEN:-x}" } }
+  },
+  "gateway": { "views": { "s": { "tools": ["crm_*", "*", "c*", "find_*"], "deny": ["crm"], "rename": { "web_x": "x", "wbe_x": "y" } } } }
+}`)
+  const { warnings = [] } = await readGatewayConfig(file, { COPILOT_MCP_X: '1' })
+  const begin = 'fits no tool, because their names begin with "crm_", "web_", "fine_" or "also_".'
+  expect(warnings.map((warning) => problemText(warning).replace(`${folder}/`, ''))).toEqual([
+    'mcp.json:3: servers.crm.command has spaces; it is the program alone, and the rest stands in "args".',
+    'mcp.json:3: servers.crm.env.A has a "$" before a name, and is passed on as it is; a variable is written ${NAME}.',
+    'mcp.json:4: servers.web.type is not known; did you mean "http"?',
+    'mcp.json:5: servers.web.headers.X-A has a "${" without its "}", and is passed on as it is.',
+    'mcp.json:5: servers.web.headers.Authorization has no scheme; most servers want "Bearer" and a space before a token.',
+    `mcp.json:9: gateway.views.s.tools[3] ${begin}`,
+    `mcp.json:9: gateway.views.s.deny[0] ${begin}`,
+    `mcp.json:9: gateway.views.s.rename.wbe_x ${begin}`,
+  ])
+})
+
+test.each<[string, string, string]>([
+  ['an empty file', ' \n', 'mcp.json is empty; it needs servers under "mcpServers".'],
+  ['a list of servers', '{ "servers": [] }', '"servers" is a list; write an object with a name for each server.'],
+  [
+    'an impossible port',
+    '{ "servers": { "a": { "url": "http://a:99999/" } } }',
+    'a.url must be a complete address; check its host and port.',
+  ],
+  [
+    'a command for HTTP',
+    '{ "servers": { "a": { "type": "http", "command": "a" } } }',
+    'servers.a has the type "http", and needs a "url".',
+  ],
+  [
+    'a setting of all in one',
+    '{ "servers": { "a": { "command": "a", "pannier": { "views": {} } } } }',
+    'a.pannier.views is a setting of the gateway, which stands under "gateway" at the top.',
+  ],
+  [
+    'a setting of one in all',
+    '{ "servers": {}, "gateway": { "timeoutSeconds": 5 } }',
+    'gateway.timeoutSeconds is a setting of a server, which stands under "pannier" in its entry.',
+  ],
+  [
+    'an option of the program',
+    '{ "servers": {}, "gateway": { "port": 80 } }',
+    'gateway.port is an option of the program: pannier gateway --port.',
+  ],
+])('%s is refused with what to do', async (_, content, sentence) => {
+  await expect(readGatewayConfig(fileWith(content), {})).rejects.toThrow(sentence)
+})
+
 test('a misspelt member is told together with what is wrong because of it', async () => {
   expect(await problemsOf(readGatewayConfig(fileWith('{ "servers": { "a": { "comand": "a" } } }')))).toEqual([
     'mcp.json:1: servers.a needs a "command" or a "url".',

@@ -15,8 +15,9 @@ import {
 } from '../../client/internal.ts'
 import { isMisspelt, isObject } from '../../protocol/index.ts'
 import { clash, type NamedServer } from '../catalog/prefixes.ts'
-import { type BackendSettings, backendSettings, type DefinitionPolicy } from './backendSettings.ts'
-import { type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
+import { BACKEND_SETTINGS, type BackendSettings, backendSettings, type DefinitionPolicy } from './backendSettings.ts'
+import { doubtsInEntry, doubtsInViews } from './doubtful.ts'
+import { GATEWAY_SETTINGS, type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
 import { forwardFault, headerFault, isPrincipalVariable } from './headers.ts'
 import { type ConfigProblem, GatewayConfigError, keyText } from './problem.ts'
 import { unreadAtTop, unreadInEntry } from './unread.ts'
@@ -87,7 +88,8 @@ async function configOf(source: ConfigSource, place: ReadPlace): Promise<Gateway
   if (source.servers === undefined) throw noServers(source)
   for (const name of Object.keys(source.root)) if (isMisspelt(name, 'gateway')) invalid([name], misspelt('gateway'))
   for (const path of source.repeated) invalid(path, 'stands there twice; leave one of them out.')
-  const settings = gatewaySettings(source.gateway, { path: ['gateway'], variables: place.variables, report })
+  const top = { path: ['gateway'], variables: place.variables, report, elsewhere: notOfGateway }
+  const settings = gatewaySettings(source.gateway, top)
   const read: ReadEntry[] = []
   for (const entry of source.servers) {
     const problems: ConfigProblem[] = []
@@ -98,9 +100,11 @@ async function configOf(source: ConfigSource, place: ReadPlace): Promise<Gateway
   const warnings: ConfigProblem[] = []
   const warn = reportTo(warnings)
   for (const { path, entry } of source.servers)
-    for (const unread of unreadInEntry(entry))
-      warn({ code: 'CONFIG_INVALID', path: [...path, ...unread.path], sentence: unread.sentence })
-  for (const unread of unreadAtTop(source.root)) warn({ code: 'CONFIG_INVALID', ...unread })
+    for (const each of [...unreadInEntry(entry), ...doubtsInEntry(entry)])
+      warn({ code: 'CONFIG_INVALID', path: [...path, ...each.path], sentence: each.sentence })
+  const named = read.map(({ backend }) => namedServer(backend.name, backend.settings))
+  for (const each of [...unreadAtTop(source.root), ...doubtsInViews(settings.views, named)])
+    warn({ code: 'CONFIG_INVALID', ...each })
   const problems = [...read.flatMap((each) => each.problems), ...faults]
   if (faults.length > 0 || problems.some(({ code }) => code === 'CONFIG_INVALID'))
     throw new GatewayConfigError(inOrder([...problems, ...warnings]))
@@ -140,8 +144,10 @@ function problemAt(source: ConfigSource, path: FieldPath, { code, sentence }: En
 
 function noServers({ file = 'The configuration', root }: ConfigSource): ClientError {
   const unread = unreadAtTop(root).map(({ path, sentence }) => ` "${path.join('.')}" ${sentence}`)
+  const lists = ['mcpServers', 'servers'].filter((name) => Array.isArray(root[name]))
+  const listed = lists.map((name) => ` "${name}" is a list; write an object with a name for each server.`)
   const sentence = `${file} has no servers: neither "mcpServers" nor "servers" is an object.`
-  return new ClientError('CONFIG_INVALID', sentence + unread.join(''))
+  return new ClientError('CONFIG_INVALID', [sentence, ...listed, ...unread].join(''))
 }
 
 interface EntryPlace extends ReadPlace {
@@ -161,7 +167,7 @@ async function readBackend(
   const headerVariables: Variables = { ...known, stays: (each) => disabled || isPrincipalVariable(each) }
   const address = await readAddress(entry, { project, variables: known, headerVariables, report })
   if (!disabled) checkAddress(address, report)
-  const place = { path: ['pannier'], variables: known, report }
+  const place = { path: ['pannier'], variables: known, report, elsewhere: notOfServer }
   const settings = backendSettings(fields['pannier'], place, definitions)
   for (const name of Object.keys(fields))
     if (isMisspelt(name, 'pannier')) report({ path: [name], code: 'CONFIG_INVALID', sentence: misspelt('pannier') })
@@ -173,6 +179,21 @@ async function readBackend(
       report({ path: [...place.path, 'forwardAuthorization'], code: 'CONFIG_INVALID', sentence })
   }
   return { name, address, settings: { ...settings, disabled } }
+}
+
+/** What a name that is no setting of the gateway is. */
+function notOfGateway(name: string): string | undefined {
+  if (BACKEND_SETTINGS.includes(name)) return 'is a setting of a server, which stands under "pannier" in its entry.'
+  return PROGRAM_OPTIONS.has(name) ? `is an option of the program: pannier gateway --${name}.` : undefined
+}
+
+const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(['port', 'host', 'insecure', 'stdio', 'watch'])
+
+/** What a name that is no setting of a server is. */
+function notOfServer(name: string): string | undefined {
+  return GATEWAY_SETTINGS.includes(name)
+    ? 'is a setting of the gateway, which stands under "gateway" at the top.'
+    : undefined
 }
 
 function misspelt(known: string): string {
