@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createGateway, type Gateway, gatewayConfigOf } from 'pannier/gateway'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { quickStart } from '../bundle/environment.ts'
 import { startPannier } from '../cli/fixtures/program.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { call, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
@@ -161,6 +162,25 @@ test('a gateway that its own file starts ends at once, and the entry says why, i
     child.kill('SIGTERM')
     await ended
   }
+})
+
+test('a ring through a program is cut by the gateway that is the program', async () => {
+  const ours = await modernServer()
+  const [first, third] = [await freePort(), await freePort()]
+  const file = join(folder, 'program.json')
+  const again = { listSeconds: 1 }
+  const entries = { ours: { url: ours.url }, third: { url: urlAt(third), pannier: again } }
+  writeFileSync(file, JSON.stringify({ mcpServers: entries }))
+  const args = ['--conditions=pannier-source', main, 'gateway', file, '--stdio']
+  const program = { command: process.execPath, args, env: quickStart, pannier: { state: 'stateless', ...again } }
+  await gatewayAt(first, { program })
+  await gatewayAt(third, { ours: { url: ours.url }, first: { url: urlAt(first), pannier: again } })
+  await vi.waitFor(async () => {
+    expect(await toolsAt(urlAt(third))).toContain('first_program_ours_add')
+    expect(await toolsAt(urlAt(first))).toEqual(['program_ours_add', 'program_ours_confirm', 'program_ours_wait'])
+  }, PATIENCE)
+  await new Promise((resolve) => setTimeout(resolve, 2500)) // lists are read again
+  expect(await toolsAt(urlAt(first))).toEqual(['program_ours_add', 'program_ours_confirm', 'program_ours_wait'])
 })
 
 test('files that start each other end where the first one comes again', async () => {

@@ -5,6 +5,7 @@
  *   finds its own name in a request refuses it.
  * - Lists are answered from memory, so that no single request goes around a ring. So a gateway tells those that ask it
  *   which gateways are behind it, as the servers behind it have told. One that finds itself there does not serve that entry.
+ *   A program cannot tell those that started it, so it looks for their names, too.
  * - Nothing is remembered of what callers say: it could be made up, and count against others. A server that makes something
  *   up is not served.
  */
@@ -26,6 +27,8 @@ export interface ViaOptions {
 /** A gateway by its name, before all its servers. */
 export class Via {
   readonly #id: string
+  /** This gateway, and those that have started it: what leads to one of them leads back here. */
+  readonly #before: ReadonlySet<string>
   /** What programs get. */
   readonly env: Readonly<Record<string, string>>
   /** What requests over HTTP say: this gateway, and those that have started it. */
@@ -38,7 +41,8 @@ export class Via {
     const started = startedBy(file)
     this.#id = id
     this.env = programNames(started, id, file)
-    this.header = [...new Set([id, ...started.filter(isGatewayName)])].join(', ')
+    this.#before = new Set([id, ...started.filter(isGatewayName)])
+    this.header = [...this.#before].join(', ')
     this.#write()
   }
 
@@ -54,7 +58,7 @@ export class Via {
 
   /** The gateway before one of its servers. */
   before(): EntryVia {
-    const entry = new EntryVia(this, this.#id, () => this.#write())
+    const entry = new EntryVia(this, this.#before, () => this.#write())
     this.#entries.add(entry)
     return entry
   }
@@ -74,15 +78,15 @@ export class Via {
 /** A gateway before one of its servers: what it says there, and what it has heard from there. */
 export class EntryVia {
   readonly #via: Via
-  readonly #id: string
+  readonly #before: ReadonlySet<string>
   readonly #onChange: () => void
   #heard: string | undefined
   /** Those behind this entry, as its last answer said. */
   gateways: readonly string[] = []
 
-  constructor(via: Via, id: string, onChange: () => void) {
+  constructor(via: Via, before: ReadonlySet<string>, onChange: () => void) {
     this.#via = via
-    this.#id = id
+    this.#before = before
     this.#onChange = onChange
   }
 
@@ -94,9 +98,9 @@ export class EntryVia {
     return this.#via.env
   }
 
-  /** Whether this gateway is behind that server. */
+  /** Whether this gateway is behind that server, or one that has started it, which then leads on to it. */
   get leadsBack(): boolean {
-    return this.gateways.includes(this.#id)
+    return this.gateways.some((name) => this.#before.has(name))
   }
 
   /** Takes what an answer says; undefined where it is of no gateway. */
