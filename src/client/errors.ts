@@ -1,4 +1,4 @@
-import { isObject } from '../protocol/index.ts'
+import { CodedError, isObject } from '../protocol/index.ts'
 
 /** The codes of errors on the client's side. `docs/errors.md` says what to do about each. */
 export const CLIENT_CODES = [
@@ -45,14 +45,8 @@ export const SEE_CAUSE = 'The reason is in error.data.cause.'
 export type ClientCode = (typeof CLIENT_CODES)[number]
 
 /** The error class of this folder. Its message says what to do, and never contains a token, a state or an answer. */
-export class ClientError extends Error {
+export class ClientError extends CodedError<ClientCode> {
   override readonly name: string = 'ClientError'
-  readonly code: ClientCode
-
-  constructor(code: ClientCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-  }
 }
 
 /** A server asks for input in answer to a request that cannot ask. */

@@ -1,3 +1,5 @@
+import { CodedError } from '../protocol/index.ts'
+
 /** The codes of the errors that a handler can get while it runs over its journal. */
 export const JOURNAL_CODES = [
   'APPROVER_ELSEWHERE',
@@ -17,14 +19,8 @@ export const JOURNAL_CODES = [
 
 export type JournalCode = (typeof JOURNAL_CODES)[number]
 
-export class JournalError extends Error {
+export class JournalError extends CodedError<JournalCode> {
   override readonly name: string = 'JournalError'
-  readonly code: JournalCode
-
-  constructor(code: JournalCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-  }
 }
 
 /** The user declined or cancelled a question, or the client did so for them. */

@@ -13,16 +13,24 @@ export const PROTOCOL_CODES = [
 
 export type ProtocolCode = (typeof PROTOCOL_CODES)[number]
 
+/** An error with a code of a closed list. Each folder has a class of it, and says in its messages what to do. */
+export abstract class CodedError<Code extends string> extends Error {
+  readonly code: Code
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
 /** A fault in a message. `data` is sent to the peer, so it must contain nothing that the peer may not know. */
-export class ProtocolError extends Error {
+export class ProtocolError extends CodedError<ProtocolCode> {
   override readonly name = 'ProtocolError'
-  readonly code: ProtocolCode
   readonly data: unknown
 
   constructor(code: ProtocolCode, message: string, data?: unknown) {
-    super(message)
+    super(code, message)
     if (!PROTOCOL_CODES.includes(code)) throw new TypeError(unknownCode(code))
-    this.code = code
     this.data = data
   }
 }

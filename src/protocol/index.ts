@@ -8,7 +8,7 @@ export {
 } from './clientState.ts'
 export { CODES, isServerError } from './codes.ts'
 export { hasEnvelope, META, metaOf, readClient, readEnvelope } from './envelope.ts'
-export { type ProtocolCode, ProtocolError, RemoteError } from './errors.ts'
+export { CodedError, type ProtocolCode, ProtocolError, RemoteError } from './errors.ts'
 export {
   ECHO_CAPABILITY,
   ECHO_META_KEY,

@@ -1,3 +1,5 @@
+import { CodedError } from '../protocol/index.ts'
+
 /** The errors of the server itself, with their codes: around a handler, and of authentication. */
 export const SERVER_CODES = [
   'STATE_STORE_NEEDED',
@@ -12,14 +14,8 @@ export const SERVER_CODES = [
 
 export type ServerCode = (typeof SERVER_CODES)[number]
 
-export class ServerError extends Error {
+export class ServerError extends CodedError<ServerCode> {
   override readonly name = 'ServerError'
-  readonly code: ServerCode
-
-  constructor(code: ServerCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-  }
 }
 
 /** A result that JSON cannot hold. Whoever knows which tool it is of says so. */
@@ -39,14 +35,12 @@ export const LIMIT_CODES = ['LIMIT_REQUESTS', 'LIMIT_CALLS'] as const
 export type LimitCode = (typeof LIMIT_CODES)[number]
 
 /** Refuses a caller who asks for too much: 429. A middleware or a hook may throw it, too. */
-export class LimitError extends Error {
+export class LimitError extends CodedError<LimitCode> {
   override readonly name = 'LimitError'
-  readonly code: LimitCode
   readonly retryAfterSeconds: number
 
   constructor(code: LimitCode, message: string, retryAfterSeconds: number) {
-    super(message)
-    this.code = code
+    super(code, message)
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
@@ -68,16 +62,14 @@ const AUTH_STATUS = { AUTH_MISSING: 401, AUTH_INVALID: 401, AUTH_SCOPE: 403, AUT
  * Refuses a request: 401 with a challenge, 403 when the caller is known but lacks a scope, 503 when callers cannot be
  * authenticated right now.
  */
-export class AuthError extends Error {
+export class AuthError extends CodedError<AuthCode> {
   override readonly name = 'AuthError'
-  readonly code: AuthCode
   readonly status: 401 | 403 | 503
   readonly challenge: string | undefined
   readonly reason: string | undefined
 
   constructor(code: AuthCode, message: string, { challenge, reason, cause }: AuthErrorOptions = {}) {
-    super(message, cause === undefined ? undefined : { cause })
-    this.code = code
+    super(code, message, cause === undefined ? undefined : { cause })
     this.status = AUTH_STATUS[code]
     this.challenge = challenge ?? (this.status === 503 ? undefined : 'Bearer')
     this.reason = reason

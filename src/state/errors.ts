@@ -1,3 +1,5 @@
+import { CodedError } from '../protocol/index.ts'
+
 /** The codes of all errors of sealed state, keys and stores. `docs/errors.md` says what to do about each. */
 export const STATE_CODES = [
   'STATE_MALFORMED',
@@ -33,12 +35,6 @@ export const STATE_CODES = [
 export type StateCode = (typeof STATE_CODES)[number]
 
 /** The error class of this folder. Its message says what to do, and never contains a token, a key or a body. */
-export class StateError extends Error {
+export class StateError extends CodedError<StateCode> {
   override readonly name = 'StateError'
-  readonly code: StateCode
-
-  constructor(code: StateCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-  }
 }

@@ -1,3 +1,5 @@
+import { CodedError } from '../protocol/index.ts'
+
 /** Every error code of task stores and their workers. `docs/errors.md` says what to do about each. */
 export const TASK_CODES = [
   'LEASE_LOST',
@@ -10,14 +12,8 @@ export const TASK_CODES = [
 export type TaskCode = (typeof TASK_CODES)[number]
 
 /** The one error of this folder. Its message says what to do and never holds arguments, answers or results. */
-export class TaskError extends Error {
+export class TaskError extends CodedError<TaskCode> {
   override readonly name = 'TaskError'
-  readonly code: TaskCode
-
-  constructor(code: TaskCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-  }
 }
 
 /** Why a lease is over. */

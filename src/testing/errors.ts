@@ -1,3 +1,5 @@
+import { CodedError } from '../protocol/index.ts'
+
 /** The codes of the faults that `exercise` finds in a tool. `docs/errors.md` says what to do about each. */
 export const FINDING_CODES = [
   'EFFECT_REPEATED',
@@ -23,12 +25,6 @@ export const EXERCISE_CODES = ['CALL_REFUSED', 'ANSWER_MISSING', 'ANSWER_REFUSED
 
 export type ExerciseCode = (typeof EXERCISE_CODES)[number]
 
-export class ExerciseError extends Error {
+export class ExerciseError extends CodedError<ExerciseCode> {
   override readonly name = 'ExerciseError'
-  readonly code: ExerciseCode
-
-  constructor(code: ExerciseCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-  }
 }
