@@ -1,5 +1,5 @@
 /** A call outlives the process that began it. Real processes, one key ring, and SIGKILL. */
-import { afterEach, expect } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
 import { type Program, startProgram } from './fixtures/instances.ts'
 import { RawSession } from './fixtures/rawSession.ts'
@@ -15,6 +15,8 @@ const DONE = {
     ],
   },
 }
+
+const LOST = { id: 1, error: { message: expect.stringContaining('may have had effects') } }
 
 const programs: Program[] = []
 
@@ -61,4 +63,30 @@ proves('ST-20 ST-21', 'each of two questions may outlive its process: three proc
   await session.answer(duplicateOf, accept({ duplicateOfId: 4301 }), { state: duplicateOf.state })
   const third = await session.listen(second.lastEventId)
   expect(await third.rest()).toMatchObject([DONE])
+})
+
+test('a call that asks nothing is told to be lost when its process is killed, also to a client that echoes states', async () => {
+  const [one, two] = (await start(2)) as [Program, Program]
+  const session = await RawSession.begin(one.url, { capabilities })
+  const call = await session.open('tools/call', { name: 'count', arguments: {}, _meta: { progressToken: 1 } })
+  await call.next()
+  await one.kill()
+  await expect(call.rest()).rejects.toThrow()
+  session.url = two.url
+  expect(await (await session.listen(call.lastEventId)).rest()).toMatchObject([LOST])
+})
+
+test('a call is told to be lost when its process is killed after it has taken the answer', async () => {
+  const [one, two] = (await start(2)) as [Program, Program]
+  const session = await RawSession.begin(one.url, { capabilities })
+  const call = await session.call('ask_and_hold')
+  const question = await call.next()
+  const asked = call.lastEventId
+  const broken = call.next().then(String, () => 'broken')
+  await session.answer(question, accept({ name: 'Ann' }), { state: question.state })
+  await expect.poll(() => call.lastEventId).not.toBe(asked)
+  await one.kill()
+  expect(await broken).toBe('broken')
+  session.url = two.url
+  expect(await (await session.listen(call.lastEventId)).rest()).toMatchObject([LOST])
 })

@@ -16,7 +16,7 @@ const sealer = createSealer(sealing)
 const settled = { kind: 'settled' }
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 const request = { method: 'roots/list' } as const
-const stream = { name: 'stream', position: 0, connected: true }
+const stream = { name: 'stream', position: 0, connected: true, noteRevivable() {} }
 
 const dead = new Self('http://dead/mcp')
 const gone = new Set([dead.id])
@@ -285,6 +285,32 @@ test('what cannot travel or be stored is served by the process that asked', asyn
     expect(await answer).toEqual({ roots: ['A'] })
   }
 })
+
+test.each([
+  ['that the client is to echo', call, {}, [true, true, true, false]],
+  ['that only this process can take', call, { carry: 'process' as const }, [false, false, false, false]],
+  [
+    'of a client that echoes nothing',
+    { ...call, peer: { ...peer, capabilities: {} } },
+    {},
+    [false, false, false, false],
+  ],
+])(
+  'a stream knows whether an answer is owed from which any instance can go on: of two %s',
+  async (_, by, more, told) => {
+    const pushes = process()
+    const noted: boolean[] = []
+    const sent: Json[] = []
+    const on = { ...stream, noteRevivable: (isRevivable: boolean) => void noted.push(isRevivable) }
+    const asked = ['a', 'b'].map((key) =>
+      pushes.push(by, request, { id: 'call', key, body: () => ({}), ...more }, on, { send: (each) => sent.push(each) }),
+    )
+    await vi.waitFor(() => expect(sent).toHaveLength(2))
+    for (const question of sent) await pushes.take(answerTo(question, 'A'), by)
+    await Promise.all(asked)
+    expect(noted).toEqual(told)
+  },
+)
 
 describe('calls that wait', () => {
   interface Asks extends Partial<PushStream> {

@@ -92,23 +92,25 @@ export class PushBroker {
     if (early !== undefined) return early
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call)
-    asking.carried ||= this.#states.carries(request, call, carried)
+    const isCarried = this.#states.carries(request, call, carried)
+    asking.carried ||= isCarried
     asking.isBound ||= carried.isBound === true
     if (way.elsewhere !== undefined && !asking.isBound) this.#prepare(asking, call, carried, way.elsewhere)
-    const answer = await this.#ask(asking, { call, request, carried, stream, way })
+    const answer = await this.#ask(asking, { call, request, carried, isCarried, stream, way })
     this.#departure.waits(asking)
     return answer.promise
   }
 
   /** Sends the question, unless another instance has done so before. */
   async #ask(asking: PushedCall, asked: PushedQuestion): Promise<{ readonly promise: Promise<unknown> }> {
-    const { call, carried, stream, way } = asked
+    const { call, carried, isCarried, stream, way } = asked
     const { key, mayAnswer, onAnswer } = carried
     const { generation } = asking
     const { ttlSeconds } = this.#options
     const askAgain = way.elsewhere && (() => void this.#askAgain(asking, asked))
     const withdraw = (requestId: string): void => way.send(withdrawal(requestId))
-    const waiting = { caller: call, key, mayAnswer, onAnswer, generation, stream, ttlSeconds, askAgain, withdraw }
+    const of = { caller: call, key, mayAnswer, onAnswer, isCarried }
+    const waiting = { ...of, generation, stream, ttlSeconds, askAgain, withdraw }
     const adopted = asking.takeAdopted(key)
     if (adopted !== undefined) {
       this.#calls.noteAsked(adopted.question, asking)

@@ -24,6 +24,8 @@ export interface PushedQuestion {
   readonly call: Call
   readonly request: InputRequest
   readonly carried: CarriedCall
+  /** Whether it has a state beside this process. */
+  readonly isCarried: boolean
   readonly stream: PushStream
   readonly way: PushWay
 }

@@ -11,6 +11,8 @@ interface Waiting {
   readonly id: string
   readonly caller: Caller
   readonly stream: PushStream
+  /** Whether the question has a state beside this process, from which another could continue. */
+  readonly isCarried: boolean
   readonly key: string
   /** The call's generation when it asked. */
   readonly generation: number
@@ -132,6 +134,7 @@ export class PushedCall {
       const late = (): void => this.#close(question)?.reject(unanswered('The client did not answer in time.'))
       const timer = unref(setTimeout(late, Math.min(ttlSeconds * 1000, MAX_TIMER_MS)))
       this.#open.set(question, { ...asked, resolve, reject, timer })
+      this.#tell(asked.stream)
     })
   }
 
@@ -266,7 +269,12 @@ export class PushedCall {
       this.#open.delete(same)
       this.#onClosed(same)
     }
+    this.#tell(waiting.stream)
     return waiting
+  }
+
+  #tell(stream: PushStream): void {
+    stream.noteRevivable([...this.#open.values()].some(({ isCarried }) => isCarried))
   }
 
   /** The open questions with this key: one, and those that were sent once more for it. */

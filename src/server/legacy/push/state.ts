@@ -64,6 +64,8 @@ export interface PushStream {
   readonly position: number
   /** Whether its client is connected. */
   readonly connected: boolean
+  /** Notes whether its client owes an answer from which any instance can go on with the call. */
+  noteRevivable(isRevivable: boolean): void
 }
 
 /** A question: its id on the wire, and the name by which instances know it. */

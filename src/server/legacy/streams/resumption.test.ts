@@ -76,7 +76,7 @@ function survivor(
     const request: ClientRequest = { method: 'GET', header: () => undefined, principal: undefined, gone: new Set() }
     return { connection, reply: await resumption.resume(lastEventId, caller, request, connection) }
   }
-  const comeBack = async (): Promise<Connection> => (await resume(`${lost.name}:1`)).connection
+  const comeBack = async (mark = ':r'): Promise<Connection> => (await resume(`${lost.name}:1${mark}`)).connection
   const goOnAt = (to: Instance): void => {
     const moved: ServerEvent = { kind: 'stream-moved', stream: lost.name, to: writeInstance(to) }
     bus.publish(moved)
@@ -116,10 +116,13 @@ test.each([
 })
 
 // The official clients forget where they were when a connection ends that brought no event id.
-test('a client that comes back has an event id before anything else, so that it can come back again', async () => {
-  const { comeBack, name } = survivor(false)
-  expect((await comeBack()).text).toBe(`id: ${name}:1\ndata: \n\n`)
-})
+test.each(['', ':r'])(
+  'a client that comes back has its event id before anything else, so that it can come back again: "%s"',
+  async (mark) => {
+    const { comeBack, name } = survivor(false)
+    expect((await comeBack(mark)).text).toBe(`id: ${name}:1${mark}\ndata: \n\n`)
+  },
+)
 
 test('a client that comes back to another instance has an event id before that has the stream', async () => {
   const forward = vi.fn(async () => ({ kind: 'replied', reply: undefined }))
@@ -129,7 +132,7 @@ test('a client that comes back to another instance has an event id before that h
     expect.anything(),
     expect.anything(),
     expect.anything(),
-    `id: ${name}:1\ndata: \n\n`,
+    `id: ${name}:1:r\ndata: \n\n`,
   )
 })
 
@@ -162,6 +165,13 @@ test('a client whose call may be revived waits for that, although no instance ha
   const connection = await comeBack()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(connection.ended).toBe(false)
+})
+
+test('a client that owes no answer is told that its call is lost, also where calls may be revived', async () => {
+  const { comeBack } = survivor(true, () => 'nobody')
+  const connection = await comeBack('')
+  await vi.advanceTimersByTimeAsync(1600)
+  expect([connection.ended, connection.text]).toEqual([true, expect.stringContaining('is gone')])
 })
 
 test('a client that waits and goes away leaves no stream and no timer', async () => {

@@ -2,8 +2,8 @@
  * Clients that lost the connection of a stream and come back with the id of the last event they saw, to any instance.
  *
  * - A stream that is here goes on here; one of another instance is fetched from there.
- * - When the instance that had it is gone, and the call can go on elsewhere, the client waits here until it does.
- *   Else it is told at once that the call is lost.
+ * - When the instance that had it is gone, and the client owes an answer from which the call can go on elsewhere, it waits
+ *   here until the call does. Else it is told soon that the call is lost.
  */
 import { CODES, MAX_TIMER_MS, type RequestId, unref } from '../../../protocol/index.ts'
 import { ExpiringMap } from '../../../state/stores/index.ts'
@@ -105,7 +105,7 @@ export class StreamResumption {
       instance = forwarded.kind === 'moved' ? forwarded.to : undefined
     }
     if (place.kind === 'standalone') return this.#connect(place, caller, sink)
-    const mayRevive = pushes.mayRevive(place.instance, caller)
+    const mayRevive = place.isRevivable && pushes.mayRevive(place.instance, caller)
     this.#wait(place, caller, request, sink, mayRevive ? ttlSeconds * 1000 : FOUND_WITHIN_MS)
     if (!mayRevive) void this.#search(place, request)
     return undefined

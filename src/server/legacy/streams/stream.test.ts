@@ -43,6 +43,31 @@ describe('a stream', () => {
     expect([stream.finished, stream.position, stream.isOver(3), stream.isOver(4)]).toEqual([true, 4, false, true])
   })
 
+  test('says in the ids of its events that its client owes an answer, and at once when that is taken', () => {
+    const stream = newStream(true)
+    const { sink, out, cut } = connection()
+    stream.connect(sink, 0)
+    stream.noteRevivable(true)
+    stream.send('question')
+    stream.noteRevivable(false)
+    stream.noteRevivable(false)
+    stream.send('result')
+    expect(out.slice(2)).toEqual(['id: s:1:r data: question', 'id: s:1 data:', 'id: s:2 data: result'])
+    cut()
+    stream.noteRevivable(true)
+    stream.noteRevivable(false)
+    expect(out).toHaveLength(5)
+  })
+
+  test('sends a client that knows no events without data none when an answer is taken', () => {
+    const stream = newStream(false)
+    const { sink, out } = connection()
+    stream.connect(sink, 0)
+    stream.noteRevivable(true)
+    stream.noteRevivable(false)
+    expect(out).toEqual(['open'])
+  })
+
   test('is not over while it is under way, whatever its client has seen', () => {
     expect(newStream().isOver(9)).toBe(false)
   })

@@ -9,6 +9,7 @@
 import { unref } from '../../../protocol/index.ts'
 import type { Sink } from '../../http/exchange.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEventWithId, ssePriming, sseRetry } from '../../http/sse.ts'
+import { eventId } from './eventId.ts'
 
 const MAX_KEPT = 1000
 const MAX_STREAM_CHARS = 1024 * 1024
@@ -23,6 +24,8 @@ export interface LegacyStreamOptions {
   readonly primes: boolean
   /** The number of the last event that was sent elsewhere. */
   readonly after?: number
+  /** Whether its client has said that it still owes an answer from which any instance can go on. */
+  readonly isRevivable?: boolean
   /** Called with the change of the number of kept characters. */
   readonly onKept?: (chars: number) => void
 }
@@ -34,6 +37,7 @@ export class LegacyStream {
   readonly #onKept: (chars: number) => void
   #keptChars = 0
   #number: number
+  #isRevivable: boolean
   #sink: Sink | undefined
   #keepAlive: ReturnType<typeof setInterval> | undefined
   #finished = false
@@ -43,10 +47,11 @@ export class LegacyStream {
   /** Called when the stream is evicted while its call is still running. */
   onEvicted: () => void = () => {}
 
-  constructor({ name, primes, after = 0, onKept = () => {} }: LegacyStreamOptions) {
+  constructor({ name, primes, after = 0, isRevivable = false, onKept = () => {} }: LegacyStreamOptions) {
     this.name = name
     this.#primes = primes
     this.#number = after
+    this.#isRevivable = isRevivable
     this.#onKept = onKept
   }
 
@@ -76,6 +81,17 @@ export class LegacyStream {
   /** Whether nothing is left for a client that has seen event `after`. */
   isOver(after: number): boolean {
     return this.#finished && this.#kept.every(({ number }) => number <= after)
+  }
+
+  /**
+   * Notes whether an answer that its client still owes would let any instance go on with the call. The ids of events say
+   * so, because the instance to which the client comes back has nothing else to go by. A client that has answered learns at
+   * once that the answer was taken: it may wait long for the next event.
+   */
+  noteRevivable(isRevivable: boolean): void {
+    const isOver = this.#isRevivable && !isRevivable
+    this.#isRevivable = isRevivable
+    if (isOver && this.#primes) this.#sink?.write(ssePriming(this.#eventId(this.#number)))
   }
 
   /** Continues a stream whose last event at another instance had the number `position`. */
@@ -194,6 +210,6 @@ export class LegacyStream {
   }
 
   #eventId(number: number): string {
-    return `${this.name}:${number}`
+    return eventId({ name: this.name, after: number, isRevivable: this.#isRevivable })
   }
 }

@@ -6,6 +6,7 @@ import { bindingOf, newId } from '../../binding.ts'
 import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
 import { ssePriming } from '../../http/sse.ts'
 import type { StreamHandOver } from '../push/handOver.ts'
+import { eventId, type EventPlace, readEventId } from './eventId.ts'
 import { LegacyStream } from './stream.ts'
 import type { Caller } from '../../call.ts'
 import { holderOf, Holdings } from '../../lifecycle/holder.ts'
@@ -14,10 +15,8 @@ import { holderOf, Holdings } from '../../lifecycle/holder.ts'
 export type StreamKind = 'call' | 'standalone'
 
 /** The last event that a client has seen: which stream, which number. */
-export interface StreamPosition {
+export interface StreamPosition extends EventPlace {
   readonly kind: StreamKind
-  readonly name: string
-  readonly after: number
   /** The instance that began the stream. */
   readonly instance: Instance
   /** The request that the stream answers. */
@@ -56,8 +55,8 @@ export class LegacyStreams {
   }
 
   /** The stream that a client reconnects to. If another instance has it, the client waits here for later messages. */
-  at({ name, after }: StreamPosition, caller: Caller): LegacyStream {
-    return this.#streams.get(name) ?? this.#add(name, caller, after)
+  at({ name, after, isRevivable }: StreamPosition, caller: Caller): LegacyStream {
+    return this.#streams.get(name) ?? this.#add(name, caller, after, isRevivable)
   }
 
   /** The stream of a call that is revived here. Its client may be connected already, or reconnect later. */
@@ -118,24 +117,24 @@ export class LegacyStreams {
 
   /** Reads a Last-Event-ID; throws when it does not belong to this session. */
   positionOf(lastEventId: string, caller: Caller): StreamPosition {
-    const [name = '', digits = ''] = lastEventId.split(':')
-    const about = /^\d{1,9}$/.test(digits) ? this.#read(name, caller) : undefined
-    if (about !== undefined) return { ...about, name, after: Number(digits) }
+    const place = readEventId(lastEventId)
+    const about = place && this.#read(place.name, caller)
+    if (place !== undefined && about !== undefined) return { ...about, ...place }
     throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID is not of a stream of this session.')
   }
 
   /** The first event of a connection at this place: the official clients forget where they were without one. */
-  opening({ name, after }: StreamPosition, caller: Caller): string {
-    return primesFor(caller) ? ssePriming(`${name}:${after}`) : ''
+  opening(place: StreamPosition, caller: Caller): string {
+    return primesFor(caller) ? ssePriming(eventId(place)) : ''
   }
 
   callerOf(stream: LegacyStream): Caller | undefined {
     return this.#callers.get(stream)
   }
 
-  #add(name: string, caller: Caller, after: number): LegacyStream {
+  #add(name: string, caller: Caller, after: number, isRevivable = false): LegacyStream {
     const primes = primesFor(caller)
-    const stream = new LegacyStream({ name, primes, after, onKept: (chars) => this.#count(chars) })
+    const stream = new LegacyStream({ name, primes, after, isRevivable, onKept: (chars) => this.#count(chars) })
     this.#makeRoom()
     this.#streams.set(name, stream)
     this.#callers.set(stream, caller)
