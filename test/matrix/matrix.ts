@@ -6,7 +6,7 @@ import type { GatewayCommand } from './fleet/gateways.ts'
 import type { ServerName } from './fleet/servers.ts'
 import { planKills, type PlannedKill, type Slice, sliceOf } from './plan.ts'
 import { remainsOf } from './remains.ts'
-import { runScenario, type ScenarioResult } from './scenario.ts'
+import { runScenario, type ScenarioResult, type Victim } from './scenario.ts'
 import { emptyTally, noteKill, noteRun, type Tally, violate } from './tally.ts'
 import { repeatsOf } from './verdict.ts'
 
@@ -21,6 +21,10 @@ export interface MatrixOptions {
   readonly command?: GatewayCommand
   /** So many cells of a server have gateways of their own. @default 35 */
   readonly cellsPerFleet?: number
+  /** Whom to kill. @default all of them */
+  readonly victims?: readonly Victim[]
+  /** Whether the messages before and after a violation are told. @default false */
+  readonly tellsMessages?: boolean
   readonly onProgress?: (line: string) => void
 }
 
@@ -34,7 +38,7 @@ export async function runMatrix(options: MatrixOptions): Promise<Tally> {
   const { cells = POSSIBLE_CELLS, kills, minutes, slice = { part: 1, of: 1 }, cellsPerFleet = 35 } = options
   const began = performance.now()
   const tally = emptyTally(options.onProgress)
-  const planned = sliceOf(planKills(cells, kills), slice)
+  const planned = sliceOf(planKills(cells, kills, options.victims), slice)
   const alone = sliceOf(cells, slice)
   const servers = new Set([...alone, ...planned.map(({ cell }) => cell)].map(({ server }) => server))
   const until = began + minutes * 60_000
@@ -73,9 +77,9 @@ class ServerWork {
 
 async function runFleet(work: ServerWork, until: number, tally: Tally, options: MatrixOptions): Promise<void> {
   const { server, messages } = work
-  const { command, looksBack = true } = options
+  const { command, looksBack = true, tellsMessages = false, onProgress } = options
   const fleet = await Fleet.start(server, command)
-  const played: [Cell, ScenarioResult][] = []
+  const played: Played[] = []
   const killAll = async (kills: PlannedKill[], by = until): Promise<number> => {
     let count = 0
     while (performance.now() < by) {
@@ -84,8 +88,10 @@ async function runFleet(work: ServerWork, until: number, tally: Tally, options: 
       const { cell, victim, at } = next
       const position = 1 + Math.floor(at * (messages.get(nameOf(cell)) ?? MESSAGES))
       const result = await runScenario(fleet, cell, { victim, at: position })
-      played.push([cell, result])
+      const { keys, violations, passed } = result
+      played.push({ cell, keys, violations })
       noteKill(tally, cell, victim, result)
+      if (tellsMessages && violations.length > 0) for (const each of passed) onProgress?.(`  ${each}`)
       if (result.killedAt !== undefined) count++
       await fleet.mended()
     }
@@ -111,9 +117,12 @@ async function runFleet(work: ServerWork, until: number, tally: Tally, options: 
   }
 }
 
+/** A scenario that is over. */
+type Played = Pick<ScenarioResult, 'keys' | 'violations'> & { readonly cell: Cell }
+
 /** What was done once more after its scenario was over. */
-function noteLateRepeats(fleet: Fleet, played: readonly [Cell, ScenarioResult][], tally: Tally): void {
-  for (const [cell, { keys, violations }] of played) {
+function noteLateRepeats(fleet: Fleet, played: readonly Played[], tally: Tally): void {
+  for (const { cell, keys, violations } of played) {
     const behaviour = BEHAVIOURS[cell.behaviour]
     if (behaviour === undefined || violations.length > 0) continue
     const repeats = keys.flatMap((key) => repeatsOf(behaviour, fleet.effectsOf(key)))

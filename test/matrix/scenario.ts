@@ -29,6 +29,8 @@ export interface ScenarioResult {
   readonly ends: readonly CallEnd[]
   readonly outcomes: readonly Outcome[]
   readonly violations: readonly string[]
+  /** Each message that passed, and when, for whoever looks for the reason of a violation. */
+  readonly passed: readonly string[]
 }
 
 export interface Limits {
@@ -63,7 +65,8 @@ class Scenario {
   readonly #limits: Limits
   readonly #keys: readonly [string, string]
   readonly #clients: MatrixClient[] = []
-  #messages = 0
+  readonly #passed: string[] = []
+  readonly #began = performance.now()
   #holder: string | undefined
   #worker: number | undefined
   #killedAt: Way | undefined
@@ -90,7 +93,9 @@ class Scenario {
     await this.#killing
     const violations = [...this.#violationsOf(outcomes), ...wentOn]
     const ends = outcomes.map(({ end }) => end)
-    return { keys: this.#keys, messages: this.#messages, killedAt: this.#killedAt, ends, outcomes, violations }
+    const messages = this.#passed.length
+    const passed = this.#passed
+    return { keys: this.#keys, messages, killedAt: this.#killedAt, ends, outcomes, violations, passed }
   }
 
   #violationsOf(outcomes: readonly Outcome[]): string[] {
@@ -106,8 +111,10 @@ class Scenario {
     const isOfFirst = body.includes(`"${this.#keys[0]}"`)
     if (way === 'client ↔ gateway' && what === 'request' && isOfFirst) this.#holder ??= target
     if (way === 'gateway ↔ server' && isOfFirst) this.#worker = Number(target) || undefined
-    this.#messages++
-    if (this.#kill === undefined || this.#messages !== this.#kill.at) return undefined
+    const ms = Math.round(performance.now() - this.#began)
+    const isBeforeKill = this.#passed.length + 1 === this.#kill?.at
+    this.#passed.push(`${isBeforeKill ? 'KILL ' : ''}${ms} ms, ${way}, ${target}, ${what}: ${body.trimEnd()}`)
+    if (this.#kill === undefined || !isBeforeKill) return undefined
     this.#killedAt = way
     this.#killing = this.#strike(this.#kill.victim)
     return this.#killing
