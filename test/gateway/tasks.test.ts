@@ -240,6 +240,24 @@ test('a task is told as gone when its server has forgotten the session, and its 
   await vi.waitFor(() => expect(gateway.backends[0]?.links).toBe(0), PATIENCE)
 })
 
+test('the result of a task can be read that came when the sessions of other callers had been forgotten', async () => {
+  const sdk = await sessionServer(undefined, sdkTasks)
+  const { url, gateway } = await startGateway({ sdk: { url: sdk.url, pannier: { state: 'stateful' } } })
+  const [ann, bob] = [new TaskCaller(url), new TaskCaller(url)]
+  const lost = await ann.create('sdk_endless')
+  sdk.forgetAll()
+  const taskId = await bob.create('sdk_greet')
+  const { inputRequests } = await bob.until(taskId, 'input_required')
+  expect(await ann.get(lost)).toMatchObject({ code: -32602 })
+  // On the link of that task, whose session is gone; callers without a name share what is known of their sessions.
+  await ann.create('sdk_endless')
+  const [key = ''] = Object.keys(inputRequests)
+  await bob.update(taskId, { [key]: { action: 'accept', content: { name: 'Bob' } } })
+  // The gateway has the result, on the request on which the server asked.
+  await vi.waitFor(() => expect(gateway.backends[0]?.inFlight).toBe(0), PATIENCE)
+  expect(await bob.until(taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'Dear Bob' }] } })
+})
+
 test('a session-era client lists the tasks of its own session', async () => {
   const { url } = await startGateway({ sdk: { url: (await sessionServer(undefined, listingTasks)).url } })
   const [one, other] = [await connectV1(url), await connectV1(url)]

@@ -97,6 +97,14 @@ test.each<[string, string, Json | RemoteError, boolean]>([
   },
 )
 
+test.each([true, false])('a result that reaches a client gives the link back, another does not: %s', (isDelivered) => {
+  const tasks = new HeldTasks('crm', 60_000)
+  const taskId = make(tasks, linkOf(), { user: 'ann' })
+  tasks.heard({ ...by('tasks/result', { taskId }, { user: 'ann' }), isDelivered: () => isDelivered }, { content: [] })
+  expect(released).toEqual(isDelivered ? ['it'] : [])
+  tasks.close()
+})
+
 describe('a task that nobody asks for', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())

@@ -104,9 +104,13 @@ export class HeldTasks {
   }
 }
 
-/** In the session era, the result of a task that has ended is another request, which may end in the task's own error. */
-function isLast({ method }: Relayed, answer: Json | RemoteError, { era }: Link): boolean {
+/**
+ * In the session era, the result of a task that has ended is another request, which may end in the task's own error. It is
+ * not the last where nobody has got the result yet: the gateway asks for it early, because servers ask only meanwhile.
+ */
+function isLast({ method, isDelivered }: Relayed, answer: Json | RemoteError, { era }: Link): boolean {
   if (answer instanceof SessionForgotten) return true
+  if (isDelivered?.() === false) return false
   if (answer instanceof RemoteError) return method === 'tasks/result' && !(answer instanceof BackendError)
   const { status } = answer
   if (era === 'legacy') return method === 'tasks/result' || status === 'cancelled'

@@ -32,6 +32,8 @@ export interface Relayed {
   readonly ask?: ((request: InputRequest) => Promise<Json>) | undefined
   /** Whether it has no time limit. */
   readonly isEndless?: boolean
+  /** Whether a client gets the answer that has just come; else it will be asked for again. @default it does */
+  readonly isDelivered?: () => boolean
   /** Calls the listener when the caller cancels or leaves. */
   onCancel(listener: () => void): void
 }

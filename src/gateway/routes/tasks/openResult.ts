@@ -25,6 +25,9 @@ interface Follower {
   readonly exposed: string
 }
 
+/** The way back from the request. */
+type ResultWay = Pick<Relayed, 'ask' | 'notify' | 'onCancel' | 'isDelivered'>
+
 /** A server sends its questions as soon as the result is asked for. */
 const QUESTIONS_MS = 1000
 
@@ -39,7 +42,7 @@ export class OpenResult {
   #asked = 0
   #isRead = false
 
-  constructor(maxMs: number, send: (way: Pick<Relayed, 'ask' | 'notify' | 'onCancel'>) => Promise<Json>) {
+  constructor(maxMs: number, send: (way: ResultWay) => Promise<Json>) {
     const late = unref(setTimeout(() => this.#cancel(), maxMs))
     this.#result = send({
       ask: (request) => this.#ask(request),
@@ -47,6 +50,7 @@ export class OpenResult {
         for (const { call } of this.#followers) call.channel.notify(method, params)
       },
       onCancel: (listener) => void this.#cancels.push(listener),
+      isDelivered: () => this.#followers.size > 0,
     })
     this.ended = this.#result.then(
       () => clearTimeout(late),
