@@ -89,12 +89,25 @@ function extensionTask(client: Client, connecting: Connecting): MatrixClient['ca
     try {
       const execution = await tasks.callTool(tool, args as { key: string }, { task: { preference: 'require' } })
       const { outcome } = (await execution.settle()) as unknown as {
-        outcome: { status: string; result?: ToolResult; error?: { message?: string } }
+        outcome: { status: string; result?: ToolResult; error?: Error }
       }
       if (outcome.result !== undefined) return outcome.result
-      throw new Error(outcome.error?.message ?? `The task is ${outcome.status}.`)
+      throw outcome.error ?? new Error(`The task is ${outcome.status}.`)
+    } catch (error) {
+      throw withCauses(error)
     } finally {
       await tasks.close()
     }
   }
+}
+
+/**
+ * The client of the extension says "MCP client request failed" of whatever ends a request, such as a balancer that answers
+ * HTTP 502 or a connection that breaks off. What it was is in its causes.
+ */
+function withCauses(error: unknown): Error {
+  const sentences: string[] = []
+  for (let each = error; each instanceof Error; each = each.cause)
+    if (sentences.at(-1) !== each.message) sentences.push(each.message)
+  return new Error(sentences.join(': '), { cause: error })
 }
