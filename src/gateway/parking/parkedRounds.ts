@@ -15,14 +15,8 @@ import { callerOf, holderOf } from '../backends/callers.ts'
 import { forwardable, type Relayed } from '../links/relayed.ts'
 import { BackendError, callLost, isBackendGone } from '../errors.ts'
 import { resultOf } from '../response.ts'
-import {
-  ParkedCall,
-  type ParkedOutcome,
-  type ParkedWay,
-  type RoundChannel,
-  type TakenOver,
-  type TicketAnswers,
-} from './parkedCall.ts'
+import type { TicketAnswers } from './parkedQuestions.ts'
+import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel, type TakenOver } from './parkedCall.ts'
 import { expired, type Parked, type Parking } from './parking.ts'
 import { readTicket, type ParkTicket, writeTicket } from './ticket.ts'
 
@@ -181,7 +175,7 @@ export class ParkedRounds {
     return taken
   }
 
-  #ask(asking: ParkableCall, parked: ParkedCall, outcome: ParkedQuestions): InputRequired {
+  #ask(asking: ParkableCall, parked: ParkedCall, outcome: AskingOutcome): InputRequired {
     const { requests, answers, generation } = outcome
     const until = this.#parking.keep(parked, parkedBy(asking, generation, [[...requests], answers]))
     const questions = Object.fromEntries(Array.from(requests, ([key, request]) => [key, digestOf(request)]))
@@ -207,7 +201,7 @@ interface RunningRound {
   readonly outcome: Promise<ParkedOutcome>
 }
 
-type ParkedQuestions = ParkedOutcome & { readonly kind: 'asked' }
+type AskingOutcome = ParkedOutcome & { readonly kind: 'asked' }
 
 function newParked(
   { backend, isReplayable }: ParkableCall,

@@ -5,7 +5,7 @@
 import { isObject, type Json } from '../../protocol/index.ts'
 import { type Instance, readInstance, writeInstance } from '../../server/internal.ts'
 import { StateError } from '../../state/internal.ts'
-import type { TicketAnswers } from './parkedCall.ts'
+import type { TicketAnswers } from './parkedQuestions.ts'
 
 export interface ParkTicket {
   /** The process in which the server's call waits. */
