@@ -11,8 +11,8 @@ import type { Connector } from './connector.ts'
 import { ownAddress } from './credentials.ts'
 import { callerOf } from './callers.ts'
 import { HeldTasks } from './heldTasks.ts'
-import { CALLS_AT_ONCE, Places } from './places/places.ts'
-import type { Sharing } from './places/sharing.ts'
+import { CALLS_AT_ONCE, LinkPool } from './linkPool/pool.ts'
+import type { Sharing } from './linkPool/sharing.ts'
 
 export interface BackendSenderOptions {
   readonly config: BackendConfig
@@ -32,7 +32,7 @@ export class BackendSender {
   /** Which gateway serves which caller, where gateways look that up. */
   readonly leases: ServerLeases | undefined
   readonly #options: BackendSenderOptions
-  readonly #places: Places
+  readonly #pool: LinkPool
   readonly #tasks: HeldTasks
 
   constructor(options: BackendSenderOptions) {
@@ -45,7 +45,7 @@ export class BackendSender {
       endSession: (session) => this.#endSession(session),
     })
     this.#tasks = new HeldTasks(name, settings.parkSeconds * 1000)
-    this.#places = new Places({
+    this.#pool = new LinkPool({
       server: name,
       maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
       idleMs: settings.idleSeconds * 1000,
@@ -57,7 +57,7 @@ export class BackendSender {
 
   /** The number of links beside the gateway's own. */
   get links(): number {
-    return this.#places.size
+    return this.#pool.size
   }
 
   async send(relayed: Relayed): Promise<Json> {
@@ -75,12 +75,12 @@ export class BackendSender {
 
   /** From now on, other gateways may go on with what nobody uses here. */
   handOn(): void {
-    this.#places.handOn()
+    this.#pool.handOn()
   }
 
   async close(): Promise<void> {
     this.#tasks.close()
-    await this.#places.close()
+    await this.#pool.close()
     if (this.leases !== undefined) this.#options.leases?.remove(this.leases)
   }
 
@@ -94,20 +94,20 @@ export class BackendSender {
     try {
       if (sharing === undefined) return await this.#sendOnOwnLink(relayed)
       if (sharing === 'all') this.#options.connector.openedLink() // says at once that the server is not there
-      return await this.#sendOnPlace(relayed, sharing)
+      return await this.#sendOnPooledLink(relayed, sharing)
     } catch (error) {
       if (!(error instanceof SessionForgotten)) throw error
       // A server that keeps nothing for anybody has nothing to forget.
       if (sharing !== 'caller') this.#options.onContradicted()
-      this.#places.forget(relayed, sharing ?? 'caller')
+      this.#pool.forget(relayed, sharing ?? 'caller')
       if (error.answer !== undefined) throw error.answer
       // The call was not begun.
-      return this.#sendOnPlace(relayed, sharing ?? 'caller', true)
+      return this.#sendOnPooledLink(relayed, sharing ?? 'caller', true)
     }
   }
 
   /** `isForgotten`: the server does not know the session of this caller any more. */
-  async #sendOnPlace(relayed: Relayed, sharing: Sharing, isForgotten = false): Promise<Json> {
+  async #sendOnPooledLink(relayed: Relayed, sharing: Sharing, isForgotten = false): Promise<Json> {
     const isLeased = sharing === 'caller' && !this.#options.isShared()
     const lease = isLeased ? await this.leases?.own(callerOf(relayed)) : undefined
     if (isForgotten && lease !== undefined) lease.session = undefined
@@ -115,7 +115,7 @@ export class BackendSender {
       const result = this.#tasks.listed(relayed, await link.request(relayed), link)
       return this.#tasks.keep(relayed, result, link, hold)
     }
-    return this.#places.with(relayed, sharing, use, lease)
+    return this.#pool.with(relayed, sharing, use, lease)
   }
 
   async #sendOnOwnLink(relayed: Relayed): Promise<Json> {

@@ -1,6 +1,15 @@
 /**
  * Which link serves which call. Calls share a link where the server keeps nothing and cannot ask; a call that the server
  * may ask about has a link for itself; and where the server keeps something, each caller has a link of their own.
+ *
+ * The states of a link:
+ *
+ *     opening   its process starts, or its session begins. It is taken already, and counts; where it fails, it is dropped.
+ *     in use    calls are on it, or it is held for a task.
+ *     idle      no call is on it. The next one takes it; after `idleSeconds`, or where another link needs the room, it ends.
+ *     retired   calls are still on it, and no other may take it: its server has closed it, or has forgotten its session.
+ *               It ends after its last call, and does not count any more.
+ *     ending    it is being closed, or left for another gateway. Its process counts until it has ended, where room is short.
  */
 import { unref } from '../../../protocol/index.ts'
 import { BackendError } from '../../errors.ts'
@@ -11,14 +20,15 @@ import { holderOf } from '../callers.ts'
 import { closeLink, detachLink, EndingLinks } from './endingLinks.ts'
 import { shareOf, Shares } from '../shares.ts'
 import { linkKey, mayBeAskedForAnother, type Sharing } from './sharing.ts'
-import { PlaceQueue } from './placeQueue.ts'
+import { PoolQueue } from './queue.ts'
 
-export interface PlacesOptions {
+export interface LinkPoolOptions {
   readonly server: string
   /** How many links may be open, beside the shared one. */
   readonly maxLinks: number
+  /** How long a link stays open that nobody uses: the setting `idleSeconds`. */
   readonly idleMs: number
-  /** How long a call waits for a place. */
+  /** How long a call waits for a link. */
   readonly waitMs: number
   /** Opens a link for these calls; `isOneCaller` where no other caller will use it. */
   readonly open: (relayed: Relayed, isOneCaller: boolean, lease?: CallerLease) => Promise<Link>
@@ -26,10 +36,10 @@ export interface PlacesOptions {
   readonly leases?: ServerLeases | undefined
 }
 
-/** A link of its own, and who uses it. */
-interface LinkPlace {
+/** A link beside the gateway's own, and who uses it. */
+interface PooledLink {
   readonly key: string
-  /** Whose places it counts for. */
+  /** Whose link it counts as. */
   readonly holder: string
   readonly link: Promise<Link>
   /** The link, once it is open. */
@@ -49,23 +59,23 @@ type Leaving = 'ended' | 'handed on' | 'lost'
 /** With so many calls on each link, another one is opened. */
 export const CALLS_AT_ONCE = 8
 
-export class Places {
-  readonly #options: PlacesOptions
-  readonly #places = new Set<LinkPlace>()
-  readonly #waiting = new PlaceQueue()
+export class LinkPool {
+  readonly #options: LinkPoolOptions
+  readonly #links = new Set<PooledLink>()
+  readonly #waiting = new PoolQueue()
   /** A call that waits for a person keeps its link, and one caller may have many such calls. */
   readonly #inUse = new Shares()
   /** Links that no other call may use, and that are closed after their last. */
-  readonly #retired = new Set<LinkPlace>()
+  readonly #retired = new Set<PooledLink>()
   readonly #ending = new EndingLinks()
   #isHandingOn = false
 
-  constructor(options: PlacesOptions) {
+  constructor(options: LinkPoolOptions) {
     this.#options = options
   }
 
   get size(): number {
-    return this.#places.size
+    return this.#links.size
   }
 
   /**
@@ -79,54 +89,54 @@ export class Places {
     lease?: CallerLease,
   ): Promise<T> {
     const holder = holderOf(relayed)
-    const place = await this.#take(relayed, sharing, lease)
+    const pooled = await this.#take(relayed, sharing, lease)
     this.#inUse.add(holder)
     try {
-      const link = await place.link
+      const link = await pooled.link
       if (lease !== undefined) this.#options.leases?.assertOwn(lease)
-      return await use(link, () => this.#hold(place))
+      return await use(link, () => this.#hold(pooled))
     } catch (error) {
       // What the server still does for this call must not reach the next one.
-      if (sharing === 'call') this.#drop(place)
-      else void this.#dropBroken(place)
+      if (sharing === 'call') this.#drop(pooled)
+      else void this.#dropBroken(pooled)
       throw error
     } finally {
       this.#inUse.remove(holder)
-      this.#release(place)
+      this.#release(pooled)
     }
   }
 
-  #hold(place: LinkPlace): () => void {
+  #hold(pooled: PooledLink): () => void {
     let isHeld = true
-    place.uses++
-    this.#inUse.add(place.holder)
+    pooled.uses++
+    this.#inUse.add(pooled.holder)
     return () => {
       if (!isHeld) return
       isHeld = false
-      this.#inUse.remove(place.holder)
-      this.#release(place)
+      this.#inUse.remove(pooled.holder)
+      this.#release(pooled)
     }
   }
 
   /** Gives up the links of such a call, so that the next one opens another. Calls that are under way there go on. */
   forget(relayed: Relayed, sharing: Sharing): void {
     const key = linkKey(relayed, sharing)
-    for (const place of this.#places) if (place.key === key) this.#retire(place)
+    for (const pooled of this.#links) if (pooled.key === key) this.#retire(pooled)
   }
 
   /** From now on, other gateways may go on with what nobody uses here. */
   handOn(): void {
     this.#isHandingOn = true
-    for (const place of this.#places) if (place.uses === 0 && place.lease !== undefined) this.#drop(place)
+    for (const pooled of this.#links) if (pooled.uses === 0 && pooled.lease !== undefined) this.#drop(pooled)
   }
 
   async close(): Promise<void> {
-    for (const place of this.#places) this.#drop(place)
-    for (const place of this.#retired) this.#drop(place)
+    for (const pooled of this.#links) this.#drop(pooled)
+    for (const pooled of this.#retired) this.#drop(pooled)
     await this.#ending.all()
   }
 
-  async #take(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<LinkPlace> {
+  async #take(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<PooledLink> {
     const until = performance.now() + this.#options.waitMs
     for (;;) {
       const found = sharing === 'all' ? this.#takeShared(relayed) : this.#takeOwn(relayed, sharing, lease)
@@ -140,7 +150,7 @@ export class Places {
     }
   }
 
-  #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): LinkPlace | undefined {
+  #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): PooledLink | undefined {
     const isAlone = sharing === 'call' || mayBeAskedForAnother(relayed)
     const hasShare = this.#inUse.of(holderOf(relayed)) < shareOf(this.#options.maxLinks)
     const key = linkKey(relayed, sharing)
@@ -149,32 +159,32 @@ export class Places {
   }
 
   /** The link with the fewest calls, unless all have many and there is room for another. */
-  #takeShared(relayed: Relayed): LinkPlace | undefined {
+  #takeShared(relayed: Relayed): PooledLink | undefined {
     const key = linkKey(relayed, 'all')
-    const usable = [...this.#places].filter((place) => place.key === key && this.#isUsable(place))
+    const usable = [...this.#links].filter((pooled) => pooled.key === key && this.#isUsable(pooled))
     const [least] = usable.toSorted((a, b) => a.uses - b.uses)
     const isFree = least !== undefined && least.uses < CALLS_AT_ONCE
     return isFree ? least : (this.#openAnother(key, relayed, false) ?? least)
   }
 
   /** `alone`: no other call may use it. */
-  #find(key: string, alone: boolean, lease: CallerLease | undefined): LinkPlace | undefined {
-    for (const place of this.#places)
-      if (place.key === key && place.lease === lease && (!alone || place.uses === 0) && this.#isUsable(place))
-        return place
+  #find(key: string, alone: boolean, lease: CallerLease | undefined): PooledLink | undefined {
+    for (const pooled of this.#links)
+      if (pooled.key === key && pooled.lease === lease && (!alone || pooled.uses === 0) && this.#isUsable(pooled))
+        return pooled
     return undefined
   }
 
   /** A server may end while nobody uses its link. A call that has not begun gets another one. */
-  #isUsable(place: LinkPlace): boolean {
-    if (place.opened?.isClosed !== true) return true
-    this.#retire(place)
+  #isUsable(pooled: PooledLink): boolean {
+    if (pooled.opened?.isClosed !== true) return true
+    this.#retire(pooled)
     return false
   }
 
   /** Makes room by closing a link that nobody uses; undefined where all are in use. */
-  #openAnother(key: string, relayed: Relayed, isOneCaller: boolean, lease?: CallerLease): LinkPlace | undefined {
-    if (this.#places.size >= this.#options.maxLinks) {
+  #openAnother(key: string, relayed: Relayed, isOneCaller: boolean, lease?: CallerLease): PooledLink | undefined {
+    if (this.#links.size >= this.#options.maxLinks) {
       const unused = this.#mostDispensable()
       if (unused === undefined) return undefined
       this.#drop(unused)
@@ -183,9 +193,9 @@ export class Places {
     const resumed = lease !== undefined && !this.#has(lease) ? lease : undefined
     if (lease !== undefined) this.#follow(lease)
     const link = this.#ending
-      .room(this.#options.maxLinks - this.#places.size)
+      .room(this.#options.maxLinks - this.#links.size)
       .then(() => this.#options.open(relayed, isOneCaller, resumed))
-    const place: LinkPlace = {
+    const pooled: PooledLink = {
       key,
       holder: holderOf(relayed),
       link,
@@ -194,63 +204,64 @@ export class Places {
       uses: 0,
       idle: undefined,
     }
-    this.#places.add(place)
+    this.#links.add(pooled)
     link.then(
-      (opened) => (place.opened = opened),
-      () => this.#drop(place),
+      (opened) => (pooled.opened = opened),
+      () => this.#drop(pooled),
     )
-    return place
+    return pooled
   }
 
   #has(lease: CallerLease): boolean {
-    return [...this.#places, ...this.#retired].some((place) => place.lease === lease)
+    return [...this.#links, ...this.#retired].some((pooled) => pooled.lease === lease)
   }
 
   /** What another gateway has taken, or may take while it is used here, is closed here. */
   #follow(lease: CallerLease): void {
-    const drop = (isOver: (place: LinkPlace) => boolean): void => {
-      for (const place of [...this.#places, ...this.#retired])
-        if (place.lease === lease && isOver(place)) this.#drop(place, 'lost')
+    const drop = (isOver: (pooled: PooledLink) => boolean): void => {
+      for (const pooled of [...this.#links, ...this.#retired])
+        if (pooled.lease === lease && isOver(pooled)) this.#drop(pooled, 'lost')
     }
     lease.isUsed = true
     lease.onLost = () => drop(() => true)
     lease.onLapsed = () => drop(({ uses }) => uses > 0)
   }
 
-  /** Of those that hold the most places, the link that nobody has used for longest. */
-  #mostDispensable(): LinkPlace | undefined {
+  /** Of those who hold the most links, the link that nobody has used for longest. */
+  #mostDispensable(): PooledLink | undefined {
     const held = new Shares()
-    for (const { holder } of this.#places) held.add(holder)
-    const unused = [...this.#places].filter(({ uses }) => uses === 0)
+    for (const { holder } of this.#links) held.add(holder)
+    const unused = [...this.#links].filter(({ uses }) => uses === 0)
     return unused.toSorted((a, b) => held.of(b.holder) - held.of(a.holder))[0]
   }
 
-  #release(place: LinkPlace): void {
-    place.uses--
-    if (place.uses === 0 && this.#retired.has(place)) this.#drop(place)
-    if (place.uses > 0 || !this.#places.has(place)) return this.#waiting.wakeAll()
-    if (this.#isHandingOn && place.lease !== undefined) return this.#drop(place)
+  #release(pooled: PooledLink): void {
+    pooled.uses--
+    if (pooled.uses === 0 && this.#retired.has(pooled)) this.#drop(pooled)
+    if (pooled.uses > 0 || !this.#links.has(pooled)) return this.#waiting.wakeAll()
+    if (this.#isHandingOn && pooled.lease !== undefined) return this.#drop(pooled)
     // Last used, last in order: what is closed first is what nobody has used for longest.
-    this.#places.delete(place)
-    this.#places.add(place)
-    place.idle = unref(setTimeout(() => this.#drop(place), this.#options.idleMs))
+    this.#links.delete(pooled)
+    this.#links.add(pooled)
+    // The setting `idleSeconds`.
+    pooled.idle = unref(setTimeout(() => this.#drop(pooled), this.#options.idleMs))
     this.#waiting.wakeAll()
   }
 
-  async #dropBroken(place: LinkPlace): Promise<void> {
-    const link = await place.link.catch(() => undefined)
-    if (link === undefined || link.isClosed) this.#drop(place)
+  async #dropBroken(pooled: PooledLink): Promise<void> {
+    const link = await pooled.link.catch(() => undefined)
+    if (link === undefined || link.isClosed) this.#drop(pooled)
   }
 
-  #drop(place: LinkPlace, leaving: Leaving = this.#isHandingOn && place.lease ? 'handed on' : 'ended'): void {
-    clearTimeout(place.idle)
-    const wasThere = this.#places.delete(place)
-    if (!this.#retired.delete(place) && !wasThere) return
-    this.#ending.add(this.#end(place, leaving))
+  #drop(pooled: PooledLink, leaving: Leaving = this.#isHandingOn && pooled.lease ? 'handed on' : 'ended'): void {
+    clearTimeout(pooled.idle)
+    const wasThere = this.#links.delete(pooled)
+    if (!this.#retired.delete(pooled) && !wasThere) return
+    this.#ending.add(this.#end(pooled, leaving))
     this.#waiting.wakeAll()
   }
 
-  async #end({ link, lease }: LinkPlace, leaving: Leaving): Promise<void> {
+  async #end({ link, lease }: PooledLink, leaving: Leaving): Promise<void> {
     // What another gateway may have taken is not ended here.
     if (leaving === 'lost' || lease?.isValid === false) return detachLink(link)
     await (leaving === 'ended' ? closeLink(link) : detachLink(link))
@@ -258,10 +269,10 @@ export class Places {
     await this.#options.leases?.release(lease, leaving === 'handed on' && lease.session !== undefined)
   }
 
-  #retire(place: LinkPlace): void {
-    if (place.uses === 0) return this.#drop(place)
-    if (!this.#places.delete(place)) return
-    this.#retired.add(place)
+  #retire(pooled: PooledLink): void {
+    if (pooled.uses === 0) return this.#drop(pooled)
+    if (!this.#links.delete(pooled)) return
+    this.#retired.add(pooled)
     this.#waiting.wakeAll()
   }
 

@@ -1,5 +1,5 @@
-/** Calls that wait for a place. Whoever comes next may have its share already, so all look again when one is free. */
-export class PlaceQueue {
+/** Calls that wait for a link. Whoever comes next may have its share already, so all look again when one is free. */
+export class PoolQueue {
   readonly #wakes: (() => void)[] = []
 
   wakeAll(): void {

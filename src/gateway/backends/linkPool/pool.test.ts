@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Link, ownRequest } from '../../links/link.ts'
-import { Places } from './places.ts'
+import { LinkPool } from './pool.ts'
 import type { Sharing } from './sharing.ts'
 import type { Relayed } from '../../links/relayed.ts'
 
@@ -19,8 +19,8 @@ function relayedOf(user: string): Relayed {
   return { ...request, principal: undefined, address, peer: { ...request.peer, session } }
 }
 
-function places(maxLinks: number, waitMs = 10_000, onClose?: (name: string) => Promise<void>): Places {
-  return new Places({
+function pool(maxLinks: number, waitMs = 10_000, onClose?: (name: string) => Promise<void>): LinkPool {
+  return new LinkPool({
     server: 'files',
     maxLinks,
     idleMs: 60_000,
@@ -38,7 +38,7 @@ function places(maxLinks: number, waitMs = 10_000, onClose?: (name: string) => P
 }
 
 /** A call that lasts until it is told to end. */
-function hold(at: Places, user: string, sharing: Sharing) {
+function hold(at: LinkPool, user: string, sharing: Sharing) {
   const over = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<Link>()
   const done = at.with(relayedOf(user), sharing, async (link) => {
@@ -50,7 +50,7 @@ function hold(at: Places, user: string, sharing: Sharing) {
 }
 
 test('each caller has a link of their own, for all their calls', async () => {
-  const at = places(4)
+  const at = pool(4)
   const calls = ['ann', 'ann', 'bob'].map((user) => hold(at, user, 'caller'))
   const [first, second, third] = await Promise.all(calls.map(({ begun }) => begun))
   expect(second).toBe(first)
@@ -61,7 +61,7 @@ test('each caller has a link of their own, for all their calls', async () => {
 test.each<Sharing>(['caller', 'call', 'all'])(
   'a link that has closed while nobody used it is not used again: %s',
   async (sharing) => {
-    const at = places(4)
+    const at = pool(4)
     const first = hold(at, 'ann', sharing)
     const link = (await first.begun) as { isClosed: boolean }
     first.end()
@@ -73,7 +73,7 @@ test.each<Sharing>(['caller', 'call', 'all'])(
 )
 
 test('calls of one caller use half of the links, and another has room', async () => {
-  const at = places(4, 50)
+  const at = pool(4, 50)
   const mine = [hold(at, 'ann', 'call'), hold(at, 'ann', 'call')]
   await Promise.all(mine.map(({ begun }) => begun))
   await expect(hold(at, 'ann', 'call').begun).rejects.toThrow('The server "files" has no room')
@@ -82,7 +82,7 @@ test('calls of one caller use half of the links, and another has room', async ()
 })
 
 test('a call waits for room, and has a link that nobody else has used', async () => {
-  const at = places(1)
+  const at = pool(1)
   const first = hold(at, 'ann', 'call')
   await first.begun
   const second = hold(at, 'bob', 'call')
@@ -93,7 +93,7 @@ test('a call waits for room, and has a link that nobody else has used', async ()
 })
 
 test('the link that nobody has used for longest makes room', async () => {
-  const at = places(2)
+  const at = pool(2)
   for (const user of ['ann', 'bob']) {
     const call = hold(at, user, 'caller')
     call.end()
@@ -104,7 +104,7 @@ test('the link that nobody has used for longest makes room', async () => {
 })
 
 test('whoever holds the most links without a name loses one first', async () => {
-  const at = places(4)
+  const at = pool(4)
   for (const user of ['ann', 's1@1.2.3.4', 's2@1.2.3.4', 's3@1.2.3.4']) {
     const call = hold(at, user, 'caller')
     call.end()
@@ -116,7 +116,7 @@ test('whoever holds the most links without a name loses one first', async () => 
 })
 
 test('callers of one address without names use half of the links at once, and others have room', async () => {
-  const at = places(4, 50)
+  const at = pool(4, 50)
   await Promise.all(['s1@1.2.3.4', 's2@1.2.3.4'].map((user) => hold(at, user, 'caller').begun))
   await expect(hold(at, 's3@1.2.3.4', 'caller').begun).rejects.toThrow('has no room')
   await hold(at, 's1@1.2.3.4', 'caller').begun
@@ -126,7 +126,7 @@ test('callers of one address without names use half of the links at once, and ot
 
 test('a link that is being closed counts until it is', async () => {
   const closing = Promise.withResolvers<void>()
-  const at = places(1, 10_000, () => closing.promise)
+  const at = pool(1, 10_000, () => closing.promise)
   const first = hold(at, 'ann', 'caller')
   first.end()
   await first.done
@@ -139,7 +139,7 @@ test('a link that is being closed counts until it is', async () => {
 })
 
 test('calls that nobody is asked in share a link, with more links under load and never more than may be', async () => {
-  const at = places(2)
+  const at = pool(2)
   const calls = Array.from({ length: 9 }, (_, index) => hold(at, `user${index}`, 'all'))
   const links = await Promise.all(calls.map(({ begun }) => begun))
   expect(new Set(links).size).toBe(2)
