@@ -13,7 +13,7 @@ import {
 import type { DrainOptions, ServerOptions } from '../../server/index.ts'
 import { createMarks } from '../../state/seal/index.ts'
 import type { Backend } from '../backends/backend.ts'
-import { PassingHandler } from '../passing/passing.ts'
+import { PassthroughHandler } from '../passthrough/handler.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
 import type { Parking } from '../parking/parking.ts'
 import { OwnLists } from './ownLists.ts'
@@ -58,7 +58,7 @@ export class Route {
   readonly #own: OwnLists
   /** The resources that clients watch, by their address here. */
   readonly #watched = new Map<string, BackendTarget>()
-  readonly #passing: PassingHandler | undefined
+  readonly #passthrough: PassthroughHandler | undefined
   readonly #options: RouteOptions
 
   constructor(options: RouteOptions) {
@@ -92,8 +92,8 @@ export class Route {
     this.assembly.watched.max = MAX_WATCHED
     this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
     this.shutdown = new Shutdown(this.assembly, 'debug') // the gateway says it for all of them
-    this.#passing = alone && this.#passingTo(alone)
-    const handler = new LoopGuard(options.via, this.#passing ?? this.assembly.endpoint.handler)
+    this.#passthrough = alone && this.#passthroughTo(alone)
+    const handler = new LoopGuard(options.via, this.#passthrough ?? this.assembly.endpoint.handler)
     const endpoint = { ...this.assembly.endpoint, handler }
     this.node = nodeHandler(endpoint, guards)
     this.fetch = fetchHandler(endpoint, guards)
@@ -105,10 +105,10 @@ export class Route {
     this.assembly.declaration.reachedBy('http')
   }
 
-  #passingTo(backend: () => Backend | undefined): PassingHandler {
+  #passthroughTo(backend: () => Backend | undefined): PassthroughHandler {
     const { load, limits, logger: faults, endpoint } = this.assembly
     const { path: route, server, metrics } = this.#options
-    return new PassingHandler({
+    return new PassthroughHandler({
       load,
       limits,
       faults,
@@ -122,7 +122,7 @@ export class Route {
 
   drain(options?: DrainOptions): Promise<void> {
     const drained = this.shutdown.drain(options)
-    this.#passing?.close()
+    this.#passthrough?.close()
     return drained
   }
 

@@ -18,12 +18,12 @@ import type { Backend } from '../backends/backend.ts'
 import { holderByHeaders } from '../backends/callers.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
 import { type CallWatcherOptions, codeOf, outcomeOf } from '../telemetry/calls.ts'
-import { type PassedCall, tellPassed } from '../telemetry/passed.ts'
+import { type PassthroughRecord, recordPassthrough } from '../telemetry/passthrough.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { requestHeadersOf } from './headers.ts'
-import { type PassedOutcome, type PassedOwner, PassedRequest } from './passedRequest.ts'
+import { type PassthroughOutcome, type PassthroughOwner, PassthroughRequest } from './request.ts'
 
-export interface PassingOptions extends Pick<Assembly, 'load' | 'limits'>, CallWatcherOptions {
+export interface PassthroughOptions extends Pick<Assembly, 'load' | 'limits'>, CallWatcherOptions {
   /** Reads requests that cannot pass. */
   readonly inner: RequestHandler
   /** The server of this address. */
@@ -47,8 +47,8 @@ export interface Admitted {
 
 /** Ends requests: at their time, or when the gateway stops. */
 interface RequestWarden {
-  add(passed: PassedRequest): void
-  remove(passed: PassedRequest): void
+  add(request: PassthroughRequest): void
+  remove(request: PassthroughRequest): void
 }
 
 type Resolve = (reply: HttpReply | undefined | Promise<HttpReply | undefined>) => void
@@ -56,19 +56,19 @@ type Resolve = (reply: HttpReply | undefined | Promise<HttpReply | undefined>) =
 const LISTEN = 'subscriptions/listen'
 const NOTHING = Buffer.alloc(0)
 
-export class PassingCall implements PassedOwner {
-  readonly #handler: PassingOptions
+export class PassthroughCall implements PassthroughOwner {
+  readonly #handler: PassthroughOptions
   readonly #admitted: Admitted
   #resolve: Resolve | undefined
   #body: Buffer | undefined
-  #passed: PassedRequest | undefined
+  #passthrough: PassthroughRequest | undefined
   /** Undefined while it is not known that it goes to the server. */
   #startedAt: number | undefined
   /** Ends that it counts: among the requests of its caller, and among those of the server. */
   #leaveLimits: (() => void) | undefined
   #leaveBackend: (() => void) | undefined
 
-  constructor(handler: PassingOptions, admitted: Admitted) {
+  constructor(handler: PassthroughOptions, admitted: Admitted) {
     this.#handler = handler
     this.#admitted = admitted
   }
@@ -114,21 +114,21 @@ export class PassingCall implements PassedOwner {
 
   #send(own: Readonly<Record<string, string>> | undefined): void {
     try {
-      this.#passed = this.#passTo(requestHeadersOf(this.#admitted.request.rawHeaders, own))
-      this.#admitted.under.add(this.#passed)
-      this.#passed.run()
+      this.#passthrough = this.#begin(requestHeadersOf(this.#admitted.request.rawHeaders, own))
+      this.#admitted.under.add(this.#passthrough)
+      this.#passthrough.run()
     } catch (error) {
       this.#refuse(error)
     }
   }
 
   /** Counts the request, or throws where there are too many. */
-  #passTo(headers: string[]): PassedRequest {
+  #begin(headers: string[]): PassthroughRequest {
     const { admission, sink, backend, upstreams, isListening } = this.#admitted
     const { timeoutSeconds, maxResultBytes } = backend.config.settings
     this.#leaveBackend = backend.enter(holderByHeaders(admission.principal, sink.address), isListening)
     if (!isListening) this.#handler.load.enter() // streams that stay open do not count as load
-    return new PassedRequest({
+    return new PassthroughRequest({
       server: backend.name,
       upstreams,
       headers,
@@ -140,12 +140,12 @@ export class PassingCall implements PassedOwner {
     })
   }
 
-  ended(passed: PassedOutcome, reply: HttpReply | undefined): void {
+  ended(end: PassthroughOutcome, reply: HttpReply | undefined): void {
     this.#leave()
     this.#resolve?.(reply)
     // Nothing else tells that a server to which nothing stays open is gone.
-    if (isBackendGone(passed.error)) this.#admitted.backend.reread()
-    this.#tell(endOf(passed))
+    if (isBackendGone(end.error)) this.#admitted.backend.reread()
+    this.#tell(endOf(end))
   }
 
   #refuse(error: unknown): void {
@@ -156,16 +156,16 @@ export class PassingCall implements PassedOwner {
     this.#tell({ outcome: outcomeOf(error), error: codeOf(error) })
   }
 
-  #tell(end: Pick<PassedCall, 'outcome' | 'error'>): void {
+  #tell(end: Pick<PassthroughRecord, 'outcome' | 'error'>): void {
     if (this.#startedAt === undefined) return
     const { request, admission, backend } = this.#admitted
     const { principal } = admission
-    tellPassed(this.#handler, { backend, header: request.header, principal, ...end, startedAt: this.#startedAt })
+    recordPassthrough(this.#handler, { backend, header: request.header, principal, ...end, startedAt: this.#startedAt })
   }
 
   #leave(): void {
     const { isListening, under } = this.#admitted
-    if (this.#passed !== undefined) under.remove(this.#passed)
+    if (this.#passthrough !== undefined) under.remove(this.#passthrough)
     if (this.#leaveBackend !== undefined) {
       this.#leaveBackend()
       this.#leaveBackend = undefined
@@ -185,7 +185,7 @@ function isListen(body: Buffer): boolean {
   return isObject(message) && message['method'] === LISTEN && idOf(message) !== undefined
 }
 
-function endOf({ status, error }: PassedOutcome): Pick<PassedCall, 'outcome' | 'error'> {
+function endOf({ status, error }: PassthroughOutcome): Pick<PassthroughRecord, 'outcome' | 'error'> {
   if (error !== undefined) return { outcome: outcomeOf(error), error: error.reason }
   if (status === undefined) return { outcome: 'cancelled', error: undefined }
   if (status < 400) return { outcome: 'complete', error: undefined }

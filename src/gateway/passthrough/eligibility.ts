@@ -9,7 +9,7 @@ import type { Upstreams } from '../upstreams/upstreams.ts'
  * To a server of the stateless era over HTTP that keeps nothing, and of which everything is served. It has no tasks, whose
  * ids are told apart by caller, and needs no login, which may have to be renewed in between.
  */
-export function passageTo(backend: Backend): Upstreams | undefined {
+export function passthroughTo(backend: Backend): Upstreams | undefined {
   const { link, upstreams, isShared, mayBeRejected, config } = backend
   if (upstreams === undefined || !link?.isDirect || hasTasks(link.about)) return undefined
   return isShared && !mayBeRejected && servesEverything(config.settings) ? upstreams : undefined

@@ -1,11 +1,11 @@
-/** What became of each call whose bytes have passed. What it was is known by its headers alone. */
+/** What became of each call whose bytes were passed through. What it was is known by its headers alone. */
 import type { HeaderReader, Json } from '../../protocol/index.ts'
 import { type Principal, shortened } from '../../server/internal.ts'
 import { type CallWatcherOptions, REQUEST_ID } from './calls.ts'
 import type { CallOutcome, CallTarget } from './metrics.ts'
 import { traceIdOf } from './tracing.ts'
 
-export interface PassedCall {
+export interface PassthroughRecord {
   readonly backend: NamedOffer
   readonly header: HeaderReader
   readonly principal: Principal | undefined
@@ -26,8 +26,8 @@ interface NamedOffer {
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete'])
 
 /** The same as for other calls, without what only the body tells: its id, and whether a tool failed or asked. */
-export function tellPassed({ route, logger, metrics }: CallWatcherOptions, passed: PassedCall): void {
-  const { backend, header, principal, outcome, error, startedAt } = passed
+export function recordPassthrough({ route, logger, metrics }: CallWatcherOptions, record: PassthroughRecord): void {
+  const { backend, header, principal, outcome, error, startedAt } = record
   const method = header('mcp-method') ?? ''
   if (!CALLS.has(method)) return
   const elapsed = performance.now() - startedAt

@@ -4,7 +4,7 @@
  *
  * They are in a linked list, which is cut where one leaves it. A Map that changes with each request is no place for them: V8
  * replaces its table often, a replaced table leads to the next one, and one of them that has grown old keeps all that came
- * after it, with the requests in them, until the next full garbage collection. That costs a quarter of a passed request.
+ * after it, with the requests in them, until the next full garbage collection. That costs a quarter of a request that is passed through.
  */
 export interface LimitedRequest {
   /** Its place in the list. Only the list uses it. */

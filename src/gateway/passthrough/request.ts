@@ -1,5 +1,5 @@
 /**
- * One request whose bytes pass: to a server behind the gateway as they came, and its answer back as it comes. Nothing of
+ * One request that is passed through: to a server behind the gateway as they came, and its answer back as it comes. Nothing of
  * them is parsed, unless something fails: then the id of the request is needed for the error that says so.
  */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -22,7 +22,7 @@ import type { LimitedRequest } from './deadlines.ts'
 import { answerHeadersOf } from './headers.ts'
 import { endsByClosing, LastMessage } from './lastMessage.ts'
 
-export interface PassedOptions {
+export interface PassthroughRequestOptions {
   readonly server: string
   readonly upstreams: Upstreams
   readonly headers: string[]
@@ -31,16 +31,16 @@ export interface PassedOptions {
   /** How long it may take, which somebody else looks at. */
   readonly timeoutMs: number
   readonly maxResultBytes: number
-  readonly owner: PassedOwner
+  readonly owner: PassthroughOwner
 }
 
-export interface PassedOwner {
+export interface PassthroughOwner {
   /** Told once, when it is over. `reply` is the answer, where it did not go by the sink. */
-  ended(outcome: PassedOutcome, reply: HttpReply | undefined): void
+  ended(outcome: PassthroughOutcome, reply: HttpReply | undefined): void
 }
 
 /** How it ended. Without an error or a status the caller has left. */
-export interface PassedOutcome {
+export interface PassthroughOutcome {
   readonly status?: number | undefined
   readonly error?: BackendError
 }
@@ -49,8 +49,8 @@ export interface PassedOutcome {
 const MAX_STATUS = 599
 const EVENT_END = /(?:\n\n|\r\r|\r\n\r\n)$/
 
-export class PassedRequest implements AnswerReceiver, LimitedRequest {
-  readonly #options: PassedOptions
+export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
+  readonly #options: PassthroughRequestOptions
   queued: LimitedRequest['queued']
   #request: UpstreamRequest | undefined
   #answer: ByteSink | undefined
@@ -66,9 +66,9 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
   #tail: Buffer | undefined
   #last: LastMessage | undefined
   #isOver = false
-  #outcome: PassedOutcome = {}
+  #outcome: PassthroughOutcome = {}
 
-  constructor(options: PassedOptions) {
+  constructor(options: PassthroughRequestOptions) {
     this.#options = options
   }
 

@@ -1,5 +1,5 @@
 /**
- * The address of one server, `/mcp/NAME`, where what can pass as bytes does: requests of the stateless era that the
+ * The address of one server, `/mcp/NAME`: what can pass as bytes is passed through, requests of the stateless era that the
  * endpoint has admitted by their headers, for a server of that era, where no rule needs what is in them. All others go to
  * the handler behind, which reads them.
  */
@@ -7,44 +7,44 @@ import type { Admission, EndpointRequest, HostSink, HttpReply, RequestHandler } 
 import type { Backend } from '../backends/backend.ts'
 import { isTraced } from '../telemetry/tracing.ts'
 import { Deadlines } from './deadlines.ts'
-import { passageTo } from './passage.ts'
-import type { PassedRequest } from './passedRequest.ts'
-import { claimsToListen, PassingCall, type PassingOptions } from './passingCall.ts'
+import { passthroughTo } from './eligibility.ts'
+import type { PassthroughRequest } from './request.ts'
+import { claimsToListen, PassthroughCall, type PassthroughOptions } from './call.ts'
 
 class OpenStreams {
-  readonly #open = new Set<PassedRequest>()
+  readonly #open = new Set<PassthroughRequest>()
 
-  add(passed: PassedRequest): void {
-    this.#open.add(passed)
+  add(request: PassthroughRequest): void {
+    this.#open.add(request)
   }
 
-  remove(passed: PassedRequest): void {
-    this.#open.delete(passed)
+  remove(request: PassthroughRequest): void {
+    this.#open.delete(request)
   }
 
   close(): void {
-    for (const passed of this.#open) passed.close()
+    for (const request of this.#open) request.close()
   }
 }
 
-export class PassingHandler implements RequestHandler {
-  readonly #options: PassingOptions
+export class PassthroughHandler implements RequestHandler {
+  readonly #options: PassthroughOptions
   /** Streams that stay open until the caller leaves, or the gateway stops. */
   readonly #listening = new OpenStreams()
   readonly #deadlines = new WeakMap<Backend, Deadlines>()
 
-  constructor(options: PassingOptions) {
+  constructor(options: PassthroughOptions) {
     this.#options = options
   }
 
   handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined> {
     const backend = admission.era === 'modern' ? this.#options.backend() : undefined
-    const upstreams = backend && passageTo(backend)
+    const upstreams = backend && passthroughTo(backend)
     if (backend === undefined || upstreams === undefined || !this.#mayPass(request))
       return this.#options.inner.handle(request, admission, sink)
     const isListening = claimsToListen(request)
     const under = isListening ? this.#listening : this.#deadlinesOf(backend)
-    return new PassingCall(this.#options, { request, admission, sink, backend, upstreams, isListening, under }).run()
+    return new PassthroughCall(this.#options, { request, admission, sink, backend, upstreams, isListening, under }).run()
   }
 
   /** Ends the streams that would stay open. */
