@@ -4,7 +4,7 @@ import { type CallCounter, type Capability, type Connections, DRAIN_MS } from '.
 import type { Backend } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
-import { Barrier } from './barrier.ts'
+import { SharedListener } from './sharedListener.ts'
 import type { ListedTools } from './directory.ts'
 import { Parking } from '../parking/parking.ts'
 import { plainNames, prefixedNames } from './names.ts'
@@ -58,7 +58,7 @@ export class Routes {
   readonly #parking = new Parking()
   #config: RoutesConfig = { named: [], served: [], views: {}, catalogue: 'all' }
   #names: CatalogNames = createNames([])
-  #barrier: Barrier | undefined
+  #listener: SharedListener | undefined
   /** Resolves when no parked call waits for its client any more. */
   #parked: Promise<void> | undefined
   #base: string | undefined
@@ -106,7 +106,7 @@ export class Routes {
       if (this.#byPath.has(path)) continue
       const route = this.#create(path, partsOf())
       this.#byPath.set(path, route)
-      if (this.#barrier !== undefined) route.shutdown.addListener(this.#barrier.join())
+      if (this.#listener !== undefined) route.shutdown.addListener(this.#listener.join())
       this.#reach(route).catch(this.#options.onUnopened)
       if (this.#isOpen) route.open().catch(this.#options.onUnopened)
     }
@@ -115,8 +115,8 @@ export class Routes {
 
   /** From now on all routes are served by this listener, which is closed when none of them needs it any longer. */
   listen(connections: Pick<Connections, 'announceClose' | 'close'>): void {
-    this.#barrier = new Barrier(connections, () => this.#parked)
-    for (const route of this.#byPath.values()) route.shutdown.addListener(this.#barrier.join())
+    this.#listener = new SharedListener(connections, () => this.#parked)
+    for (const route of this.#byPath.values()) route.shutdown.addListener(this.#listener.join())
   }
 
   /** From now on other gateways reach all routes at this address. Resolves when routes have looked for other gateways. */

@@ -3,7 +3,7 @@ import type { Connections } from '../../server/internal.ts'
 
 type Closing = Pick<Connections, 'announceClose' | 'close'>
 
-export class Barrier {
+export class SharedListener {
   readonly #connections: Closing
   readonly #until: () => Promise<void> | undefined
   readonly #last = Promise.withResolvers<void>()
