@@ -6,10 +6,9 @@ import { passes } from '../catalog/index.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { BackendError, REJECTED, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
-import { contradict } from './contradiction.ts'
 import { CallerCredentials, type CredentialsHook } from './credentials.ts'
 import { BackendSender } from './sender.ts'
-import { Judge } from './judge.ts'
+import { BackgroundProber, contradict } from './prober.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
 import { type AuthorizerHook, OperatorLogin } from './login.ts'
 import type { Offer } from './offer.ts'
@@ -53,7 +52,7 @@ export class Backend {
   readonly #options: BackendOptions
   readonly #connector: Connector
   readonly #sender: BackendSender
-  readonly #judge: Judge
+  readonly #prober: BackgroundProber
   readonly #limits: BackendLimits
   /** The resources that callers watch. */
   readonly watches = new Watches((method, params) => this.#heard(method, params))
@@ -84,12 +83,12 @@ export class Backend {
       demand: () => this.#login.demand(),
       onLink: (link) => {
         this.watches.use(link)
-        this.#judge.sawVersion(link.about.info)
+        this.#prober.sawVersion(link.about.info)
       },
       onOffer: () => options.onOffer(this),
       withheldOf: (tools) => options.withheldOf(this, tools),
     })
-    this.#judge = new Judge({
+    this.#prober = new BackgroundProber({
       server: name,
       address: () => this.#login.probedAddress(),
       logger: options.logger,
@@ -102,12 +101,12 @@ export class Backend {
       link: this.#linkOptions(),
       isShared: () => this.isShared,
       onContradicted: () => {
-        this.#judge.doubt()
+        this.#prober.doubt()
         this.#connector.reconnect('it asks for a session that it did not need before.')
       },
       onOpened: (link) => {
         const { link: own } = this.#connector
-        if (own !== undefined && contradict(own, link) && this.#judge.doubt())
+        if (own !== undefined && contradict(own, link) && this.#prober.doubt())
           this.#connector.reconnect('it is another version than before.')
       },
     })
@@ -116,8 +115,8 @@ export class Backend {
   /** Connects and stays connected, trying again for as long as it takes. */
   start(): void {
     void this.#connector.run()
-    if (this.config.settings.state === 'auto') void this.tried.then(() => this.#judge.run(this.#connector.stopped))
-    else this.#judge.skip()
+    if (this.config.settings.state === 'auto') void this.tried.then(() => this.#prober.run(this.#connector.stopped))
+    else this.#prober.skip()
   }
 
   /** What it says of itself; undefined until it has been reached. */
@@ -139,12 +138,12 @@ export class Backend {
   }
 
   get verdict(): Verdict | undefined {
-    return this.#judge.verdict
+    return this.#prober.verdict
   }
 
   /** How old the verdict is, in seconds. */
   get verdictAgeSeconds(): number | undefined {
-    return this.#judge.ageSeconds
+    return this.#prober.ageSeconds
   }
 
   /** Resolves when the server was reached, or the first attempt has failed. */
@@ -154,7 +153,7 @@ export class Backend {
 
   /** Resolves when it is known whether the server keeps something, or that this cannot be known now. */
   async judged(): Promise<void> {
-    await Promise.all([this.tried, this.#judge.judged])
+    await Promise.all([this.tried, this.#prober.judged])
   }
 
   /** Whether the server is known to keep something between calls. */
@@ -172,7 +171,7 @@ export class Backend {
     if (settings.state !== 'auto') return settings.state === 'stateless'
     if (this.keepsState) return false
     if ('url' in address) return this.#connector.link?.hasSession === false
-    return this.#judge.knowsStateless
+    return this.#prober.knowsStateless
   }
 
   /** How long ago the lists were read, in seconds; undefined where they never were. */
@@ -292,7 +291,7 @@ export class Backend {
   }
 
   async close(): Promise<void> {
-    this.#judge.skip()
+    this.#prober.skip()
     this.watches.close()
     await Promise.all([this.#sender.close(), this.#connector.close()])
     this.upstreams?.close()

@@ -44,7 +44,15 @@ export class PassthroughHandler implements RequestHandler {
       return this.#options.inner.handle(request, admission, sink)
     const isListening = claimsToListen(request)
     const under = isListening ? this.#listening : this.#deadlinesOf(backend)
-    return new PassthroughCall(this.#options, { request, admission, sink, backend, upstreams, isListening, under }).run()
+    return new PassthroughCall(this.#options, {
+      request,
+      admission,
+      sink,
+      backend,
+      upstreams,
+      isListening,
+      under,
+    }).run()
   }
 
   /** Ends the streams that would stay open. */

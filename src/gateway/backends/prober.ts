@@ -1,12 +1,14 @@
 /** Finds out whether a server keeps something between calls, and does so again every hour. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Implementation } from '@modelcontextprotocol/client'
 import type { Address } from '../../client/index.ts'
 import { probe, type Verdict } from '../../probe/index.ts'
 import { isKnownStateless } from '../../probe/internal.ts'
 import { sleep } from '../../protocol/index.ts'
 import type { Logger } from '../../server/internal.ts'
+import type { Link } from '../links/link.ts'
 
-export interface JudgeOptions {
+export interface BackgroundProberOptions {
   readonly server: string
   /** Where to probe, with the credentials of now. */
   readonly address: () => Promise<Address>
@@ -33,16 +35,16 @@ export function pauseAfterDoubts(needless: number): number {
   return Math.min(HOUR_MS, DOUBTED_MS * 2 ** Math.min(needless, 20))
 }
 
-export class Judge {
+export class BackgroundProber {
   verdict: Verdict | undefined
-  readonly #options: JudgeOptions
+  readonly #options: BackgroundProberOptions
   readonly #first = Promise.withResolvers<void>()
   #onDoubt: () => void = () => {}
   #isRunning = false
   #isDoubted = false
   #version: string | undefined
 
-  constructor(options: JudgeOptions) {
+  constructor(options: BackgroundProberOptions) {
     this.#options = options
   }
 
@@ -118,4 +120,20 @@ export class Judge {
     const { state, confidence, message } = verdict
     this.#options.logger().warn({ server: this.#options.server, state, confidence, why: message }, STATEFUL)
   }
+}
+
+/** What a server has said when a link was opened. */
+export type SaidOnLink = Pick<Link, 'era' | 'hasSession' | 'about'>
+
+/**
+ * Whether what was found out on the one link may not hold on the other: the server says different things of itself, so one
+ * of the links is of before an upgrade.
+ */
+export function contradict(one: SaidOnLink, other: SaidOnLink): boolean {
+  return !isDeepStrictEqual(judgedBy(one), judgedBy(other))
+}
+
+function judgedBy({ era, hasSession, about }: SaidOnLink): object {
+  const { name, version, architecture } = (about.info ?? {}) as Partial<Record<string, unknown>>
+  return { era, hasSession, name, version, architecture, session: about.capabilities['session'] }
 }
