@@ -32,7 +32,7 @@ export interface ParkableCall {
   /** What the server is sent, but for its way to ask. */
   readonly relayed: Relayed
   /** Told what became of the round. */
-  readonly watched: { saw(result: Json): void; asked(): void }
+  readonly recorded: { result(result: Json): void; asked(): void }
   /** Tells the client who it is, in what it keeps. */
   readonly introduce: (session: DetachableContext['state']['session']) => void
   /** The answer of the gateway that serves the caller, where they look that up; undefined where this one does. */
@@ -90,18 +90,18 @@ export class ParkedRounds {
   }
 
   async #round(asking: ParkableCall, ctx: DetachableContext, round: RunningRound): Promise<Json | InputRequired> {
-    const { backend, name, watched, introduce } = asking
+    const { backend, name, recorded, introduce } = asking
     const { parked } = round
     const outcome = await round.outcome.catch((error: unknown) => {
       this.#parking.leave(parked)
       throw parked.isLost(error) ? callLost(backend.name, name, SERVER_ENDED) : error
     })
     if (outcome.kind === 'asked') {
-      watched.asked()
+      recorded.asked()
       introduce(ctx.state.session)
       return this.#ask(asking, parked, outcome)
     }
-    watched.saw(outcome.result)
+    recorded.result(outcome.result)
     return outcome.result
   }
 
@@ -187,11 +187,11 @@ export class ParkedRounds {
   }
 
   /** Undefined where the owner is gone. */
-  async #forward({ call, watched }: ParkableCall, owner: Instance): Promise<string | undefined> {
+  async #forward({ call, recorded }: ParkableCall, owner: Instance): Promise<string | undefined> {
     const forwarded = await this.#parts.replicas.calls.forward(owner, forwardable(call))
     if (forwarded.kind === 'gone') return undefined
     const result = resultOf(forwarded.response)
-    watched.saw(result)
+    recorded.result(result)
     return JSON.stringify(result)
   }
 }

@@ -17,13 +17,13 @@ import {
 import type { Backend } from '../backends/backend.ts'
 import { holderByHeaders } from '../backends/callers.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
-import { type CallWatcherOptions, codeOf, outcomeOf } from '../telemetry/calls.ts'
+import { type CallRecorderOptions, codeOf, outcomeOf } from '../telemetry/calls.ts'
 import { type PassthroughRecord, recordPassthrough } from '../telemetry/passthrough.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { requestHeadersOf } from './headers.ts'
 import { type PassthroughOutcome, type PassthroughOwner, PassthroughRequest } from './request.ts'
 
-export interface PassthroughOptions extends Pick<Assembly, 'load' | 'limits'>, CallWatcherOptions {
+export interface PassthroughOptions extends Pick<Assembly, 'load' | 'limits'>, CallRecorderOptions {
   /** Reads requests that cannot pass. */
   readonly inner: RequestHandler
   /** The server of this address. */

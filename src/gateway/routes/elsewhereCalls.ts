@@ -7,7 +7,7 @@ import { resultOf } from '../response.ts'
 import { forwardable } from '../links/relayed.ts'
 import { inputRequired } from './relayedCall.ts'
 import { withTasks } from './tasks/source.ts'
-import type { WatchedCall } from '../telemetry/calls.ts'
+import type { RecordedCall } from '../telemetry/calls.ts'
 
 /** What is called, at which server. */
 export interface PlacedTarget {
@@ -36,12 +36,12 @@ export class ElsewhereCalls {
   }
 
   /** Gives the text of the result, or why there is none. */
-  async answer(watched: WatchedCall, target: PlacedTarget, owner: Instance): Promise<string | Unanswered> {
-    const { call } = watched
+  async answer(recorded: RecordedCall, target: PlacedTarget, owner: Instance): Promise<string | Unanswered> {
+    const { call } = recorded
     if (call.peer.takesInputRequired) {
       const result = await this.#forward(call, target, owner)
       if (isUnanswered(result)) return result.unanswered
-      watched.saw(result)
+      recorded.result(result)
       return JSON.stringify(call.peer.era === 'modern' ? result : withObjectOutput(result))
     }
     // Other clients of the session era are asked here, on the stream of their call.
@@ -57,7 +57,7 @@ export class ElsewhereCalls {
           unanswered = result.unanswered
           return {}
         }
-        watched.saw(result)
+        recorded.result(result)
         return result['resultType'] === 'input_required' ? inputRequired(result) : result
       },
       finish: target.forwarded ?? ((result) => result),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MethodParts } from '../../server/internal.ts'
 import type { ServerLeases } from '../leases/serverLeases.ts'
-import type { WatchedCall } from '../telemetry/calls.ts'
+import type { RecordedCall } from '../telemetry/calls.ts'
 import type { PlacedTarget } from './elsewhereCalls.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
 
@@ -18,7 +18,7 @@ test('a call that waits for the lease of a silent gateway to end waits no longer
   const call = { channel: { onCancel: (listener: () => void) => void cancel.push(listener) } }
   const target = { backend: { name: 's' }, name: 't' } as unknown as PlacedTarget
   const placement = new LeasedPlacement({} as MethodParts, '/mcp')
-  const played = placement.play({ call } as unknown as WatchedCall, target, leases, 'ann')
+  const played = placement.play({ call } as unknown as RecordedCall, target, leases, 'ann')
   const failed = played.catch((error: unknown) => error)
   await vi.advanceTimersByTimeAsync(1000)
   expect(takeFrom).toHaveBeenCalledTimes(6)

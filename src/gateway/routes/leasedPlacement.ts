@@ -11,7 +11,7 @@ import type { MethodParts } from '../../server/internal.ts'
 import type { PlacedGateway } from '../../postgres/internal.ts'
 import { callLost } from '../errors.ts'
 import type { ServerLeases } from '../leases/serverLeases.ts'
-import type { WatchedCall } from '../telemetry/calls.ts'
+import type { RecordedCall } from '../telemetry/calls.ts'
 import { ElsewhereCalls, type PlacedTarget, SILENT, type Unanswered } from './elsewhereCalls.ts'
 
 /** How often a caller may move while one of their calls looks for them. */
@@ -34,7 +34,7 @@ export class LeasedPlacement {
 
   /** Has a caller's gateway answer; gives the text of the result, or undefined where the call is served here. */
   async play(
-    watched: WatchedCall,
+    recorded: RecordedCall,
     target: PlacedTarget,
     leases: ServerLeases,
     caller: string,
@@ -42,18 +42,18 @@ export class LeasedPlacement {
     for (let moves = 0; moves < MAX_MOVES; moves++) {
       const place = await leases.find(caller)
       if (place.kind === 'here') return undefined
-      if (watched.call.isForwarded) throw leases.moved()
-      const answer = await this.#answerAt(place.gateway, watched, target)
+      if (recorded.call.isForwarded) throw leases.moved()
+      const answer = await this.#answerAt(place.gateway, recorded, target)
       if (typeof answer === 'string') return answer
       leases.forget(caller)
-      if (answer.kind !== 'moved') await this.#replace(place.gateway, answer, leases, caller, watched, target)
+      if (answer.kind !== 'moved') await this.#replace(place.gateway, answer, leases, caller, recorded, target)
     }
     throw leases.unreachable()
   }
 
   async #answerAt(
     { address }: PlacedGateway,
-    watched: WatchedCall,
+    recorded: RecordedCall,
     target: PlacedTarget,
   ): Promise<string | Unanswered> {
     if (address === undefined) return { kind: 'silent' }
@@ -64,7 +64,7 @@ export class LeasedPlacement {
     const owner = await seeker.find(url)
     if (owner === 'nobody') return { kind: 'gone' }
     if (owner === undefined) return { kind: 'silent' }
-    const answer = await this.#elsewhere.answer(watched, target, owner)
+    const answer = await this.#elsewhere.answer(recorded, target, owner)
     if (typeof answer === 'string' || answer.kind !== 'gone') return answer
     // Who was known at the address is gone; the caller may be with the next process there.
     return { kind: (await seeker.find(url)) === 'nobody' ? 'gone' : 'moved' }
@@ -76,7 +76,7 @@ export class LeasedPlacement {
     { kind }: Unanswered,
     leases: ServerLeases,
     caller: string,
-    { call }: WatchedCall,
+    { call }: RecordedCall,
     { backend, name }: PlacedTarget,
   ): Promise<void> {
     const left = new AbortController()

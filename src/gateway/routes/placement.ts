@@ -16,7 +16,7 @@ import { callerOf, clientCaller } from '../backends/callers.ts'
 import { callLost } from '../errors.ts'
 import { ElsewhereCalls, type PlacedTarget, SILENT } from './elsewhereCalls.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
-import type { WatchedCall } from '../telemetry/calls.ts'
+import type { RecordedCall } from '../telemetry/calls.ts'
 
 /** Each of them belongs here with the chance of one in all gateways. */
 const MAX_TRIES = 1000
@@ -38,14 +38,14 @@ export class Placement {
    * Has the gateway answer that serves the caller; gives the text of the result, or undefined where the call is served here.
    * `kept`: who calls, where only the client's state tells that.
    */
-  async play(watched: WatchedCall, target: PlacedTarget, kept: string | undefined): Promise<string | undefined> {
-    const { call } = watched
+  async play(recorded: RecordedCall, target: PlacedTarget, kept: string | undefined): Promise<string | undefined> {
+    const { call } = recorded
     const { backend } = target
     if (backend.isShared) return undefined
     const caller = callerOf({ ...call, caller: kept })
-    if (backend.leases !== undefined) return this.#leased.play(watched, target, backend.leases, caller)
+    if (backend.leases !== undefined) return this.#leased.play(recorded, target, backend.leases, caller)
     const owner = placeOf(this.#parts, call, caller)
-    const answer = owner && (await this.#elsewhere.answer(watched, target, owner))
+    const answer = owner && (await this.#elsewhere.answer(recorded, target, owner))
     if (typeof answer !== 'object') return answer
     if (answer.kind === 'silent') throw callLost(backend.name, target.name, SILENT)
     return undefined

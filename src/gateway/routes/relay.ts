@@ -23,7 +23,7 @@ import { withoutTasks, withTasks } from './tasks/source.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
-import type { CallWatcher, WatchedCall } from '../telemetry/calls.ts'
+import type { CallRecorder, RecordedCall } from '../telemetry/calls.ts'
 import type { CallTarget } from '../telemetry/metrics.ts'
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 
@@ -60,18 +60,18 @@ export interface RelayOptions {
   readonly directory: Directory
   readonly own: OwnDirectories
   readonly parking: Parking
-  readonly watcher: CallWatcher
+  readonly recorder: CallRecorder
   readonly tasks: RelayedTasks
 }
 
 export function relayMethods(options: RelayOptions, parts: MethodParts): HandlerMethods {
-  const { path, parking, watcher, tasks } = options
+  const { path, parking, recorder, tasks } = options
   const { rounds, results } = parts
   const parked = new ParkedRounds(parking, parts)
   const placement = new Placement(parts, path)
 
   const relay = (call: Call, target: BackendTarget, params: Json, headers?: Relayed['headers']) =>
-    watcher.watch(call, watchedTarget(call, target), (watched) => relayWatched(watched, target, params, headers))
+    recorder.record(call, recordedTarget(call, target), (recorded) => relayRecorded(recorded, target, params, headers))
 
   const placed = (call: Call, { backend, name }: BackendTarget): PlacedTarget => ({
     backend,
@@ -79,28 +79,28 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
     forwarded: (result) => tasks.forwarded(result, call, backend),
   })
 
-  const relayWatched = async (
-    watched: WatchedCall,
+  const relayRecorded = async (
+    recorded: RecordedCall,
     target: BackendTarget,
     params: Json,
     headers?: Relayed['headers'],
   ) => {
-    const { call } = watched
+    const { call } = recorded
     const { backend, name } = target
     await backend.tried
     // The ticket of a call that waits says itself where.
     const isTicket = call.peer.takesInputRequired && backend.asksInPlace && call.params['requestState'] !== undefined
     const state = new CallState(backend, call, placement.newCaller)
-    const answer = isTicket ? undefined : await placement.play(watched, placed(call, target), state.caller)
+    const answer = isTicket ? undefined : await placement.play(recorded, placed(call, target), state.caller)
     if (answer !== undefined) return answer
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
-      const result = await backend.request(relayedOf(watched, sent, { headers, ask, state }))
-      watched.saw(result)
+      const result = await backend.request(relayedOf(recorded, sent, { headers, ask, state }))
+      recorded.result(result)
       return shaped(tasks.shaped(state.result(result), call, backend), call, backend)
     }
     if (call.peer.takesInputRequired && !backend.asksInPlace) return results.complete(await send(params), call.peer)
     if (call.peer.takesInputRequired) {
-      const relayed = relayedOf(watched, params, { headers, ask: undefined, state })
+      const relayed = relayedOf(recorded, params, { headers, ask: undefined, state })
       const finish = (result: Json): Json => shaped(state.result(result), call, backend)
       return parked.play({
         call,
@@ -109,10 +109,10 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
         params,
         isReplayable: isReplayable(call, target),
         relayed,
-        watched,
+        recorded,
         finish,
         introduce: (to) => state.introduce(to),
-        answerAtPlace: async () => (backend.leases ? placement.play(watched, target, state.caller) : undefined),
+        answerAtPlace: async () => (backend.leases ? placement.play(recorded, target, state.caller) : undefined),
       })
     }
     // The server's own state is that of the handler, and its questions are asked in place.
@@ -129,14 +129,14 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
 
   /** The server makes a task of the call, as servers of the session era are asked to. */
   const relayAsTask = (call: Call, found: BackendTarget, params: Json, headers: Relayed['headers']) =>
-    watcher.watch(call, watchedTarget(call, found), async (watched) => {
+    recorder.record(call, recordedTarget(call, found), async (recorded) => {
       const { backend } = found
       const state = new CallState(backend, call, placement.newCaller)
-      const answer = await placement.play(watched, placed(call, found), state.caller)
+      const answer = await placement.play(recorded, placed(call, found), state.caller)
       if (answer !== undefined) return answer
       const asked = isObject(params['task']) ? params : { ...params, task: {} }
       const way = { headers, ask: askerOf(call) ?? askedLater, state }
-      const result = state.result(await backend.request(relayedOf(watched, asked, way)))
+      const result = state.result(await backend.request(relayedOf(recorded, asked, way)))
       return results.complete(shaped(tasks.asked(result, call, backend), call, backend), call.peer)
     })
 
@@ -258,7 +258,7 @@ function marked(result: Json, { name, keepsState }: Backend): Json {
 }
 
 /** Addresses of resources may hold secrets, so that none is told. */
-function watchedTarget({ method }: Call, { backend, name, listed }: BackendTarget): CallTarget {
+function recordedTarget({ method }: Call, { backend, name, listed }: BackendTarget): CallTarget {
   const isNamed = method === 'tools/call' || method === 'prompts/get'
   return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
 }

@@ -4,7 +4,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json } from '../../protocol/index.ts'
 import { type Call, InputRequired } from '../../server/internal.ts'
 import type { Relayed } from '../links/relayed.ts'
-import type { WatchedCall } from '../telemetry/calls.ts'
+import type { RecordedCall } from '../telemetry/calls.ts'
 import type { CallState } from './clientState.ts'
 import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
 
@@ -16,7 +16,7 @@ interface WayBack {
 }
 
 /** `trace` is what of it continues at the server. */
-export function relayedOf({ call, trace }: Pick<WatchedCall, 'call' | 'trace'>, params: Json, more: WayBack): Relayed {
+export function relayedOf({ call, trace }: Pick<RecordedCall, 'call' | 'trace'>, params: Json, more: WayBack): Relayed {
   const { channel, peer, principal, method } = call
   const headers = { ...more.headers, ...traceHeaders(trace) }
   return {

@@ -20,7 +20,7 @@ import { OwnLists } from './ownLists.ts'
 import { type BackendTarget, relayMethods } from './relay.ts'
 import { TaskIds } from './tasks/ids.ts'
 import { RelayedTasks } from './tasks/service.ts'
-import { CallWatcher } from '../telemetry/calls.ts'
+import { CallRecorder } from '../telemetry/calls.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
 import { LoopGuard } from '../loops/guard.ts'
 import type { Via } from '../loops/via.ts'
@@ -69,7 +69,7 @@ export class Route {
     const own = new OwnLists({ scope, waitMs: options.listDeadlineMs })
     this.#directory = directory
     this.#own = own
-    const watcher = new CallWatcher({ route: path, logger: server.logger, metrics })
+    const recorder = new CallRecorder({ route: path, logger: server.logger, metrics })
     const keyring = keyringOf(server)
     const ids = new TaskIds(createMarks(keyring, `task ${path}`))
     const tasks = new RelayedTasks({ backends: scope.backends, ids })
@@ -79,7 +79,7 @@ export class Route {
         handlers: (parts) => {
           tasks.join(parts)
           own.lists = parts.lists
-          return relayMethods({ path, directory, own, parking, watcher, tasks }, parts)
+          return relayMethods({ path, directory, own, parking, recorder, tasks }, parts)
         },
         ownLists: own.of,
         instructions,

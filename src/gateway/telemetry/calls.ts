@@ -9,7 +9,7 @@ import { BackendError } from '../errors.ts'
 import type { CallOutcome, CallTarget, GatewayMetrics } from './metrics.ts'
 import { type BackendSpan, startSpan, traceIdOf, type TraceFields } from './tracing.ts'
 
-export interface CallWatcherOptions {
+export interface CallRecorderOptions {
   /** The address of the gateway at which calls are made. */
   readonly route: string
   readonly logger: Logger | undefined
@@ -21,28 +21,28 @@ const REFUSALS: ReadonlySet<string> = new Set(['BACKEND_BUSY', 'BACKEND_REFUSED'
 /** An id that a proxy before the gateway gives to each request. */
 export const REQUEST_ID = /^[\w.:-]{1,100}$/
 
-export class CallWatcher {
-  readonly #options: CallWatcherOptions
+export class CallRecorder {
+  readonly #options: CallRecorderOptions
 
-  constructor(options: CallWatcherOptions) {
+  constructor(options: CallRecorderOptions) {
     this.#options = options
   }
 
   /** Runs a call, and tells how it ended. `work` is given what it needs to tell of the result. */
-  async watch<T>(call: Call, target: CallTarget, work: (watched: WatchedCall) => Promise<T>): Promise<T> {
-    const watched = new WatchedCall(call, target)
+  async record<T>(call: Call, target: CallTarget, work: (recorded: RecordedCall) => Promise<T>): Promise<T> {
+    const recorded = new RecordedCall(call, target)
     try {
-      const answer = await watched.span.run(() => work(watched))
-      this.#end(watched, watched.outcome, watched.error)
+      const answer = await recorded.span.run(() => work(recorded))
+      this.#end(recorded, recorded.outcome, recorded.error)
       return answer
     } catch (error) {
       const code = codeOf(error)
-      this.#end(watched, call.channel.cancelled ? 'cancelled' : outcomeOf(error), code)
+      this.#end(recorded, call.channel.cancelled ? 'cancelled' : outcomeOf(error), code)
       throw error
     }
   }
 
-  #end({ call, target, span, startedAt }: WatchedCall, outcome: CallOutcome, error: string | undefined): void {
+  #end({ call, target, span, startedAt }: RecordedCall, outcome: CallOutcome, error: string | undefined): void {
     const isFailed = outcome === 'failed'
     span.end(isFailed ? (error ?? 'failed') : undefined)
     const { route, logger, metrics } = this.#options
@@ -61,7 +61,7 @@ export class CallWatcher {
 const SAID = 'A call was answered.'
 
 /** One call while it is under way. */
-export class WatchedCall {
+export class RecordedCall {
   readonly call: Call
   readonly target: CallTarget
   readonly span: BackendSpan
@@ -82,7 +82,7 @@ export class WatchedCall {
   }
 
   /** The server has answered this, or has asked something. The last one counts. */
-  saw(result: Json): void {
+  result(result: Json): void {
     const isError = result['isError'] === true
     this.error = isError ? TOOL_ERROR : undefined
     this.outcome = isError ? 'failed' : result['resultType'] === 'input_required' ? 'asked' : 'complete'

@@ -1,7 +1,7 @@
 /** What became of each call whose bytes were passed through. What it was is known by its headers alone. */
 import type { HeaderReader, Json } from '../../protocol/index.ts'
 import { type Principal, shortened } from '../../server/internal.ts'
-import { type CallWatcherOptions, REQUEST_ID } from './calls.ts'
+import { type CallRecorderOptions, REQUEST_ID } from './calls.ts'
 import type { CallOutcome, CallTarget } from './metrics.ts'
 import { traceIdOf } from './tracing.ts'
 
@@ -26,7 +26,7 @@ interface NamedOffer {
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete'])
 
 /** The same as for other calls, without what only the body tells: its id, and whether a tool failed or asked. */
-export function recordPassthrough({ route, logger, metrics }: CallWatcherOptions, record: PassthroughRecord): void {
+export function recordPassthrough({ route, logger, metrics }: CallRecorderOptions, record: PassthroughRecord): void {
   const { backend, header, principal, outcome, error, startedAt } = record
   const method = header('mcp-method') ?? ''
   if (!CALLS.has(method)) return
