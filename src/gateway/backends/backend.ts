@@ -18,7 +18,7 @@ import type { Relayed } from '../links/relayed.ts'
 import type { Leases } from '../leases/leases.ts'
 import type { ServerLeases } from '../leases/serverLeases.ts'
 import { BackendLimits } from './limits.ts'
-import { Watches } from './watching/watches.ts'
+import { BackendSubscriptions } from './subscriptions/subscriptions.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import type { EntryVia, Via } from '../loops/via.ts'
 
@@ -54,8 +54,8 @@ export class Backend {
   readonly #sender: BackendSender
   readonly #prober: BackgroundProber
   readonly #limits: BackendLimits
-  /** The resources that callers watch. */
-  readonly watches = new Watches((method, params) => this.#heard(method, params))
+  /** To the resources that callers watch. */
+  readonly subscriptions = new BackendSubscriptions((method, params) => this.#heard(method, params))
   readonly credentials: CallerCredentials
   readonly #login: OperatorLogin
   readonly #via: EntryVia
@@ -82,7 +82,7 @@ export class Backend {
       link: this.#linkOptions(),
       demand: () => this.#login.demand(),
       onLink: (link) => {
-        this.watches.use(link)
+        this.subscriptions.use(link)
         this.#prober.sawVersion(link.about.info)
       },
       onOffer: () => options.onOffer(this),
@@ -292,7 +292,7 @@ export class Backend {
 
   async close(): Promise<void> {
     this.#prober.skip()
-    this.watches.close()
+    this.subscriptions.close()
     await Promise.all([this.#sender.close(), this.#connector.close()])
     this.upstreams?.close()
     this.#via.close()

@@ -150,7 +150,7 @@ export class Route {
     if (target === undefined) return
     if (isWatched) this.#watched.set(uri, target)
     else this.#watched.delete(uri)
-    if (isWatched) target.backend.watches.watch(target.name)
-    else target.backend.watches.unwatch(target.name)
+    if (isWatched) target.backend.subscriptions.subscribe(target.name)
+    else target.backend.subscriptions.unsubscribe(target.name)
   }
 }

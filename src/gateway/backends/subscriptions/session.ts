@@ -5,7 +5,7 @@ import { type Link, ownRequest } from '../../links/link.ts'
 /** How many requests are under way; one caller may watch a thousand resources at once. */
 const AT_ONCE = 8
 
-export class Subscribed {
+export class SessionSubscriptions {
   readonly #link: Link
   readonly #isWatched: (uri: string) => boolean
   readonly #uris = new Set<string>()

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Json } from '../../../protocol/index.ts'
 import type { Link } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
-import { Watches } from './watches.ts'
+import { BackendSubscriptions } from './subscriptions.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
@@ -46,38 +46,38 @@ const settled = () => new Promise(setImmediate)
 const many = (count: number, chars = 0) =>
   Array.from({ length: count }, (_, index) => `item://${String(index).padStart(chars, '0')}`)
 
-async function watching(server: ModernServer, uris: readonly string[]): Promise<Watches> {
-  const watches = new Watches(() => {})
-  watches.use(server.link)
-  for (const uri of uris) watches.watch(uri)
+async function subscribed(server: ModernServer, uris: readonly string[]): Promise<BackendSubscriptions> {
+  const subscriptions = new BackendSubscriptions(() => {})
+  subscriptions.use(server.link)
+  for (const uri of uris) subscriptions.subscribe(uri)
   await settled()
-  return watches
+  return subscriptions
 }
 
 test('streams that a server never acknowledges do not add up, and after a time the latest is alone', async () => {
   const server = new ModernServer()
-  const watches = await watching(server, ['item://x'])
+  const subscriptions = await subscribed(server, ['item://x'])
   for (let time = 0; time < 20; time++) {
-    watches.watch('item://y')
+    subscriptions.subscribe('item://y')
     await settled()
     expect(server.open.size).toBe(2)
-    watches.unwatch('item://y')
+    subscriptions.unsubscribe('item://y')
     await settled()
     expect(server.open.size).toBe(2)
   }
   await vi.advanceTimersByTimeAsync(5000)
   expect(server.uris).toEqual(['item://x'])
-  watches.unwatch('item://x')
+  subscriptions.unsubscribe('item://x')
   expect(server.open.size).toBe(0)
 })
 
 test('the stream that was acknowledged stays until another is', async () => {
   const server = new ModernServer()
-  const watches = await watching(server, ['item://x'])
+  const subscriptions = await subscribed(server, ['item://x'])
   const [first = expect.fail()] = server.open
   first.acknowledge()
   for (const uri of ['item://y', 'item://z']) {
-    watches.watch(uri)
+    subscriptions.subscribe(uri)
     await settled()
   }
   const [before, latest = expect.fail()] = server.open
@@ -89,10 +89,10 @@ test('the stream that was acknowledged stays until another is', async () => {
 
 test('a stream that works stays while the next one is refused', async () => {
   const server = new ModernServer()
-  const watches = await watching(server, ['item://x'])
+  const subscriptions = await subscribed(server, ['item://x'])
   const [first = expect.fail()] = server.open
   first.acknowledge()
-  watches.watch('item://y')
+  subscriptions.subscribe('item://y')
   await settled()
   const [, second = expect.fail()] = server.open
   second.end()
@@ -108,31 +108,31 @@ test.each([
 ])('%i resources with names of %i characters are watched on %i streams', async (count, chars, streams) => {
   const server = new ModernServer()
   const uris = many(count, chars)
-  const watches = await watching(server, uris)
+  const subscriptions = await subscribed(server, uris)
   expect(server.uris).toEqual(uris)
   expect(server.open.size).toBe(streams)
   for (const open of server.open) open.acknowledge()
-  watches.watch('item://one-more')
+  subscriptions.subscribe('item://one-more')
   await settled()
   expect(server.begun).toBe(streams + 1)
 })
 
 test('a stream that the server ended is opened again, and none after the end', async () => {
   const server = new ModernServer()
-  const watches = await watching(server, ['item://x'])
+  const subscriptions = await subscribed(server, ['item://x'])
   for (const { end } of server.open) end()
   await settled()
   await vi.advanceTimersByTimeAsync(5000)
   expect(server.uris).toEqual(['item://x'])
-  watches.close()
+  subscriptions.close()
   await vi.advanceTimersByTimeAsync(20_000)
   expect([server.open.size, server.begun]).toEqual([0, 2])
 })
 
 test('all are watched on the next link', async () => {
   const [first, second] = [new ModernServer(), new ModernServer()]
-  const watches = await watching(first, many(600))
-  watches.use(second.link)
+  const subscriptions = await subscribed(first, many(600))
+  subscriptions.use(second.link)
   await settled()
   expect(second.uris).toEqual(many(600))
 })
@@ -149,11 +149,11 @@ test('a server of the session era gets a few subscriptions at a time, and each i
       return new Promise<Json>((resolve) => underWay.push(() => resolve({})))
     },
   } as unknown as Link
-  const watches = new Watches(() => {})
-  watches.use(link)
-  for (const uri of many(30)) watches.watch(uri)
-  watches.unwatch('item://0')
-  watches.unwatch('item://29')
+  const subscriptions = new BackendSubscriptions(() => {})
+  subscriptions.use(link)
+  for (const uri of many(30)) subscriptions.subscribe(uri)
+  subscriptions.unsubscribe('item://0')
+  subscriptions.unsubscribe('item://29')
   expect(sent).toHaveLength(8)
   while (underWay.length > 0) {
     expect(underWay.length).toBeLessThanOrEqual(8)

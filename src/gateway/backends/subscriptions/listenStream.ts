@@ -1,4 +1,4 @@
-/** A stream on which a server of the stateless era tells of some of the resources that callers watch. */
+/** A stream on which a server of the stateless era tells of some of the resources that callers watch (`subscriptions/listen`). */
 import { type Json, unref } from '../../../protocol/index.ts'
 import { type Link, ownRequest } from '../../links/link.ts'
 
@@ -10,27 +10,27 @@ const AGAIN_MS = 5000
 /** A server that does not acknowledge a stream in this time is taken to have heard of it. */
 const ACKNOWLEDGED_MS = 5000
 
-export interface WatchStreamOptions {
+export interface ListenStreamOptions {
   readonly link: () => Link | undefined
   readonly onNews: (method: string, params: Json) => void
 }
 
-interface WatchListen {
+interface OpenListen {
   readonly ended: AbortController
   isAcknowledged: boolean
 }
 
-export class WatchStream {
-  readonly #options: WatchStreamOptions
+export class ListenStream {
+  readonly #options: ListenStreamOptions
   readonly #uris = new Set<string>()
   #chars = 0
-  #listening: WatchListen | undefined
+  #listening: OpenListen | undefined
   /** The one before, until the server has acknowledged the new one. There is never more than one. */
-  #replaced: WatchListen | undefined
+  #replaced: OpenListen | undefined
   #isSettled = true
   #isClosed = false
 
-  constructor(options: WatchStreamOptions) {
+  constructor(options: ListenStreamOptions) {
     this.#options = options
   }
 
@@ -88,7 +88,7 @@ export class WatchStream {
   }
 
   #listen(): void {
-    const listening: WatchListen = { ended: new AbortController(), isAcknowledged: false }
+    const listening: OpenListen = { ended: new AbortController(), isAcknowledged: false }
     const { signal } = listening.ended
     this.#listening = listening
     const isLatest = (): boolean => this.#listening === listening && !signal.aborted

@@ -1,42 +1,42 @@
 /**
- * The resources of a server that callers watch. Each is watched there once, in the era of the server, for as long as
- * somebody does here, and again on a new link.
+ * Subscriptions to the resources of a server that callers watch: one to each, in the era of the server, for as long as
+ * somebody watches it here, and again on a new link.
  */
 import type { Json } from '../../../protocol/index.ts'
 import type { Link } from '../../links/link.ts'
-import { Subscribed } from './subscribed.ts'
-import { WatchStream } from './watchStream.ts'
+import { SessionSubscriptions } from './session.ts'
+import { ListenStream } from './listenStream.ts'
 
-export class Watches {
+export class BackendSubscriptions {
   readonly #uris = new Map<string, number>()
   readonly #onNews: (method: string, params: Json) => void
   #link: Link | undefined
   /** At a server of the stateless era. */
-  readonly #streams = new Set<WatchStream>()
-  readonly #streamOf = new Map<string, WatchStream>()
+  readonly #streams = new Set<ListenStream>()
+  readonly #streamOf = new Map<string, ListenStream>()
   /** At a server of the session era. */
-  #subscribed: Subscribed | undefined
+  #session: SessionSubscriptions | undefined
 
   constructor(onNews: (method: string, params: Json) => void) {
     this.#onNews = onNews
   }
 
-  /** Watches on this link from now on. */
+  /** Subscribes on this link from now on. */
   use(link: Link): void {
     this.#link = link
-    this.#subscribed = link.era === 'modern' ? undefined : new Subscribed(link, (uri) => this.#uris.has(uri))
+    this.#session = link.era === 'modern' ? undefined : new SessionSubscriptions(link, (uri) => this.#uris.has(uri))
     if (link.era !== 'modern') this.close()
     for (const stream of this.#streams) stream.listenAgain()
     for (const uri of this.#uris.keys()) this.#changed(uri)
   }
 
-  watch(uri: string): void {
+  subscribe(uri: string): void {
     const before = this.#uris.get(uri) ?? 0
     this.#uris.set(uri, before + 1)
     if (before === 0) this.#changed(uri)
   }
 
-  unwatch(uri: string): void {
+  unsubscribe(uri: string): void {
     const left = (this.#uris.get(uri) ?? 0) - 1
     if (left > 0) this.#uris.set(uri, left)
     else if (this.#uris.delete(uri)) this.#changed(uri)
@@ -49,7 +49,7 @@ export class Watches {
   }
 
   #changed(uri: string): void {
-    this.#subscribed?.changed(uri)
+    this.#session?.changed(uri)
     if (this.#link?.era !== 'modern') return
     const stream = this.#streamOf.get(uri)
     const isWatched = this.#uris.has(uri)
@@ -59,13 +59,13 @@ export class Watches {
 
   #add(uri: string): void {
     const found = [...this.#streams].find((stream) => stream.hasRoomFor(uri))
-    const stream = found ?? new WatchStream({ link: () => this.#link, onNews: this.#onNews })
+    const stream = found ?? new ListenStream({ link: () => this.#link, onNews: this.#onNews })
     this.#streams.add(stream)
     this.#streamOf.set(uri, stream)
     stream.add(uri)
   }
 
-  #remove(uri: string, stream: WatchStream): void {
+  #remove(uri: string, stream: ListenStream): void {
     this.#streamOf.delete(uri)
     stream.delete(uri)
     if (!stream.isEmpty) return
