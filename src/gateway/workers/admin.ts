@@ -1,7 +1,7 @@
 /** The admin address of a gateway with several workers: one gateway, whichever of them knows what. */
 import type { AdminSettings } from '../config/index.ts'
 import { type AdminListening, listenAdmin } from '../admin/listen.ts'
-import { mergedHealth, mergedMetrics, mergedServers } from './merged.ts'
+import { aggregateHealth, aggregateMetrics, aggregateServers } from './aggregate.ts'
 import type { Workers } from './workers.ts'
 
 export interface WorkersAdmin extends AdminListening {
@@ -10,10 +10,10 @@ export interface WorkersAdmin extends AdminListening {
 
 export async function listenWorkersAdmin(settings: AdminSettings, workers: Workers): Promise<WorkersAdmin> {
   const hasMetrics = (await workers.states()).some(({ report }) => report?.metrics !== undefined)
-  const metrics = async (): Promise<string> => mergedMetrics(await workers.states())
+  const metrics = async (): Promise<string> => aggregateMetrics(await workers.states())
   const admin = await listenAdmin(settings, {
-    health: async () => mergedHealth(await workers.states()),
-    servers: async () => mergedServers(await workers.states()),
+    health: async () => aggregateHealth(await workers.states()),
+    servers: async () => aggregateServers(await workers.states()),
     ...(hasMetrics && { metrics }),
   })
   return { ...admin, hasMetrics }

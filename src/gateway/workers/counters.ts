@@ -1,7 +1,7 @@
 /** Requests and calls of callers, counted by the primary process for all workers together. */
 import { MemoryCalls } from '../../server/internal.ts'
 import { memoryRates } from '../../state/stores/index.ts'
-import type { PrimaryMethods } from './methods.ts'
+import type { PrimaryMethods } from './rpc.ts'
 
 export class SharedCounters {
   readonly #rates = memoryRates()

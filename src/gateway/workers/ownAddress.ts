@@ -1,5 +1,5 @@
 /** Where the other workers, and gateways of other machines, reach one worker: the address of clients leads to any of them. */
-import type { WorkerStart } from './methods.ts'
+import type { WorkerStart } from './rpc.ts'
 
 const NO_TLS =
   'PANNIER_ADVERTISE is an https: address, and the workers of a gateway are reached without TLS. Set one with http:, or start gateways of one process each, which a proxy with TLS may stand before.'

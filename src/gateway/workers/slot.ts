@@ -3,9 +3,9 @@ import cluster, { type Worker } from 'node:cluster'
 import { sleep } from '../../protocol/index.ts'
 import { IpcChannel, ProcessGoneError } from './channel.ts'
 import type { SharedCounters } from './counters.ts'
-import { inTime } from './inTime.ts'
-import type { PrimaryMethods, WorkerMethods, WorkerStart } from './methods.ts'
-import { closeUntaken } from './untaken.ts'
+import { withTimeout } from './withTimeout.ts'
+import type { PrimaryMethods, WorkerMethods, WorkerStart } from './rpc.ts'
+import { closeUnaccepted } from './unacceptedConnections.ts'
 
 type WorkerChannel = IpcChannel<PrimaryMethods, WorkerMethods>
 
@@ -64,7 +64,7 @@ export class WorkerSlot {
 
   async #silence(until: AbortSignal): Promise<never> {
     for (;;) {
-      await inTime(this.ask('ping', {}), SILENT_MS)
+      await withTimeout(this.ask('ping', {}), SILENT_MS)
       await sleep(PING_EVERY_MS, until)
     }
   }
@@ -82,7 +82,7 @@ export class WorkerSlot {
     const { env, counters, onEnd } = this.#options
     const counted = counters.forProcess()
     const child = cluster.fork({ ...env, PANNIER_ADVERTISE: '' }) // its own address is another
-    closeUntaken(child)
+    closeUnaccepted(child)
     const channel: WorkerChannel = new IpcChannel(child, counted.methods)
     const ended = Promise.withResolvers<void>()
     this.#process = child

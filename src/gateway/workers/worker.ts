@@ -13,8 +13,8 @@ import type { Gateway } from '../createGateway.ts'
 import type { GatewayOptions, LimitCounters } from '../options.ts'
 import { type MetricsText, prometheusMetrics } from '../telemetry/prometheus.ts'
 import { IpcChannel } from './channel.ts'
-import type { PrimaryMethods, WorkerMethods, WorkerStart, WorkerTableOptions } from './methods.ts'
-import { shareOut, type WorkerPlace } from './shares.ts'
+import type { PrimaryMethods, WorkerMethods, WorkerStart, WorkerTableOptions } from './rpc.ts'
+import { splitLimits, type WorkerPlace } from './splitLimits.ts'
 
 export interface GatewayWorkerOptions {
   readonly create: (options: GatewayOptions) => Gateway
@@ -55,7 +55,7 @@ class GatewayWorker {
         return (await this.#served.listen({ ...at, drainOnTerm: false })).url
       },
       meet: ({ others }) => this.#served.meet(others),
-      reload: (config) => this.#served.reload(shareOut(config, this.#place)),
+      reload: (config) => this.#served.reload(splitLimits(config, this.#place)),
       report: async () => ({ ...this.#served.report(), metrics: await this.#metrics?.() }),
       ping: () => {},
       table: (params) => options.tableOf(this.#served, params),
@@ -70,7 +70,7 @@ class GatewayWorker {
   async #start({ config, own, keys, id, ...place }: WorkerStart): Promise<string> {
     this.#place = place
     this.#metrics = config.settings.admin === false ? undefined : await prometheusMetrics()
-    const shared = shareOut(config, place)
+    const shared = splitLimits(config, place)
     this.#gateway = this.#options.create({ ...shared, id, ...(keys && { keys }), counters: this.#counters() })
     return this.#gateway.listenForReplicas(own)
   }

@@ -15,8 +15,8 @@ import { startedBy } from '../loops/started.ts'
 import { newGatewayId } from '../loops/via.ts'
 import { ProcessGoneError } from './channel.ts'
 import { SharedCounters } from './counters.ts'
-import { inTime, SilentWorkerError } from './inTime.ts'
-import type { ServeAddress, WorkerReport, WorkerStart, WorkerTableOptions } from './methods.ts'
+import { withTimeout, SilentWorkerError } from './withTimeout.ts'
+import type { ServeAddress, WorkerReport, WorkerStart, WorkerTableOptions } from './rpc.ts'
 import { ownAddress } from './ownAddress.ts'
 import { restartPauseMs } from './restarts.ts'
 import { WorkerSlot } from './slot.ts'
@@ -119,7 +119,7 @@ export class Workers {
       this.#slots.map(async (slot) => {
         const { worker, pid, url } = slot
         const hasStarted = url !== undefined
-        const report = hasStarted ? await inTime(slot.ask('report', {}), REPORT_MS).catch(() => undefined) : undefined
+        const report = hasStarted ? await withTimeout(slot.ask('report', {}), REPORT_MS).catch(() => undefined) : undefined
         return { worker, pid, hasStarted, report }
       }),
     )
@@ -130,7 +130,7 @@ export class Workers {
     this.#stopped.abort()
     await Promise.all(
       this.#slots.map(async (slot) => {
-        await inTime(slot.whileAwake(slot.ask('drain', {})), WORKER_DRAIN_MS).catch(() => {}) // it has ended, or does not answer
+        await withTimeout(slot.whileAwake(slot.ask('drain', {})), WORKER_DRAIN_MS).catch(() => {}) // it has ended, or does not answer
         slot.kill()
         await slot.ended
       }),

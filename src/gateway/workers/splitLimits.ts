@@ -7,20 +7,20 @@ export interface WorkerPlace {
   readonly workers: number
 }
 
-const SHARED_OUT = ['maxProcesses', 'maxSessions', 'maxInFlight'] as const
+const SPLIT = ['maxProcesses', 'maxSessions', 'maxInFlight'] as const
 
-export function shareOut(config: GatewayConfig, place: WorkerPlace): GatewayConfig {
-  return { ...config, servers: config.servers.map((server) => sharedServer(server, place)) }
+export function splitLimits(config: GatewayConfig, place: WorkerPlace): GatewayConfig {
+  return { ...config, servers: config.servers.map((server) => splitServer(server, place)) }
 }
 
 /** The servers of which not every worker can have one of something: each has one all the same. */
 export function overdrawn({ servers }: GatewayConfig, workers: number): readonly string[] {
-  const isTooFew = ({ settings }: BackendConfig): boolean => SHARED_OUT.some((limit) => settings[limit] < workers)
+  const isTooFew = ({ settings }: BackendConfig): boolean => SPLIT.some((limit) => settings[limit] < workers)
   return servers.filter(isTooFew).map(({ name }) => name)
 }
 
-function sharedServer(server: BackendConfig, place: WorkerPlace): BackendConfig {
-  const limits = Object.fromEntries(SHARED_OUT.map((limit) => [limit, share(server.settings[limit], place)]))
+function splitServer(server: BackendConfig, place: WorkerPlace): BackendConfig {
+  const limits = Object.fromEntries(SPLIT.map((limit) => [limit, share(server.settings[limit], place)]))
   return { ...server, settings: { ...server.settings, ...limits } }
 }
 

@@ -1,18 +1,18 @@
-/** What several workers report, as one gateway: plain functions over plain data. */
+/** What several workers report, aggregated as that of one gateway: plain functions over plain data. */
 import type { Json } from '../../protocol/index.ts'
 import type { WorkerState } from './workers.ts'
 
 type ReportedWorker = WorkerState & { readonly report: NonNullable<WorkerState['report']> }
 
 /** A server counts as up where all workers reach it, because a call may come to any of them. */
-export function mergedHealth(states: readonly WorkerState[]): Json {
+export function aggregateHealth(states: readonly WorkerState[]): Json {
   const there = states.filter(isReported)
   const [first = NO_HEALTH] = there.map(({ report }) => report.health)
   return {
     ...first,
     live: true,
     ready: there.some(({ report }) => report.health['ready'] === true),
-    up: mergedServers(states).filter(({ condition }) => condition === 'up').length,
+    up: aggregateServers(states).filter(({ condition }) => condition === 'up').length,
     warnings: [...sharedWarnings(there), ...states.flatMap(missing)],
     workers: states.map(({ worker, pid, report }) => ({ worker, pid, isServing: report !== undefined })),
   }
@@ -45,7 +45,7 @@ function textsIn(value: unknown): readonly string[] {
 }
 
 /** One entry for each server: as the worker sees it that has the most trouble with it, and the links of all workers. */
-export function mergedServers(states: readonly WorkerState[]): readonly Json[] {
+export function aggregateServers(states: readonly WorkerState[]): readonly Json[] {
   const there = states.filter(isReported)
   const names = new Set(there.flatMap(({ report }) => report.servers.map(({ name }) => String(name))))
   return Array.from(names, (name) => {
@@ -65,7 +65,7 @@ export function mergedServers(states: readonly WorkerState[]): readonly Json[] {
 }
 
 /** The measurements of each worker with its number, so that counters stay right when a worker is started again. */
-export function mergedMetrics(states: readonly WorkerState[]): string {
+export function aggregateMetrics(states: readonly WorkerState[]): string {
   const families = new Map<string, MetricFamily>()
   for (const { worker, report } of states)
     if (report?.metrics !== undefined) addFamilies(families, report.metrics, worker)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mergedHealth, mergedMetrics, mergedServers } from './merged.ts'
+import { aggregateHealth, aggregateMetrics, aggregateServers } from './aggregate.ts'
 import type { WorkerState } from './workers.ts'
 
 function state(worker: number, up: boolean, links: number, more: Partial<WorkerState['report']> = {}): WorkerState {
@@ -22,11 +22,11 @@ function state(worker: number, up: boolean, links: number, more: Partial<WorkerS
 }
 
 test('a server is up where all workers reach it, and what only some say has their number', () => {
-  const health = mergedHealth([state(1, true, 2), state(2, false, 3)])
+  const health = aggregateHealth([state(1, true, 2), state(2, false, 3)])
   expect(health).toMatchObject({ live: true, ready: true, servers: 1, leftOut: 1, up: 0 })
   expect(health['warnings']).toEqual(['It keeps something.', 'Worker 2: It is not there.'])
-  expect(mergedHealth([state(1, true, 2), state(2, true, 3)])).toMatchObject({ up: 1 })
-  expect(mergedServers([state(1, true, 2), state(2, false, 3)])).toEqual([
+  expect(aggregateHealth([state(1, true, 2), state(2, true, 3)])).toMatchObject({ up: 1 })
+  expect(aggregateServers([state(1, true, 2), state(2, false, 3)])).toEqual([
     {
       name: 'one',
       condition: 'down',
@@ -50,14 +50,14 @@ test('a server is up where all workers reach it, and what only some say has thei
 
 test('a worker that is not there is told of, and the gateway is as ready as the others', () => {
   const starting = { worker: 2, pid: undefined, hasStarted: false, report: undefined }
-  const health = mergedHealth([state(1, true, 0), starting])
+  const health = aggregateHealth([state(1, true, 0), starting])
   expect(health).toMatchObject({ ready: true, up: 1, workers: [{ isServing: true }, { isServing: false }] })
   expect(health['warnings']).toContain('Worker 2 is not there, and is started again. The others serve.')
-  expect(mergedHealth([starting])).toMatchObject({ ready: false, servers: 0 })
+  expect(aggregateHealth([starting])).toMatchObject({ ready: false, servers: 0 })
 })
 
 test('a worker that stands still is not said to be started again', () => {
-  const { warnings } = mergedHealth([state(1, true, 0), { ...state(2, true, 0), report: undefined }])
+  const { warnings } = aggregateHealth([state(1, true, 0), { ...state(2, true, 0), report: undefined }])
   expect(warnings).toContain(
     'Worker 2 does not answer. Should that go on, end its process (20), and another one is started.',
   )
@@ -66,7 +66,7 @@ test('a worker that stands still is not said to be started again', () => {
 test('measurements have the number of their worker, and one head', () => {
   const head = '# HELP calls Calls\n# TYPE calls counter\n'
   const metrics = `${head}calls{tool="a } b",le="1"} 3\n# HELP up Up\n# TYPE up gauge\nup 1\n`
-  const text = mergedMetrics([
+  const text = aggregateMetrics([
     state(1, true, 0, { metrics }),
     state(2, true, 0, { metrics: `${head}calls{tool="c"} 4 1700000000\n` }),
     state(3, true, 0),

@@ -1,4 +1,4 @@
-/** What the primary process of a gateway and its workers ask of each other. */
+/** The remote procedure calls between the primary process of a gateway and its workers. */
 import type { GatewayConfig } from '../config/index.ts'
 import type { GatewayReport } from '../options.ts'
 

@@ -6,7 +6,7 @@ export class SilentWorkerError extends Error {
 }
 
 /** Rejects when an answer of a worker takes too long. */
-export function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
+export function withTimeout<T>(work: Promise<T>, withinMs: number): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new SilentWorkerError()), withinMs)
   return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))

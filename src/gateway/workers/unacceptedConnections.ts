@@ -1,6 +1,6 @@
 /**
- * Connections that a worker has been given and not taken. `node:cluster` forgets one whose worker ends meanwhile: it stays open,
- * nobody reads it, and its client waits for ever. Here it is closed, so that the client hears of it at once.
+ * Connections that a worker has been given and has not accepted. `node:cluster` forgets one whose worker ends meanwhile: it
+ * stays open, nobody reads it, and its client waits for ever. Here it is closed, so that the client hears of it at once.
  *
  * How connections are given is internal to `node:cluster`: a message with a number, and one back with the same number. Where a
  * version of Node does it in another way, nothing is closed here.
@@ -12,21 +12,21 @@ interface Closable {
   close(): void
 }
 
-export function closeUntaken({ process: child }: Worker): void {
-  const untaken = new Map<unknown, Closable>()
+export function closeUnaccepted({ process: child }: Worker): void {
+  const unaccepted = new Map<unknown, Closable>()
   const send = child.send.bind(child) as (...args: readonly unknown[]) => boolean
   child.send = (...args: readonly unknown[]): boolean => {
     const [message, handle] = args
-    if (isOfCluster(message) && message['act'] === 'newconn' && isClosable(handle)) untaken.set(message['seq'], handle)
+    if (isOfCluster(message) && message['act'] === 'newconn' && isClosable(handle)) unaccepted.set(message['seq'], handle)
     return send(...args)
   }
   child.on('internalMessage', (message: unknown) => {
-    if (isOfCluster(message)) untaken.delete(message['ack'])
+    if (isOfCluster(message)) unaccepted.delete(message['ack'])
   })
   // Not when it disconnects: while a connection is on its way, that does not come.
   child.once('exit', () => {
-    for (const handle of untaken.values()) handle.close()
-    untaken.clear()
+    for (const handle of unaccepted.values()) handle.close()
+    unaccepted.clear()
   })
 }
 

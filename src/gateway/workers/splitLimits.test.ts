@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gatewayConfigOf } from '../config/index.ts'
-import { share, shareOut } from './shares.ts'
+import { share, splitLimits } from './splitLimits.ts'
 
 test.each([
   [16, 2, [8, 8]],
@@ -12,10 +12,10 @@ test.each([
   expect(shares.map((_, index) => share(limit, { worker: index + 1, workers }))).toEqual(shares)
 })
 
-test('what a server may use is shared out, and nothing else of the configuration changes', async () => {
+test('what a server may use is split between workers, and nothing else of the configuration changes', async () => {
   const pannier = { maxProcesses: 5, maxSessions: 9, maxInFlight: 100, timeoutSeconds: 7 }
   const config = await gatewayConfigOf({ mcpServers: { one: { command: 'node', pannier } } })
-  const { servers, ...rest } = shareOut(config, { worker: 2, workers: 2 })
+  const { servers, ...rest } = splitLimits(config, { worker: 2, workers: 2 })
   expect(servers[0]?.settings).toEqual({
     ...config.servers[0]?.settings,
     maxProcesses: 2,
