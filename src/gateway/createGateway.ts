@@ -19,7 +19,7 @@ import { backendCells, type GatewayFacts } from './admin/cells.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
 import { healthOf, leftOutOf, serversOf } from './admin/health.ts'
 import { measuresOf } from './admin/measures.ts'
-import { Advice, missingKeys } from './advice.ts'
+import { SetupWarnings, missingKeys } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
 import { createNames } from './catalog/index.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
@@ -47,7 +47,7 @@ export class Gateway {
   readonly #definitions: Definitions
   readonly #database: GatewayDatabase | undefined
   readonly #served: ServedBackends
-  readonly #advice = new Advice(() => (this.#database || !this.#routes.hasOthers ? [] : this.backends))
+  readonly #setupWarnings = new SetupWarnings(() => (this.#database || !this.#routes.hasOthers ? [] : this.backends))
   #config: GatewayConfig
   /** Resolves when it is known where other gateways reach this one. */
   #reached = Promise.resolve()
@@ -240,7 +240,7 @@ export class Gateway {
     this.#logger.current.info({ inFlight: this.#routes.inFlight }, 'Draining.')
     this.#definitions.close()
     this.#metrics.close()
-    this.#advice.close()
+    this.#setupWarnings.close()
     await this.#database?.leases.stopping()
     for (const backend of this.backends) backend.handOn()
     await this.#routes.drain(options)
@@ -279,9 +279,9 @@ export class Gateway {
     this.#served.start(this.#options.settings.listDeadlineMs)
     this.#metrics.refresh()
     this.#routes.open().catch(this.#unopened)
-    const keysAdvice = missingKeys(this.#options)
-    if (keysAdvice !== undefined) this.#logger.current.warn({}, keysAdvice)
-    void this.judged().then(() => this.#advice.watch(() => this.#logger.current))
+    const keysWarning = missingKeys(this.#options)
+    if (keysWarning !== undefined) this.#logger.current.warn({}, keysWarning)
+    void this.judged().then(() => this.#setupWarnings.watch(() => this.#logger.current))
   }
 
   readonly #unopened = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NOT_OPENED)

@@ -22,7 +22,7 @@ import { Lists } from './catalog/lists.ts'
 import { requestLimits } from './lifecycle/limits.ts'
 import { WatchedResources } from './lifecycle/watchedResources.ts'
 import { Load } from './lifecycle/load.ts'
-import { createSealers, keyringOf, sayKeys } from './keys.ts'
+import { createSealers, keyringOf, warnOfMissingKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
 import { callHolder } from './calls/callers.ts'
 import { RoundRunner } from './calls/rounds.ts'
@@ -254,6 +254,6 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
       reachable = true
       await tasks?.start(registry.taskTools)
     },
-    sayKeys: () => sayKeys(keyring, logger),
+    warnOfMissingKeys: () => warnOfMissingKeys(keyring, logger),
   }
 }

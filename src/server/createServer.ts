@@ -219,8 +219,8 @@ export class Server {
 
   /** Warns of what callers by HTTP would miss. */
   #warnOfSetup(): void {
-    const { access, logger, sayKeys } = this.#assembly
-    sayKeys()
+    const { access, logger, warnOfMissingKeys } = this.#assembly
+    warnOfMissingKeys()
     if (!this.#knowsCallers) access.warnOfScopes(logger, 'give createServer a "principal".')
   }
 

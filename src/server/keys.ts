@@ -43,7 +43,7 @@ const NO_KEYS =
   'No keys are configured, so no other instance can open what this one seals, nor can this one after a restart. Set PANNIER_KEYS (pannier keys new).'
 
 /** Warns where other instances cannot open what this one seals. */
-export function sayKeys(keyring: Keyring, logger: LoggerSlot): void {
+export function warnOfMissingKeys(keyring: Keyring, logger: LoggerSlot): void {
   if (keyring.ephemeral) logger.warnOfSetup('PANNIER_NO_KEYS', NO_KEYS)
 }
 

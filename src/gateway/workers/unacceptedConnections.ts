@@ -17,7 +17,8 @@ export function closeUnaccepted({ process: child }: Worker): void {
   const send = child.send.bind(child) as (...args: readonly unknown[]) => boolean
   child.send = (...args: readonly unknown[]): boolean => {
     const [message, handle] = args
-    if (isOfCluster(message) && message['act'] === 'newconn' && isClosable(handle)) unaccepted.set(message['seq'], handle)
+    if (isOfCluster(message) && message['act'] === 'newconn' && isClosable(handle))
+      unaccepted.set(message['seq'], handle)
     return send(...args)
   }
   child.on('internalMessage', (message: unknown) => {

@@ -9,7 +9,7 @@ import cluster from 'node:cluster'
 import { sleep } from '../../protocol/index.ts'
 import { DRAIN_MS } from '../../server/internal.ts'
 import { newKey } from '../../state/seal/index.ts'
-import { hasKeys, missingKeys } from '../advice.ts'
+import { hasKeys, missingKeys } from '../setupWarnings.ts'
 import type { GatewayConfig } from '../config/index.ts'
 import { startedBy } from '../loops/started.ts'
 import { newGatewayId } from '../loops/via.ts'
@@ -78,8 +78,8 @@ export class Workers {
   /** Resolves with the address when all workers serve. */
   async start(at: ServeAddress): Promise<string> {
     this.#at = at
-    const advice = missingKeys(this.#config)
-    if (advice !== undefined) this.#options.onNews(advice)
+    const warning = missingKeys(this.#config)
+    if (warning !== undefined) this.#options.onNews(warning)
     await Promise.all(this.#slots.map((slot) => this.#begin(slot)))
     const [first] = await Promise.all(this.#slots.map((slot) => this.#serve(slot)))
     if (first === undefined) throw new TypeError('A gateway has at least one worker.')
@@ -119,7 +119,9 @@ export class Workers {
       this.#slots.map(async (slot) => {
         const { worker, pid, url } = slot
         const hasStarted = url !== undefined
-        const report = hasStarted ? await withTimeout(slot.ask('report', {}), REPORT_MS).catch(() => undefined) : undefined
+        const report = hasStarted
+          ? await withTimeout(slot.ask('report', {}), REPORT_MS).catch(() => undefined)
+          : undefined
         return { worker, pid, hasStarted, report }
       }),
     )

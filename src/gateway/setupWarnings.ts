@@ -22,7 +22,7 @@ export function missingKeys(options: Pick<GatewayOptions, 'keys' | 'settings' | 
 /** Gateways may meet long after the start. */
 const LOOK_EVERY_MS = 5000
 
-export class Advice {
+export class SetupWarnings {
   readonly #shared: () => readonly Backend[]
   #timer: ReturnType<typeof setTimeout> | undefined
   #hasEnded = false
