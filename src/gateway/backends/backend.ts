@@ -7,6 +7,7 @@ import type { BackendConfig } from '../config/index.ts'
 import { BackendError, REJECTED, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
 import { CallerCredentials, type CredentialsHook } from './credentials.ts'
+import { LISTS_MAY_DIFFER } from './listRefresher.ts'
 import { BackendSender } from './sender.ts'
 import { BackgroundProber, contradict } from './prober.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
@@ -42,9 +43,6 @@ export interface BackendOptions {
   /** Where gateways look up who of them serves a caller; undefined where they do not. */
   readonly leases?: Leases | undefined
 }
-
-/** What came before the subscription was acknowledged was not told. */
-const LISTS_MAY_DIFFER = /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|subscriptions\/acknowledged)$/
 
 export class Backend {
   readonly name: string
@@ -276,8 +274,8 @@ export class Backend {
   }
 
   /** Finds out whether it is still there. */
-  reread(): void {
-    this.#connector.reread()
+  refreshLists(): void {
+    this.#connector.refreshLists()
   }
 
   /** Compares the definitions again, because others may have been accepted. */
@@ -319,7 +317,7 @@ export class Backend {
   #heard(method: string, params: Json): void {
     if (LISTS_MAY_DIFFER.test(method)) {
       this.ownOffers.expire()
-      return this.#connector.reread()
+      return this.#connector.refreshLists()
     }
     const { uri } = params
     if (method === 'notifications/resources/updated' && typeof uri === 'string') this.#options.onUpdated(this, uri)

@@ -9,7 +9,7 @@ import type { LoginDemand } from './login.ts'
 import { NOTHING, type Offer, type ReadOffer, readOffer } from './offer.ts'
 import { openLink } from '../links/open.ts'
 import { EVERY_QUESTION } from '../links/relayed.ts'
-import { Rereading } from './rereading.ts'
+import { ListRefresher } from './listRefresher.ts'
 
 /** How a server is doing. */
 export type Condition =
@@ -55,7 +55,7 @@ export class Connector {
   readonly #options: ConnectorOptions
   readonly #stopped = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
-  readonly #rereading = new Rereading(() => this.#read(), this.#stopped.signal)
+  readonly #refresher = new ListRefresher(() => this.#read(), this.#stopped.signal)
   #link: Link | undefined
   /** A link that another one is opened in place of. */
   #givenUp: Link | undefined
@@ -128,8 +128,8 @@ export class Connector {
   }
 
   /** Reads the lists again soon. */
-  reread(): void {
-    this.#rereading.request()
+  refreshLists(): void {
+    this.#refresher.request()
   }
 
   /** Compares the definitions again, because others may have been accepted. */
@@ -189,7 +189,7 @@ export class Connector {
     const hasMore = found !== undefined && countOf(found.offer) > countOf(this.offer)
     if (!hasMore || this.#link !== link || this.#stopped.signal.aborted) return lister.close()
     this.#lister = lister
-    this.reread()
+    this.refreshLists()
   }
 
   async #readFirst(link: Link): Promise<CheckedOffer> {
@@ -229,7 +229,7 @@ export class Connector {
     clearTimeout(this.#stale)
     const limitMs = this.#options.config.settings.listSeconds * 1000
     const keptMs = ttlMs === undefined ? limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS)
-    this.#stale = unref(setTimeout(() => this.reread(), keptMs))
+    this.#stale = unref(setTimeout(() => this.refreshLists(), keptMs))
   }
 
   async #failed(error: unknown): Promise<Condition> {
@@ -282,7 +282,7 @@ export class Connector {
       const hasEnded = error === undefined || isUnreachable(error)
       if (!hasEnded && attempt >= MAX_REFUSALS) return
       // The server may be another one, or gone: reading its lists tells.
-      if (hasEnded) this.reread()
+      if (hasEnded) this.refreshLists()
       await sleep(backoffMs(attempt, RETRY), signal).catch(() => {})
     }
   }
@@ -297,7 +297,7 @@ export class Connector {
       if (error instanceof SessionForgotten) return this.reconnect('it has forgotten its session.')
       if (error instanceof BehindItself) this.#offerNothing()
       if (isUnreachable(error)) return this.#onLost(`it ${(error as BackendError).why}`)
-      this.#stale = unref(setTimeout(() => this.reread(), this.#options.config.settings.listSeconds * 1000))
+      this.#stale = unref(setTimeout(() => this.refreshLists(), this.#options.config.settings.listSeconds * 1000))
     }
   }
 }

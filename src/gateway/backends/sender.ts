@@ -124,7 +124,7 @@ export class BackendSender {
       return await connector.openedLink().request(relayed)
     } catch (error) {
       // Nothing else tells that a server to which nothing stays open is gone. A caller who left is no cause.
-      if (isBackendGone(error) && (error as Error).cause !== undefined) connector.reread()
+      if (isBackendGone(error) && (error as Error).cause !== undefined) connector.refreshLists()
       throw error
     }
   }

@@ -144,7 +144,7 @@ export class PassthroughCall implements PassthroughOwner {
     this.#leave()
     this.#resolve?.(reply)
     // Nothing else tells that a server to which nothing stays open is gone.
-    if (isBackendGone(end.error)) this.#admitted.backend.reread()
+    if (isBackendGone(end.error)) this.#admitted.backend.refreshLists()
     this.#tell(endOf(end))
   }
 

@@ -3,7 +3,14 @@ import { sleep } from '../../protocol/index.ts'
 
 const PAUSE_MS = 500
 
-export class Rereading {
+/**
+ * The notifications after which the lists are read again. What came before a subscription was acknowledged was not told,
+ * so the acknowledgement is one of them.
+ */
+export const LISTS_MAY_DIFFER =
+  /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|subscriptions\/acknowledged)$/
+
+export class ListRefresher {
   readonly #read: () => Promise<void>
   readonly #signal: AbortSignal
   #isReading = false
