@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MethodParts } from '../../server/internal.ts'
 import type { ServerLeases } from '../leases/serverLeases.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
-import type { PlacedTarget } from './elsewhereCalls.ts'
+import type { PlacedTarget } from './callForwarding.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
 
 beforeEach(() => void vi.useFakeTimers())

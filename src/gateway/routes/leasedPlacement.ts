@@ -12,7 +12,7 @@ import type { PlacedGateway } from '../../postgres/internal.ts'
 import { callLost } from '../errors.ts'
 import type { ServerLeases } from '../leases/serverLeases.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
-import { ElsewhereCalls, type PlacedTarget, SILENT, type Unanswered } from './elsewhereCalls.ts'
+import { CallForwarding, type PlacedTarget, SILENT, type ForwardFailure } from './callForwarding.ts'
 
 /** How often a caller may move while one of their calls looks for them. */
 const MAX_MOVES = 5
@@ -23,13 +23,13 @@ const PATIENCE_MS = 60_000
 export class LeasedPlacement {
   readonly #parts: MethodParts
   readonly #path: string
-  readonly #elsewhere: ElsewhereCalls
+  readonly #forwarding: CallForwarding
 
   /** `path`: that of the route, which is the same at all gateways. */
   constructor(parts: MethodParts, path: string) {
     this.#parts = parts
     this.#path = path
-    this.#elsewhere = new ElsewhereCalls(parts)
+    this.#forwarding = new CallForwarding(parts)
   }
 
   /** Has a caller's gateway answer; gives the text of the result, or undefined where the call is served here. */
@@ -55,7 +55,7 @@ export class LeasedPlacement {
     { address }: PlacedGateway,
     recorded: RecordedCall,
     target: PlacedTarget,
-  ): Promise<string | Unanswered> {
+  ): Promise<string | ForwardFailure> {
     if (address === undefined) return { kind: 'silent' }
     const url = new URL(this.#path, address).href
     // Whoever had the address of this gateway before is gone.
@@ -64,7 +64,7 @@ export class LeasedPlacement {
     const owner = await seeker.find(url)
     if (owner === 'nobody') return { kind: 'gone' }
     if (owner === undefined) return { kind: 'silent' }
-    const answer = await this.#elsewhere.answer(recorded, target, owner)
+    const answer = await this.#forwarding.answer(recorded, target, owner)
     if (typeof answer === 'string' || answer.kind !== 'gone') return answer
     // Who was known at the address is gone; the caller may be with the next process there.
     return { kind: (await seeker.find(url)) === 'nobody' ? 'gone' : 'moved' }
@@ -73,7 +73,7 @@ export class LeasedPlacement {
   /** Takes the caller, as soon as that may be, unless the call is given up. */
   async #replace(
     gateway: PlacedGateway,
-    { kind }: Unanswered,
+    { kind }: ForwardFailure,
     leases: ServerLeases,
     caller: string,
     { call }: RecordedCall,

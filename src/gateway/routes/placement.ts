@@ -14,7 +14,7 @@ import type { Call, Instance, MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import { callerOf, clientCaller } from '../backends/callers.ts'
 import { callLost } from '../errors.ts'
-import { ElsewhereCalls, type PlacedTarget, SILENT } from './elsewhereCalls.ts'
+import { CallForwarding, type PlacedTarget, SILENT } from './callForwarding.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
 
@@ -23,14 +23,14 @@ const MAX_TRIES = 1000
 
 export class Placement {
   readonly #parts: MethodParts
-  readonly #elsewhere: ElsewhereCalls
+  readonly #forwarding: CallForwarding
 
   readonly #leased: LeasedPlacement
 
   /** `path`: that of the route, which is the same at all gateways. */
   constructor(parts: MethodParts, path: string) {
     this.#parts = parts
-    this.#elsewhere = new ElsewhereCalls(parts)
+    this.#forwarding = new CallForwarding(parts)
     this.#leased = new LeasedPlacement(parts, path)
   }
 
@@ -45,7 +45,7 @@ export class Placement {
     const caller = callerOf({ ...call, caller: kept })
     if (backend.leases !== undefined) return this.#leased.play(recorded, target, backend.leases, caller)
     const owner = placeOf(this.#parts, call, caller)
-    const answer = owner && (await this.#elsewhere.answer(recorded, target, owner))
+    const answer = owner && (await this.#forwarding.answer(recorded, target, owner))
     if (typeof answer !== 'object') return answer
     if (answer.kind === 'silent') throw callLost(backend.name, target.name, SILENT)
     return undefined

@@ -14,7 +14,7 @@ import {
 import type { Call, HandlerMethods, MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { CallState } from './clientState.ts'
-import type { PlacedTarget } from './elsewhereCalls.ts'
+import type { PlacedTarget } from './callForwarding.ts'
 import { Placement } from './placement.ts'
 import { askerOf, inputRequired, relayedOf } from './relayedCall.ts'
 import { taskModeOf } from './tasks/mode.ts'

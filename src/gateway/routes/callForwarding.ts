@@ -1,4 +1,4 @@
-/** Calls of callers whom another gateway serves: that gateway answers, and its questions are asked here. */
+/** Forwards calls of callers whom another gateway serves: that gateway answers, and its questions are asked here. */
 import { isObject, type Json, RemoteError } from '../../protocol/index.ts'
 import { type Call, type Instance, type MethodParts, withObjectOutput } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -21,14 +21,14 @@ export interface PlacedTarget {
  * Why the other gateway did not begin the call: it is gone; it is silent, and may have got the call all the same; or it does
  * not serve the caller.
  */
-export type Unanswered = { readonly kind: 'gone' | 'silent' | 'moved' }
+export type ForwardFailure = { readonly kind: 'gone' | 'silent' | 'moved' }
 
 /** Why a call is lost that a gateway may have got and does not answer. */
 export const SILENT = 'the gateway that serves this caller did not answer'
 const ENDED = 'the gateway that serves this caller ended'
 const MOVED: BackendCode = 'CALLER_MOVED'
 
-export class ElsewhereCalls {
+export class CallForwarding {
   readonly #parts: MethodParts
 
   constructor(parts: MethodParts) {
@@ -36,25 +36,25 @@ export class ElsewhereCalls {
   }
 
   /** Gives the text of the result, or why there is none. */
-  async answer(recorded: RecordedCall, target: PlacedTarget, owner: Instance): Promise<string | Unanswered> {
+  async answer(recorded: RecordedCall, target: PlacedTarget, owner: Instance): Promise<string | ForwardFailure> {
     const { call } = recorded
     if (call.peer.takesInputRequired) {
       const result = await this.#forward(call, target, owner)
-      if (isUnanswered(result)) return result.unanswered
+      if (isNotBegun(result)) return result.failure
       recorded.result(result)
       return JSON.stringify(call.peer.era === 'modern' ? result : withObjectOutput(result))
     }
     // Other clients of the session era are asked here, on the stream of their call.
     const { backend, name } = target
-    let unanswered: Unanswered | undefined
+    let failure: ForwardFailure | undefined
     const text = await this.#parts.rounds.play<Json>(call, {
       subject: { name: `${backend.name} ${name}`, args: call.params },
       invoke: async ({ requestState, inputResponses }) => {
         const round = requestState === undefined ? {} : { requestState, inputResponses }
         const result = await this.#forward({ ...call, params: { ...call.params, ...round } }, target, owner)
-        if (isUnanswered(result)) {
+        if (isNotBegun(result)) {
           if (requestState !== undefined) throw callLost(backend.name, name, ENDED)
-          unanswered = result.unanswered
+          failure = result.failure
           return {}
         }
         recorded.result(result)
@@ -62,7 +62,7 @@ export class ElsewhereCalls {
       },
       finish: target.forwarded ?? ((result) => result),
     })
-    return unanswered ?? text
+    return failure ?? text
   }
 
   async #forward(call: Call, { backend, name }: PlacedTarget, owner: Instance): Promise<Json | NotBegun> {
@@ -89,14 +89,14 @@ export function asModern(call: Call): Call & { readonly session?: string } {
 }
 
 class NotBegun {
-  readonly unanswered: Unanswered
+  readonly failure: ForwardFailure
 
-  constructor(unanswered: Unanswered) {
-    this.unanswered = unanswered
+  constructor(failure: ForwardFailure) {
+    this.failure = failure
   }
 }
 
-function isUnanswered(result: Json | NotBegun): result is NotBegun {
+function isNotBegun(result: Json | NotBegun): result is NotBegun {
   return result instanceof NotBegun
 }
 
