@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { leaseLost, type LossReason, type NewQuestion } from '../../tasks/internal.ts'
 import type { LeasedTask } from './claim.ts'
 import { PostgresLease } from './lease.ts'
-import { leaseTimes } from './leaseTimes.ts'
+import { leaseTimes } from '../leaseTimes.ts'
 import type { LeaseWrites } from './leaseWrites.ts'
 
 const LEASE_MS = 12_000

@@ -18,7 +18,7 @@ import {
   type TaskProgress,
 } from '../../tasks/internal.ts'
 import { type LeasedTask, journalOfTask } from './claim.ts'
-import type { LeaseTimes } from './leaseTimes.ts'
+import type { LeaseTimes } from '../leaseTimes.ts'
 import type { LeaseWrites } from './leaseWrites.ts'
 
 /** The writes, times and callbacks of a lease. */
