@@ -14,7 +14,7 @@ import {
   sseEvent,
   toWireError,
 } from '../../server/internal.ts'
-import { unanswered } from '../upstreams/failure.ts'
+import { unanswered } from '../upstreams/answer.ts'
 import type { AnswerReceiver, UpstreamRequest } from '../upstreams/request.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { BackendError, tooLarge } from '../errors.ts'

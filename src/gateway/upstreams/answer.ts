@@ -1,10 +1,10 @@
 /** The answer to one message, whole: the text of a JSON message, or the events of a stream until one of them is the answer. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
+import { failureReason } from '../../client/index.ts'
 import { eventBytes, MAX_MESSAGE_BYTES, type SizeCounter, totalBytes } from '../../client/internal.ts'
 import { mediaTypeOf } from '../../protocol/index.ts'
 import { BackendError, tooLarge } from '../errors.ts'
-import { unanswered } from './failure.ts'
 import type { AnswerReceiver, UpstreamMessage, UpstreamRequest } from './request.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -92,4 +92,12 @@ class AnswerReader implements AnswerReceiver {
     this.#options.signal.removeEventListener('abort', this.#cancel)
     this.request?.cancel()
   }
+}
+
+/** What callers hear of a request that has no answer. `wasSent`: whether the server may have got it. */
+export function unanswered(server: string, cause: unknown, wasSent: boolean): BackendError {
+  const { why = 'the connection is broken.' } = failureReason(cause)
+  if (!wasSent) return new BackendError('BACKEND_DOWN', server, `cannot be reached: ${why}`, { cause })
+  const sentence = `gave no answer: ${why} What the call does may have happened.`
+  return new BackendError('BACKEND_LOST', server, sentence, { cause })
 }
