@@ -20,7 +20,7 @@ const ATTEMPT_SHARE = 1 / 12
 const MIN_ATTEMPT_MS = 250
 
 export interface LeaseTimes {
-  /** How long after a renewal others may claim the task, by the database's clock. */
+  /** How long after a renewal others may claim what it is for (a task, a caller), by the database's clock. */
   readonly holdMs: number
   /** How long after a renewal the run is aborted, by the clock of its process. */
   readonly runMs: number
