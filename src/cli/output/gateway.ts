@@ -1,7 +1,7 @@
 /** The configuration of a gateway as text for a terminal. */
 import { isDeepStrictEqual } from 'node:util'
 import { type Address, nameOf, plainLine, plainText } from '../../client/index.ts'
-import { createNames, type OfferedTool } from '../../gateway/catalog/index.ts'
+import { createNames, type OfferedTool, SEPARATOR } from '../../gateway/catalog/index.ts'
 import {
   BACKEND_DEFAULTS,
   type BackendConfig,
@@ -23,7 +23,7 @@ export function gatewayConfigText(config: GatewayConfig, width = Infinity): stri
   const names = createNames(namedServers(config))
   const namesOf = (server: string): string => {
     const prefix = names.prefix(server)
-    return prefix === undefined ? 'as they are' : `${prefix}_…`
+    return prefix === undefined ? 'as they are' : `${prefix}${SEPARATOR}…`
   }
   const rows = [
     ...config.servers.map((server) => [

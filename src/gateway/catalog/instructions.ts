@@ -1,4 +1,5 @@
 /** The instructions of all servers as one text, which models read before they use anything. */
+import { SEPARATOR } from './prefixes.ts'
 
 export interface InstructedServer {
   readonly name: string
@@ -24,7 +25,7 @@ export function unionInstructions(servers: readonly InstructedServer[]): string 
 }
 
 function paragraph({ name, prefix, note }: InstructedServer, text: string): string {
-  const names = prefix === undefined ? name : `${name} (${prefix}_…)`
+  const names = prefix === undefined ? name : `${name} (${prefix}${SEPARATOR}…)`
   return `${names}: ${`${text} ${note ?? ''}`.trim()}`
 }
 

@@ -6,7 +6,7 @@
  *   cut and ends with a digest of the original, and only the server's list tells the original.
  */
 import { hash } from 'node:crypto'
-import { isName, MAX_NAME, type NamedServer, prefixesOf } from './prefixes.ts'
+import { isName, MAX_NAME, type NamedServer, prefixesOf, SEPARATOR } from './prefixes.ts'
 
 /** What a name stands for. */
 export type ResolvedName =
@@ -31,13 +31,13 @@ const DIGEST_END = /-x[0-9a-f]{10}$/
 /** `servers`: all that are configured, whether they are up or not. At most one of them has no prefix. */
 export function createNames(servers: readonly NamedServer[]): CatalogNames {
   const prefixes = prefixesOf(servers)
-  const owners = [...prefixes].map(([server, prefix]) => ({ server, start: `${prefix}_` }))
+  const owners = [...prefixes].map(([server, prefix]) => ({ server, start: `${prefix}${SEPARATOR}` }))
   const bare = servers.find(({ prefix }) => prefix === false)?.name
   const ownerOf = (exposed: string) => owners.find(({ start }) => exposed.startsWith(start))
 
   const exposed = (server: string, name: string): string => {
     const prefix = prefixes.get(server)
-    const start = prefix === undefined ? '' : `${prefix}_`
+    const start = prefix === undefined ? '' : `${prefix}${SEPARATOR}`
     const whole = `${start}${name}`
     const isKept = isName(name) && whole.length <= MAX_NAME && !DIGEST_END.test(name)
     // Without a prefix a name may look like one of another server.

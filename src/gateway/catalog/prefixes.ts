@@ -2,7 +2,7 @@
  * What the names of a server begin with: `github` in `github_search`.
  *
  * - The prefixes follow from the configured names alone, in whatever order, so they are the same whichever servers are up.
- * - No prefix with its underscore is the beginning of another with its own. So `a_b_c` belongs to one server: where
+ * - No prefix with its separator is the beginning of another with its own. So `a_b_c` belongs to one server: where
  *   there are servers `a` and `a_b`, the prefix of the second is `a-b`.
  * - A prefix that the configuration gives is used as it is.
  */
@@ -14,6 +14,9 @@ export interface NamedServer {
   /** False for none. @default made from the name */
   readonly prefix?: string | false
 }
+
+/** Between the prefix of a server and its own name of a tool or prompt: `github_search`. */
+export const SEPARATOR = '_'
 
 /** The specification allows 128; models' interfaces allow 64. */
 export const MAX_NAME = 64
@@ -37,7 +40,8 @@ export function prefixesOf(servers: readonly NamedServer[]): ReadonlyMap<string,
 
 /** Whether a name could begin with both. */
 export function clash(one: string, other: string): boolean {
-  return `${one}_`.startsWith(`${other}_`) || `${other}_`.startsWith(`${one}_`)
+  const [a, b] = [one + SEPARATOR, other + SEPARATOR]
+  return a.startsWith(b) || b.startsWith(a)
 }
 
 /** Names that need no change come first, and the shorter before the longer. */
@@ -49,7 +53,7 @@ function byClaim({ name: a }: NamedServer, { name: b }: NamedServer): number {
 /** The best prefix that is free. */
 function freePrefix(name: string, isFree: (prefix: string) => boolean): string {
   const base = plain(name)
-  const dashed = base.replaceAll('_', '-')
+  const dashed = base.replaceAll(SEPARATOR, '-')
   if (isFree(base)) return base
   let candidate = dashed
   for (let attempt = 0; !isFree(candidate); attempt++) {

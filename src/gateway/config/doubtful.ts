@@ -2,7 +2,7 @@
 import type { FieldPath } from '../../client/internal.ts'
 import { isObject, isOneTypo } from '../../protocol/index.ts'
 import { createNames } from '../catalog/names.ts'
-import type { NamedServer } from '../catalog/prefixes.ts'
+import { type NamedServer, SEPARATOR } from '../catalog/prefixes.ts'
 import type { ViewSettings } from './gatewaySettings.ts'
 
 export interface Doubt {
@@ -64,7 +64,7 @@ type Views = Readonly<Record<string, ViewSettings>>
 export function doubtsInViews(views: Views, servers: readonly NamedServer[]): readonly Doubt[] {
   const names = createNames(servers)
   const prefixes = servers.map(({ name }) => names.prefix(name))
-  const starts = prefixes.map((prefix) => (prefix === undefined ? '' : `${prefix}_`))
+  const starts = prefixes.map((prefix) => (prefix === undefined ? '' : `${prefix}${SEPARATOR}`))
   if (starts.length === 0 || starts.includes('')) return []
   const sentence = `fits no tool, because their names begin with ${quotedList(starts)}.`
   return Object.entries(views).flatMap(([name, view]) =>
