@@ -30,7 +30,7 @@ export type {
   ToolOptions,
 } from './catalog/definitions.ts'
 export { AuthError, type AuthErrorOptions, LimitError, ServerError } from './errors.ts'
-export type { LimitOptions } from './lifecycle/limits.ts'
+export type { LimitOptions } from './limits/requestLimits.ts'
 export { type EventBus, localBus, type ServerEvent } from './lifecycle/eventBus.ts'
 export type { FetchHandler } from './http/fetch.ts'
 export type { Elicited, Form } from './handler/questions.ts'

@@ -3,7 +3,7 @@ import type { SharedClaims } from '../../journal/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import type { Approval } from '../auth/approval.ts'
 import type { Call } from '../call.ts'
-import { holderOf } from '../lifecycle/holder.ts'
+import { holderOf } from '../limits/holders.ts'
 import type { RunSetup } from './run.ts'
 
 /**

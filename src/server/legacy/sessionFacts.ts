@@ -5,8 +5,8 @@
  */
 import type { LoggingLevel } from '@modelcontextprotocol/client'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
-import { hiddenHolder, Holdings } from '../lifecycle/holder.ts'
-import { WatchedResources } from '../lifecycle/watchedResources.ts'
+import { hiddenHolder, Holdings } from '../limits/holders.ts'
+import { WatchedResources } from '../limits/watchedResources.ts'
 import { MAX_WATCHED_CHARS } from '../modern/subscriptions.ts'
 
 interface Facts {

@@ -1,5 +1,5 @@
 import type { Call } from '../../call.ts'
-import { holderOf } from '../../lifecycle/holder.ts'
+import { holderOf } from '../../limits/holders.ts'
 import type { AdoptedQuestion } from './handOver.ts'
 import { PushedCall } from './pushedCall.ts'
 import { evictAbandoned } from './waitingLimits.ts'

@@ -9,7 +9,7 @@ import type { StreamHandOver } from '../push/handOver.ts'
 import { eventId, type EventPlace, readEventId } from './eventId.ts'
 import { LegacyStream } from './stream.ts'
 import type { Caller } from '../../call.ts'
-import { holderOf, Holdings } from '../../lifecycle/holder.ts'
+import { holderOf, Holdings } from '../../limits/holders.ts'
 
 /** Whether a stream answers a call, or carries notifications that belong to none. */
 export type StreamKind = 'call' | 'standalone'

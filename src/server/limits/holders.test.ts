@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { legacyPeer } from '../legacy/session.ts'
-import { Allowance, holderOf, Holdings } from './holder.ts'
+import { Allowance, holderOf, Holdings } from './holders.ts'
 
 const peer = legacyPeer({ version: '2025-11-25', client: undefined, capabilities: {} })
 const inSession = { ...peer, session: 's' }

@@ -4,7 +4,7 @@ import { memoryRates, type RateStore } from '../../state/stores/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import { LimitError } from '../errors.ts'
-import { networkOf } from './holder.ts'
+import { networkOf } from './holders.ts'
 
 export interface LimitOptions {
   /** How many requests one caller may send within a minute. @default no limit */
