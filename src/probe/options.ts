@@ -8,7 +8,7 @@ import type { TraceListener } from './wire/trace.ts'
 import { type KnownServer, readKnownServers } from './knownServers.ts'
 import type { Lookup } from './wire/httpRequest.ts'
 import { type Method, METHODS } from './methods/result.ts'
-import { type Order, ORDER_NAMES } from './decision/verdict.ts'
+import { type Order, ORDER_NAMES } from './decision/ruleOrder.ts'
 
 export interface ProbeOptions {
   /** Sent with each HTTP request, and never shown. @default those of an mcp.json entry */

@@ -20,7 +20,7 @@ import { REPORT_WORDS, report, type Verdict } from './report/report.ts'
 import { STEPS } from './decision/steps.ts'
 import { StdioWire } from './wire/stdio.ts'
 import { combined, twoFindings } from './decision/twoFindings.ts'
-import { nextStep } from './decision/verdict.ts'
+import { nextStep } from './decision/ruleOrder.ts'
 import type { ProbeWire } from './wire/connection.ts'
 
 export async function probe(target: Target, options: ProbeOptions = {}): Promise<Verdict> {

@@ -12,7 +12,7 @@ import { measuredConfidence } from './frequencies.ts'
 import { declaredBy, type Findings, methodsOf, type WitnessReplies } from './findings.ts'
 import { type DecidedBy, type Decision, decision, type ProbeFinding } from './result.ts'
 import { RULES } from './rules.ts'
-import { BY_BEHAVIOUR } from './verdict.ts'
+import { BY_BEHAVIOUR } from './ruleOrder.ts'
 
 export interface TwoFindings {
   readonly protocol: ProbeFinding

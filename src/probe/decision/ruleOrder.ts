@@ -1,7 +1,7 @@
 /**
- * Combines the rules: from the findings so far, the next step or the decision. A pure function, tested as a table. In
- * the usual order behaviour comes first, and a known name or the score counts only where behaviour decides nothing. In
- * the documented order known servers come first, then the sequential test; the score is the last resort.
+ * Asks the rules in their order: from the findings so far, the next step or the decision. A pure function, tested as a
+ * table. In the usual order behaviour comes first, and a known name or the score counts only where behaviour decides
+ * nothing. In the documented order known servers come first, then the sequential test; the score is the last resort.
  */
 import { decision, whyUnknown } from './result.ts'
 import type { Findings } from './findings.ts'
