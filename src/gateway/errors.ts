@@ -102,3 +102,8 @@ export function whyNotThere({ cause, why }: BackendError): string {
 }
 
 const NOT_THERE: ReadonlySet<number> = new Set([404, 405, 410])
+
+/** Whether there is nobody at the address, or nobody who takes what is sent. */
+export function isUnreachable(error: unknown): error is BackendError {
+  return error instanceof BackendError && (error.reason === 'BACKEND_DOWN' || error.reason === 'BACKEND_REFUSED')
+}

@@ -127,12 +127,12 @@ export class Backend {
   }
 
   get offer(): Offer {
-    return this.#connector.offer
+    return this.#connector.lists.offer
   }
 
   /** The tools that are not served, because nobody has accepted how their definitions changed. */
   get withheld(): ReadonlySet<string> {
-    return this.#connector.withheld
+    return this.#connector.lists.withheld
   }
 
   get verdict(): Verdict | undefined {
@@ -174,7 +174,7 @@ export class Backend {
 
   /** How long ago the lists were read, in seconds; undefined where they never were. */
   get listAgeSeconds(): number | undefined {
-    const { readAt } = this.#connector
+    const { readAt } = this.#connector.lists
     return readAt === undefined ? undefined : (performance.now() - readAt) / 1000
   }
 
@@ -280,7 +280,7 @@ export class Backend {
 
   /** Compares the definitions again, because others may have been accepted. */
   recheck(): Promise<void> {
-    return this.#connector.recheck()
+    return this.#connector.lists.recheck()
   }
 
   /** From now on, other gateways may go on with the sessions that nobody uses here. */

@@ -1,12 +1,13 @@
-/** The gateway's own link to a server: it is opened again for as long as it takes, and what the server offers is read there. */
-import { backoffMs, DAY_MS, type Json, sleep, unref } from '../../protocol/index.ts'
+/** The gateway's own link to a server: it is opened again for as long as it takes, and the server's lists are read there. */
+import { backoffMs, type Json, sleep } from '../../protocol/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, BehindItself, EndedAtStart, SessionForgotten, whyNotThere } from '../errors.ts'
+import { BackendError, BehindItself, EndedAtStart, isUnreachable, SessionForgotten, whyNotThere } from '../errors.ts'
 import { ownAddress } from './credentials.ts'
-import { type About, type Link, type LinkOptions, ownRequest } from '../links/link.ts'
+import type { About, Link, LinkOptions } from '../links/link.ts'
+import { followListChanges, type ListChangesOptions } from './listChanges.ts'
+import { BackendLists, type CheckedOffer, countOf } from './lists.ts'
 import type { LoginDemand } from './login.ts'
-import { NOTHING, type Offer, type ReadOffer, readOffer } from './offer.ts'
 import { openLink } from '../links/open.ts'
 import { EVERY_QUESTION } from '../links/relayed.ts'
 import { ListRefresher } from './listRefresher.ts'
@@ -32,22 +33,11 @@ export interface ConnectorOptions {
   readonly withheldOf: (tools: readonly Json[]) => Promise<ReadonlySet<string>>
 }
 
-interface CheckedOffer extends ReadOffer {
-  readonly withheld: ReadonlySet<string>
-}
-
-/** However short the time is that a server gives. */
-const LEAST_TTL_MS = 1000
 const SETTLED_MS = 500
-/** A server that is being stopped refuses as well, for a while. */
-const MAX_REFUSALS = 5
 const RETRY = { firstMs: 500, maxMs: 30_000 }
 
 export class Connector {
-  offer: Offer = NOTHING
-  /** When the lists were read, in milliseconds; undefined until they were. */
-  readAt: number | undefined
-  withheld: ReadonlySet<string> = new Set()
+  readonly lists: BackendLists
   about: About | undefined
   condition: Condition = { kind: 'starting' }
   /** What the server needs that refused the gateway when it was tried last. */
@@ -61,13 +51,18 @@ export class Connector {
   #givenUp: Link | undefined
   /** Where lists are read, if not on the link itself. */
   #lister: Link | undefined
-  #stale: ReturnType<typeof setTimeout> | undefined
   #onLost: (why: string) => void = () => {}
   /** What was logged last of a server that is not there. */
   #logged: string | undefined
 
   constructor(options: ConnectorOptions) {
     this.#options = options
+    this.lists = new BackendLists({
+      ...options,
+      via: options.link.via,
+      signal: this.stopped,
+      onStale: () => this.refreshLists(),
+    })
   }
 
   /** Aborts when the server is not wanted any longer. */
@@ -132,18 +127,9 @@ export class Connector {
     this.#refresher.request()
   }
 
-  /** Compares the definitions again, because others may have been accepted. */
-  async recheck(): Promise<void> {
-    const { offer } = this
-    const withheld = await this.#options.withheldOf(offer.tools)
-    if (this.offer !== offer) return this.recheck()
-    this.withheld = withheld
-    this.#options.onOffer()
-  }
-
   async close(): Promise<void> {
     this.#stopped.abort()
-    clearTimeout(this.#stale)
+    this.lists.close()
     this.#firstTry.resolve()
     await Promise.all([this.#link?.close(), this.#lister?.close(), this.#givenUp?.close()])
   }
@@ -160,14 +146,14 @@ export class Connector {
     if (this.#stopped.signal.aborted) return link.close()
     this.#link = link
     this.about = link.about
-    this.#take(read)
+    this.lists.take(read)
     this.condition = { kind: 'up' }
     this.#logged = undefined
     this.demanded = undefined
     this.#firstTry.resolve()
     this.#options.onOffer()
     this.#options.onLink(link)
-    if (link.era === 'modern') void this.#subscribe(link)
+    if (link.era === 'modern') void followListChanges(link, this.#changesOf(link))
     else if (this.servesCalls) void this.#findMore(link)
   }
 
@@ -185,8 +171,8 @@ export class Connector {
     if (lister === undefined) return
     // Some of them do so a moment later.
     await sleep(SETTLED_MS, this.#stopped.signal).catch(() => {})
-    const found = await this.#readLists(lister).catch(() => undefined)
-    const hasMore = found !== undefined && countOf(found.offer) > countOf(this.offer)
+    const found = await this.lists.read(lister).catch(() => undefined)
+    const hasMore = found !== undefined && countOf(found.offer) > this.lists.count
     if (!hasMore || this.#link !== link || this.#stopped.signal.aborted) return lister.close()
     this.#lister = lister
     this.refreshLists()
@@ -194,46 +180,15 @@ export class Connector {
 
   async #readFirst(link: Link): Promise<CheckedOffer> {
     try {
-      return await this.#readChecked(link)
+      return await this.lists.readChecked(link)
     } catch (error) {
       await link.close()
       throw error
     }
   }
 
-  /** Only definitions that are served are compared: others would be taken for those that are. */
-  async #readChecked(link: Link): Promise<CheckedOffer> {
-    const read = await this.#readLists(link)
-    return { ...read, withheld: await this.#options.withheldOf(read.offer.tools) }
-  }
-
-  async #readLists(link: Link): Promise<ReadOffer> {
-    const { config, logger } = this.#options
-    const { name, settings } = config
-    const late = AbortSignal.timeout(settings.startSeconds * 1000)
-    const read = await readOffer(link, AbortSignal.any([late, this.#stopped.signal])).catch((error: unknown) => {
-      if (!late.aborted) throw error
-      const sentence = `has not listed what it offers within ${settings.startSeconds} seconds.`
-      throw new BackendError('BACKEND_TIMEOUT', name, sentence)
-    })
-    if (this.#options.link.via.leadsBack) throw new BehindItself(name)
-    if (read.isCut) logger().warn({ server: name }, 'A server lists more than is read. The rest is left out.')
-    return read
-  }
-
-  /** Keeps what was read, until it may have changed. */
-  #take({ offer, withheld, ttlMs }: CheckedOffer): void {
-    this.offer = offer
-    this.withheld = withheld
-    this.readAt = performance.now()
-    clearTimeout(this.#stale)
-    const limitMs = this.#options.config.settings.listSeconds * 1000
-    const keptMs = ttlMs === undefined ? limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS)
-    this.#stale = unref(setTimeout(() => this.refreshLists(), keptMs))
-  }
-
   async #failed(error: unknown): Promise<Condition> {
-    if (error instanceof BehindItself) this.#offerNothing()
+    if (error instanceof BehindItself) this.lists.empty()
     const { config, logger } = this.#options
     const found = await this.#conditionOf(error)
     const { kind: _, ...said } = found
@@ -251,13 +206,6 @@ export class Connector {
     return found
   }
 
-  /** What it lists is this gateway's own, and would grow with each reading. */
-  #offerNothing(): void {
-    if (this.offer === NOTHING) return
-    this.offer = NOTHING
-    this.#options.onOffer()
-  }
-
   async #conditionOf(error: unknown): Promise<Condition & { kind: 'down' }> {
     if (!(error instanceof BackendError)) return { kind: 'down', why: 'it could not be reached.' }
     this.demanded = error.reason === 'BACKEND_REFUSED' ? await this.#options.demand() : undefined
@@ -265,25 +213,12 @@ export class Connector {
     return { kind: 'down', why: `it ${why}`, ...(advice !== undefined && { advice }) }
   }
 
-  /** Servers of the stateless era tell of changes on a stream that is asked for. Not all have one. */
-  async #subscribe(link: Link): Promise<void> {
-    const { signal } = this.#stopped
-    const params = { notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true } }
-    const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
-    const notify = (method: string, news: Json): void => this.#options.link.onNews(method, news)
-    for (let attempt = 1; this.#link === link && this.condition.kind === 'up' && !signal.aborted; attempt++) {
-      const since = performance.now()
-      const listening = link.request(ownRequest('subscriptions/listen', params, { onCancel, notify, isEndless: true }))
-      const error = await listening.then(
-        () => undefined,
-        (reason: unknown) => reason,
-      )
-      if (performance.now() - since > RETRY.maxMs) attempt = 1
-      const hasEnded = error === undefined || isUnreachable(error)
-      if (!hasEnded && attempt >= MAX_REFUSALS) return
-      // The server may be another one, or gone: reading its lists tells.
-      if (hasEnded) this.refreshLists()
-      await sleep(backoffMs(attempt, RETRY), signal).catch(() => {})
+  #changesOf(link: Link): ListChangesOptions {
+    return {
+      signal: this.stopped,
+      isWanted: () => this.#link === link && this.condition.kind === 'up',
+      onNews: (method, news) => this.#options.link.onNews(method, news),
+      onEnded: () => this.refreshLists(), // which tells whether it is still there
     }
   }
 
@@ -291,22 +226,13 @@ export class Connector {
     const link = this.#lister?.isClosed === false ? this.#lister : this.#link
     if (link === undefined || link.isClosed || this.condition.kind !== 'up') return
     try {
-      this.#take(await this.#readChecked(link))
+      this.lists.take(await this.lists.readChecked(link))
       this.#options.onOffer()
     } catch (error) {
       if (error instanceof SessionForgotten) return this.reconnect('it has forgotten its session.')
-      if (error instanceof BehindItself) this.#offerNothing()
-      if (isUnreachable(error)) return this.#onLost(`it ${(error as BackendError).why}`)
-      this.#stale = unref(setTimeout(() => this.refreshLists(), this.#options.config.settings.listSeconds * 1000))
+      if (error instanceof BehindItself) this.lists.empty()
+      if (isUnreachable(error)) return this.#onLost(`it ${error.why}`)
+      this.lists.keep()
     }
   }
-}
-
-function countOf(offer: Offer): number {
-  return Object.values(offer).reduce((count, entries) => count + entries.length, 0)
-}
-
-/** Whether there is nobody at the address, or nobody who takes what is sent. */
-function isUnreachable(error: unknown): boolean {
-  return error instanceof BackendError && (error.reason === 'BACKEND_DOWN' || error.reason === 'BACKEND_REFUSED')
 }

@@ -1,36 +1,27 @@
 /** Rounds of stateless callers with servers of the session era: the server waits in the middle of its call. */
 import { randomUUID } from 'node:crypto'
-import { isObject, type Json } from '../../protocol/index.ts'
+import type { Json } from '../../protocol/index.ts'
 import {
   type Call,
   type DetachableContext,
-  Generations,
   InputRequired,
   type Instance,
   type MethodParts,
 } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
-import type { Backend } from '../backends/backend.ts'
-import { callerOf, holderOf } from '../backends/callers.ts'
-import { forwardable, type Relayed } from '../links/relayed.ts'
+import { callerOf } from '../backends/callers.ts'
+import { forwardable } from '../links/relayed.ts'
 import { BackendError, callLost, isBackendGone } from '../errors.ts'
 import { resultOf } from '../response.ts'
-import type { TicketAnswers } from './parkedQuestions.ts'
 import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel, type TakenOver } from './parkedCall.ts'
-import { expired, type Parked, type Parking } from './parking.ts'
+import type { Parked, Parking } from './parking.ts'
+import { assertReplayable, claimTakeover, lostWith, type ReplayableCall, takeoverOf } from './takeover.ts'
 import { readTicket, type ParkTicket, writeTicket } from './ticket.ts'
 
 /** A call that its server may ask about. */
-export interface ParkableCall {
+export interface ParkableCall extends ReplayableCall {
   readonly call: Call
-  readonly backend: Backend
-  /** The tool, prompt or resource, as its server knows it. */
-  readonly name: string
   readonly params: Json
-  /** Whether it may begin anew when it is lost in the middle. */
-  readonly isReplayable: boolean
-  /** What the server is sent, but for its way to ask. */
-  readonly relayed: Relayed
   /** Told what became of the round. */
   readonly recorded: { result(result: Json): void; asked(): void }
   /** Tells the client who it is, in what it keeps. */
@@ -41,11 +32,6 @@ export interface ParkableCall {
   readonly finish: (result: Json) => Json
 }
 
-const ENDED = 'the process that waited for this answer ended, or the call with it'
-const UNCLAIMED =
-  'the process that waited for this answer ended, and whether another one goes on with the call cannot be found out'
-/** A claim outlives the ticket. */
-const CLAIMED_LONGER_SECONDS = 3600
 const TAKEN_WITHIN_MS = 1000
 const LOOK_AGAIN_MS = 20
 const SERVER_ENDED = 'the server ended, or its connection broke'
@@ -105,10 +91,10 @@ export class ParkedRounds {
     return outcome.result
   }
 
-  #resume({ backend, name }: ParkableCall, ticket: ParkTicket): ParkedCall {
+  #resume(asking: ParkableCall, ticket: ParkTicket): ParkedCall {
     const parked = this.#parking.resume(ticket.parked)
     if (parked !== undefined) return parked
-    throw isOver(ticket) ? expiredAt(backend) : callLost(backend.name, name, ENDED)
+    throw lostWith(asking, ticket)
   }
 
   /**
@@ -125,33 +111,18 @@ export class ParkedRounds {
       assertReplayable(asking, ticket)
       const placed = await asking.answerAtPlace()
       if (placed !== undefined) return placed
-      const claimant = await this.#claimTakeover(asking, ticket, gone)
+      const claimant = await claimTakeover(asking, ticket, gone, this.#parts)
       if (claimant === 'fresh') return undefined
       if (claimant.id === this.#parts.replicas.self.id) return this.#untilTaken(asking, ticket)
       owner = claimant
     }
-    throw callLost(asking.backend.name, asking.name, ENDED)
-  }
-
-  /** Who goes on with a call whose owner is gone. */
-  async #claimTakeover(
-    { backend, name, relayed }: ParkableCall,
-    { parked }: ParkTicket,
-    gone: ReadonlySet<string>,
-  ): Promise<'fresh' | Instance> {
-    const { replicas, logger } = this.#parts
-    const ttlSeconds = backend.config.settings.parkSeconds + CLAIMED_LONGER_SECONDS
-    const claims = new Generations({ self: replicas.self, ledger: replicas.ledger, ttlSeconds, logger })
-    const claimant = await claims.claimAfter(`parked/${parked}`, 0, gone, holderOf(relayed))
-    if (typeof claimant === 'number') return 'fresh'
-    if (typeof claimant === 'string') throw callLost(backend.name, name, UNCLAIMED)
-    return claimant
+    throw lostWith(asking, ticket)
   }
 
   /** Another round has claimed the call for this process a moment ago, or long ago and the call is over. */
-  async #untilTaken({ backend, name }: ParkableCall, ticket: ParkTicket): Promise<undefined> {
+  async #untilTaken(asking: ParkableCall, ticket: ParkTicket): Promise<undefined> {
     for (let waitedMs = 0; !this.#hasTaken(ticket); waitedMs += LOOK_AGAIN_MS) {
-      if (waitedMs >= TAKEN_WITHIN_MS) throw callLost(backend.name, name, ENDED)
+      if (waitedMs >= TAKEN_WITHIN_MS) throw lostWith(asking, ticket)
       await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
     }
   }
@@ -163,15 +134,9 @@ export class ParkedRounds {
 
   /** The process that had the call is gone. It begins anew, where that does no harm, with the answers so far. */
   #takeOver(asking: ParkableCall, ticket: ParkTicket, responses: Json): ParkedCall {
-    const { owner, parked, generation, questions } = ticket
-    const answers = assertReplayable(asking, ticket)
-    const brought = Object.entries(responses).flatMap(([key, response]) => {
-      const question = Object.hasOwn(questions, key) ? questions[key] : undefined
-      return question === undefined || !isObject(response) ? [] : [[question, response] as const]
-    })
-    const takenOver = { from: owner.id, generation, answers: [...answers, ...brought] }
-    const taken = newParked(asking, parked, takenOver)
-    this.#parking.enter(taken, parkedBy(asking, generation, takenOver.answers))
+    const takenOver = takeoverOf(asking, ticket, responses)
+    const taken = newParked(asking, ticket.parked, takenOver)
+    this.#parking.enter(taken, parkedBy(asking, ticket.generation, takenOver.answers))
     return taken
   }
 
@@ -214,13 +179,6 @@ function newParked(
   return new ParkedCall(id, { server: backend.name, mayRepeat, ...(takenOver && { takenOver }) })
 }
 
-/** The answers to go on with; throws where the call may not begin anew. */
-function assertReplayable({ backend, name, isReplayable }: ParkableCall, ticket: ParkTicket): TicketAnswers {
-  if (isOver(ticket)) throw expiredAt(backend)
-  if (!isReplayable || ticket.answers === undefined) throw callLost(backend.name, name, ENDED)
-  return ticket.answers
-}
-
 function isDown(error: unknown): boolean {
   return error instanceof BackendError && error.reason === 'BACKEND_DOWN'
 }
@@ -234,14 +192,6 @@ function parkedBy({ backend, relayed, params }: ParkableCall, generation: number
     chars: JSON.stringify([params, more]).length,
     parkMs: backend.config.settings.parkSeconds * 1000,
   }
-}
-
-function isOver({ until }: ParkTicket): boolean {
-  return Date.now() > until
-}
-
-function expiredAt({ name, config }: Backend): BackendError {
-  return expired(name, config.settings.parkSeconds)
 }
 
 /** Each round may have a progress token of its own, but the server knows that of the first. */

@@ -1,0 +1,114 @@
+/** What a server lists, as it was read last, and the tools of it that are withheld. It is read again when it may have changed. */
+import { DAY_MS, type Json, unref } from '../../protocol/index.ts'
+import type { Logger } from '../../server/internal.ts'
+import type { BackendConfig } from '../config/index.ts'
+import { BackendError, BehindItself } from '../errors.ts'
+import type { Link } from '../links/link.ts'
+import type { EntryVia } from '../loops/via.ts'
+import { NOTHING, type Offer, type ReadOffer, readOffer } from './offer.ts'
+
+export interface BackendListsOptions {
+  readonly config: BackendConfig
+  readonly logger: () => Logger
+  readonly via: EntryVia
+  /** Aborts when the server is not wanted any longer. */
+  readonly signal: AbortSignal
+  /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
+  readonly withheldOf: (tools: readonly Json[]) => Promise<ReadonlySet<string>>
+  /** The lists have changed. */
+  readonly onOffer: () => void
+  /** The lists are so old that they should be read again. */
+  readonly onStale: () => void
+}
+
+/** Lists whose definitions have been compared. */
+export interface CheckedOffer extends ReadOffer {
+  readonly withheld: ReadonlySet<string>
+}
+
+/** However short the time is that a server gives. */
+const LEAST_TTL_MS = 1000
+
+export class BackendLists {
+  offer: Offer = NOTHING
+  withheld: ReadonlySet<string> = new Set()
+  /** When the lists were read, in milliseconds; undefined until they were. */
+  readAt: number | undefined
+  readonly #options: BackendListsOptions
+  #stale: ReturnType<typeof setTimeout> | undefined
+
+  constructor(options: BackendListsOptions) {
+    this.#options = options
+  }
+
+  /** How many entries there are in all lists. */
+  get count(): number {
+    return countOf(this.offer)
+  }
+
+  /** Only definitions that are served are compared: others would be taken for those that are. */
+  async readChecked(link: Link): Promise<CheckedOffer> {
+    const read = await this.read(link)
+    return { ...read, withheld: await this.#options.withheldOf(read.offer.tools) }
+  }
+
+  async read(link: Link): Promise<ReadOffer> {
+    const { config, logger, via, signal } = this.#options
+    const { name, settings } = config
+    const late = AbortSignal.timeout(settings.startSeconds * 1000)
+    const read = await readOffer(link, AbortSignal.any([late, signal])).catch((error: unknown) => {
+      if (!late.aborted) throw error
+      const sentence = `has not listed what it offers within ${settings.startSeconds} seconds.`
+      throw new BackendError('BACKEND_TIMEOUT', name, sentence)
+    })
+    if (via.leadsBack) throw new BehindItself(name)
+    if (read.isCut) logger().warn({ server: name }, 'A server lists more than is read. The rest is left out.')
+    return read
+  }
+
+  /** Keeps what was read, until it may have changed. */
+  take({ offer, withheld, ttlMs }: CheckedOffer): void {
+    this.offer = offer
+    this.withheld = withheld
+    this.readAt = performance.now()
+    this.#keepFor(ttlMs === undefined ? this.#limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS))
+  }
+
+  /** Reading them has failed: what was read before stays for a while longer. */
+  keep(): void {
+    this.#keepFor(this.#limitMs)
+  }
+
+  /** The server is this gateway itself: what it lists is the gateway's own, and would grow with each reading. */
+  empty(): void {
+    if (this.offer === NOTHING) return
+    this.offer = NOTHING
+    this.#options.onOffer()
+  }
+
+  /** Compares the definitions again, because others may have been accepted. */
+  async recheck(): Promise<void> {
+    const { offer } = this
+    const withheld = await this.#options.withheldOf(offer.tools)
+    if (this.offer !== offer) return this.recheck()
+    this.withheld = withheld
+    this.#options.onOffer()
+  }
+
+  close(): void {
+    clearTimeout(this.#stale)
+  }
+
+  get #limitMs(): number {
+    return this.#options.config.settings.listSeconds * 1000
+  }
+
+  #keepFor(ms: number): void {
+    clearTimeout(this.#stale)
+    this.#stale = unref(setTimeout(this.#options.onStale, ms))
+  }
+}
+
+export function countOf(offer: Offer): number {
+  return Object.values(offer).reduce((count, entries) => count + entries.length, 0)
+}
