@@ -16,7 +16,8 @@ import {
 } from '../catalog/index.ts'
 import type { CatalogueMode } from '../config/index.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry, fixedStart } from './entries.ts'
-import type { BackendTarget, Directory } from './relay.ts'
+import type { Directory } from './methods.ts'
+import type { BackendTarget } from './relay.ts'
 import { TemplateStarts } from './templateStarts.ts'
 import { taskListing } from './tasks/source.ts'
 

@@ -1,6 +1,15 @@
-/** The methods of a route: calls go to the server that has the tool, prompt or resource, under the name it has there. */
+/**
+ * A call on its way to the server that has the tool, prompt or resource, under the name it has there.
+ *
+ * | the caller | the server | how |
+ * |---|---|---|
+ * | takes questions as results | asks by results | passed on, with its state |
+ * | takes questions as results | asks in the middle of a call | parked (`parking`) |
+ * | is asked in place | either | the rounds are run here, and questions asked on the caller's stream |
+ *
+ * Before that, a call that another gateway has to serve is forwarded there (`placement`).
+ */
 import {
-  assertParamHeaders,
   CODES,
   declaresTasks,
   findParamHeaders,
@@ -8,13 +17,11 @@ import {
   type Json,
   type ParamHeader,
   paramHeaderValues,
-  ProtocolError,
   RemoteError,
 } from '../../protocol/index.ts'
-import type { Call, HandlerMethods, MethodParts } from '../../server/internal.ts'
+import type { Call, MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { CallState } from './clientState.ts'
-import type { PlacedTarget } from './callForwarding.ts'
 import { Placement } from './placement.ts'
 import { askerOf, inputRequired, relayedOf } from './relayedCall.ts'
 import { taskModeOf } from './tasks/mode.ts'
@@ -25,7 +32,6 @@ import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
 import type { CallRecorder, RecordedCall } from '../telemetry/calls.ts'
 import type { CallTarget } from '../telemetry/metrics.ts'
-import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 
 /** What a name of this route is at a server behind it. */
 export interface BackendTarget {
@@ -35,92 +41,115 @@ export interface BackendTarget {
   readonly listed?: Json
 }
 
-/** Finds what callers name. Undefined where there is no such thing. */
-export interface Directory {
-  tool(name: string): BackendTarget | undefined
-  prompt(name: string): BackendTarget | undefined
-  resource(uri: string): BackendTarget | undefined
-  template(uriTemplate: string): BackendTarget | undefined
-  /** Defined where tools are found by searching. */
-  readonly search: ToolSearch | undefined
-}
-
-/** What a caller is listed, where that differs from what everyone is; undefined where it does not. */
-export interface OwnDirectories {
-  directory(call: Call): Directory | undefined
-}
-
 /** Says which server a result came from, where that server keeps something between calls. */
 const BACKEND_META = 'dev.pannier/backend'
 
 export interface RelayOptions {
   /** Where the route is served. */
   readonly path: string
-  /** What everyone is listed. */
-  readonly directory: Directory
-  readonly own: OwnDirectories
   readonly parking: Parking
   readonly recorder: CallRecorder
   readonly tasks: RelayedTasks
 }
 
-export function relayMethods(options: RelayOptions, parts: MethodParts): HandlerMethods {
-  const { path, parking, recorder, tasks } = options
-  const { rounds, results } = parts
-  const parked = new ParkedRounds(parking, parts)
-  const placement = new Placement(parts, path)
+/** One call, and where it goes. */
+interface RelayingCall {
+  readonly recorded: RecordedCall
+  readonly target: BackendTarget
+  readonly params: Json
+  readonly headers: Relayed['headers'] | undefined
+  readonly state: CallState
+}
 
-  const relay = (call: Call, target: BackendTarget, params: Json, headers?: Relayed['headers']) =>
-    recorder.record(call, recordedTarget(call, target), (recorded) => relayRecorded(recorded, target, params, headers))
+export class Relay {
+  readonly #options: RelayOptions
+  readonly #parts: MethodParts
+  readonly #parked: ParkedRounds
+  readonly #placement: Placement
 
-  const placed = (call: Call, { backend, name }: BackendTarget): PlacedTarget => ({
-    backend,
-    name,
-    forwarded: (result) => tasks.forwarded(result, call, backend),
-  })
+  constructor(options: RelayOptions, parts: MethodParts) {
+    this.#options = options
+    this.#parts = parts
+    this.#parked = new ParkedRounds(options.parking, parts)
+    this.#placement = new Placement(parts, options.path)
+  }
 
-  const relayRecorded = async (
-    recorded: RecordedCall,
-    target: BackendTarget,
-    params: Json,
-    headers?: Relayed['headers'],
-  ) => {
+  /** Gives the text of the result. */
+  call(call: Call, target: BackendTarget, params: Json, headers?: Relayed['headers']): Promise<string> {
+    return this.#options.recorder.record(call, recordedTarget(call, target), async (recorded) => {
+      const { backend } = target
+      await backend.tried
+      const state = new CallState(backend, call, this.#placement.newCaller)
+      const relaying: RelayingCall = { recorded, target, params, headers, state }
+      const { takesInputRequired } = call.peer
+      // The ticket of a call that waits says itself where.
+      const isTicket = takesInputRequired && backend.asksInPlace && call.params['requestState'] !== undefined
+      const answer = isTicket ? undefined : await this.#answerElsewhere(relaying)
+      if (answer !== undefined) return answer
+      if (!takesInputRequired) return this.#askInPlace(relaying)
+      return backend.asksInPlace ? this.#park(relaying) : this.#passOn(relaying)
+    })
+  }
+
+  async tool(call: Call, found: BackendTarget, args: unknown): Promise<string> {
+    const { task: _, ...rest } = call.params
+    const named = { name: found.name, ...(args !== undefined && { arguments: args }) }
+    const headers = paramHeaderValues(mirroredIn(found.listed), args ?? {})
+    await found.backend.tried
+    switch (taskModeOf(call, found)) {
+      case 'session':
+        return this.#asTask(call, found, { ...call.params, ...named }, headers)
+      case 'extension':
+        return this.call({ ...call, peer: withTasks(call.peer) }, found, { ...rest, ...named }, headers)
+      case 'plain':
+        return this.call(plainly(call), found, { ...rest, ...named }, headers)
+    }
+  }
+
+  /** The answer of the gateway that serves this caller; undefined where this one does. */
+  #answerElsewhere({ recorded, target, state }: RelayingCall): Promise<string | undefined> {
+    const { backend, name } = target
+    const forwarded = (result: Json): Json => this.#options.tasks.forwarded(result, recorded.call, backend)
+    return this.#placement.play(recorded, { backend, name, forwarded }, state.caller)
+  }
+
+  async #send({ recorded, target, headers, state }: RelayingCall, params: Json, ask?: Relayed['ask']): Promise<Json> {
+    const { backend } = target
+    const result = await backend.request(relayedOf(recorded, params, { headers, ask, state }))
+    recorded.result(result)
+    return shaped(this.#options.tasks.shaped(state.result(result), recorded.call, backend), recorded.call, backend)
+  }
+
+  async #passOn(relaying: RelayingCall): Promise<string> {
+    return this.#parts.results.complete(await this.#send(relaying, relaying.params), relaying.recorded.call.peer)
+  }
+
+  #park({ recorded, target, params, headers, state }: RelayingCall): Promise<string> {
     const { call } = recorded
     const { backend, name } = target
-    await backend.tried
-    // The ticket of a call that waits says itself where.
-    const isTicket = call.peer.takesInputRequired && backend.asksInPlace && call.params['requestState'] !== undefined
-    const state = new CallState(backend, call, placement.newCaller)
-    const answer = isTicket ? undefined : await placement.play(recorded, placed(call, target), state.caller)
-    if (answer !== undefined) return answer
-    const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
-      const result = await backend.request(relayedOf(recorded, sent, { headers, ask, state }))
-      recorded.result(result)
-      return shaped(tasks.shaped(state.result(result), call, backend), call, backend)
-    }
-    if (call.peer.takesInputRequired && !backend.asksInPlace) return results.complete(await send(params), call.peer)
-    if (call.peer.takesInputRequired) {
-      const relayed = relayedOf(recorded, params, { headers, ask: undefined, state })
-      const finish = (result: Json): Json => shaped(state.result(result), call, backend)
-      return parked.play({
-        call,
-        backend,
-        name,
-        params,
-        isReplayable: isReplayable(call, target),
-        relayed,
-        recorded,
-        finish,
-        introduce: (to) => state.introduce(to),
-        answerAtPlace: async () => (backend.leases ? placement.play(recorded, target, state.caller) : undefined),
-      })
-    }
-    // The server's own state is that of the handler, and its questions are asked in place.
-    return rounds.play<Json>(call, {
-      subject: { name: `${backend.name} ${name}`, args: params },
+    return this.#parked.play({
+      call,
+      backend,
+      name,
+      params,
+      isReplayable: isReplayable(call, target),
+      relayed: relayedOf(recorded, params, { headers, ask: undefined, state }),
+      recorded,
+      finish: (result) => shaped(state.result(result), call, backend),
+      introduce: (to) => state.introduce(to),
+      answerAtPlace: async () => (backend.leases ? this.#placement.play(recorded, target, state.caller) : undefined),
+    })
+  }
+
+  /** The server's own state is that of the handler, and its questions are asked in place. */
+  #askInPlace(relaying: RelayingCall): Promise<string> {
+    const { recorded, target, params } = relaying
+    const { call } = recorded
+    return this.#parts.rounds.play<Json>(call, {
+      subject: { name: `${target.backend.name} ${target.name}`, args: params },
       invoke: async (ctx) => {
         const asked = { requestState: ctx.requestState, inputResponses: ctx.inputResponses }
-        const result = await send(withDefined(params, asked), askerOf(call))
+        const result = await this.#send(relaying, withDefined(params, asked), askerOf(call))
         return result['resultType'] === 'input_required' ? inputRequired(result) : result
       },
       finish: (result) => result,
@@ -128,91 +157,19 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
   }
 
   /** The server makes a task of the call, as servers of the session era are asked to. */
-  const relayAsTask = (call: Call, found: BackendTarget, params: Json, headers: Relayed['headers']) =>
-    recorder.record(call, recordedTarget(call, found), async (recorded) => {
-      const { backend } = found
-      const state = new CallState(backend, call, placement.newCaller)
-      const answer = await placement.play(recorded, placed(call, found), state.caller)
+  #asTask(call: Call, target: BackendTarget, params: Json, headers: Relayed['headers']): Promise<string> {
+    return this.#options.recorder.record(call, recordedTarget(call, target), async (recorded) => {
+      const { backend } = target
+      const state = new CallState(backend, call, this.#placement.newCaller)
+      const answer = await this.#answerElsewhere({ recorded, target, params, headers, state })
       if (answer !== undefined) return answer
       const asked = isObject(params['task']) ? params : { ...params, task: {} }
       const way = { headers, ask: askerOf(call) ?? askedLater, state }
       const result = state.result(await backend.request(relayedOf(recorded, asked, way)))
-      return results.complete(shaped(tasks.asked(result, call, backend), call, backend), call.peer)
+      const named = this.#options.tasks.asked(result, call, backend)
+      return this.#parts.results.complete(shaped(named, call, backend), call.peer)
     })
-
-  const relayTool = async (call: Call, found: BackendTarget, args: unknown) => {
-    const { task: _, ...rest } = call.params
-    const named = { name: found.name, ...(args !== undefined && { arguments: args }) }
-    const headers = paramHeaderValues(mirroredIn(found.listed), args ?? {})
-    await found.backend.tried
-    switch (taskModeOf(call, found)) {
-      case 'session':
-        return relayAsTask(call, found, { ...call.params, ...named }, headers)
-      case 'extension':
-        return relay({ ...call, peer: withTasks(call.peer) }, found, { ...rest, ...named }, headers)
-      case 'plain':
-        return relay(plainly(call), found, { ...rest, ...named }, headers)
-    }
   }
-
-  /** Undefined for a call of a tool by its own name. */
-  const useSearch = (directory: Directory, { find, describe }: ToolSearch, name: string, call: Call) => {
-    const { arguments: args } = call.params
-    if (name === FIND_TOOL) return results.complete(find(args), call.peer)
-    if (name === DESCRIBE_TOOL) return results.complete(describe(args), call.peer)
-    if (name !== CALL_TOOL) return undefined
-    const named = readToolCall(args)
-    if ('fault' in named) return results.complete(toolError(named.fault), call.peer)
-    const found = directory.tool(named.name)
-    if (found !== undefined) return relayTool(call, found, named.arguments)
-    return results.complete(describe({ name: named.name }), call.peer) // says that there is none, and what is near
-  }
-
-  return {
-    callTool: async (call) => {
-      const name = textOf(call.params, 'name')
-      const directory = directoryFor(options, call)
-      const used = directory.search && useSearch(directory, directory.search, name, call)
-      if (used !== undefined) return used
-      const found = directory.tool(name)
-      if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name.slice(0, 100)}".`)
-      const { arguments: args } = call.params
-      const given = args ?? {}
-      if (call.header !== undefined && call.peer.era === 'modern' && isObject(given))
-        assertParamHeaders(mirroredIn(found.listed), given, call.header)
-      return relayTool(call, found, args)
-    },
-    getPrompt: async (call) => {
-      const name = textOf(call.params, 'name')
-      const found = directoryFor(options, call).prompt(name)
-      if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${name.slice(0, 100)}".`)
-      return relay(call, found, { ...call.params, name: found.name })
-    },
-    readResource: async (call) => {
-      const uri = textOf(call.params, 'uri')
-      const found = directoryFor(options, call).resource(uri)
-      if (found === undefined) throw new ProtocolError('RESOURCE_UNKNOWN', 'There is no such resource.', { uri })
-      return relay(call, found, { ...call.params, uri: found.name })
-    },
-    complete: async (call) => {
-      const { ref } = call.params
-      const found = isObject(ref) ? referred(directoryFor(options, call), ref) : undefined
-      if (found === undefined || !isObject(ref))
-        throw new ProtocolError('PARAMS_INVALID', '"params.ref" names no prompt and no resource template.')
-      const known = ref['type'] === 'ref/prompt' ? { ...ref, name: found.name } : { ...ref, uri: found.name }
-      return relay(call, found, { ...call.params, ref: known })
-    },
-  }
-}
-
-function directoryFor({ own, directory }: RelayOptions, call: Call): Directory {
-  return own.directory(call) ?? directory
-}
-
-function referred(directory: Directory, { type, name, uri }: Json): BackendTarget | undefined {
-  if (type === 'ref/prompt' && typeof name === 'string') return directory.prompt(name)
-  if (type === 'ref/resource' && typeof uri === 'string') return directory.template(uri) ?? directory.resource(uri)
-  return undefined
 }
 
 /** A client of the session era that asks for no task cannot be given one. */
@@ -263,14 +220,8 @@ function recordedTarget({ method }: Call, { backend, name, listed }: BackendTarg
   return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
 }
 
-function textOf(params: Json, field: string): string {
-  const value = params[field]
-  if (typeof value === 'string') return value
-  throw new ProtocolError('PARAMS_INVALID', `"params.${field}" must be a string.`)
-}
-
 /** A schema that breaks the rules for mirrored parameters mirrors none. */
-function mirroredIn(listed: Json | undefined): readonly ParamHeader[] {
+export function mirroredIn(listed: Json | undefined): readonly ParamHeader[] {
   try {
     return isObject(listed?.['inputSchema']) ? findParamHeaders(listed['inputSchema']) : []
   } catch {

@@ -17,7 +17,8 @@ import { PassthroughHandler } from '../passthrough/handler.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
 import type { Parking } from '../parking/parking.ts'
 import { OwnLists } from './ownLists.ts'
-import { type BackendTarget, relayMethods } from './relay.ts'
+import { routeMethods } from './methods.ts'
+import type { BackendTarget } from './relay.ts'
 import { TaskIds } from './tasks/ids.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallRecorder } from '../telemetry/calls.ts'
@@ -79,7 +80,7 @@ export class Route {
         handlers: (parts) => {
           tasks.join(parts)
           own.lists = parts.lists
-          return relayMethods({ path, directory, own, parking, recorder, tasks }, parts)
+          return routeMethods({ path, directory, own, parking, recorder, tasks }, parts)
         },
         ownLists: own.of,
         instructions,
