@@ -101,7 +101,7 @@ export interface Channel {
   hangUp?(retryMs: number): void
   /** Takes progress where that is not a notification to the client: in a task. */
   progress?(progress: number, total: number | undefined, message: string | undefined): void
-  /** Calls the listener when the client cancels the request or disconnects. */
+  /** Calls the listener when the client cancels the request or disconnects; at once where it has. */
   onCancel(listener: () => void): void
   readonly cancelled: boolean
   /** The address that the client's connection comes from, where that is known. */

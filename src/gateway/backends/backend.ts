@@ -305,7 +305,7 @@ export class Backend {
       declared: {},
       credentials: undefined,
       authorizer: () => this.#login.authorizer(),
-      isOneCaller: false,
+      callers: 'all',
       timeoutMs: settings.timeoutSeconds * 1000,
       startMs: settings.startSeconds * 1000,
       onNews: (method, params) => this.#heard(method, params),

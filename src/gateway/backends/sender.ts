@@ -4,7 +4,7 @@ import type { BackendConfig } from '../config/index.ts'
 import { isBackendGone, SessionForgotten } from '../errors.ts'
 import type { CallerLease, ServerLeases } from '../leases/serverLeases.ts'
 import type { Leases } from '../leases/leases.ts'
-import type { Link, LinkOptions, UpstreamSession } from '../links/link.ts'
+import type { Link, LinkCallers, LinkOptions, UpstreamSession } from '../links/link.ts'
 import { endSession, openLink } from '../links/open.ts'
 import { declaredOf, type Relayed } from '../links/relayed.ts'
 import type { Connector } from './connector.ts'
@@ -50,7 +50,7 @@ export class BackendSender {
       maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
       idleMs: settings.idleSeconds * 1000,
       waitMs: settings.startSeconds * 1000,
-      open: (relayed, isOneCaller, lease) => this.#open(relayed, isOneCaller, lease),
+      open: (relayed, callers, lease) => this.#open(relayed, callers, lease),
       leases: this.leases,
     })
   }
@@ -142,7 +142,7 @@ export class BackendSender {
   }
 
   /** With a lease: goes on with the caller's session, or stores the new one for the next gateway. */
-  async #open(relayed: Relayed, isOneCaller: boolean, lease: CallerLease | undefined): Promise<Link> {
+  async #open(relayed: Relayed, callers: LinkCallers, lease: CallerLease | undefined): Promise<Link> {
     const { config, link, onOpened } = this.#options
     const { credentials } = relayed
     const address = ownAddress(config.address)
@@ -155,7 +155,7 @@ export class BackendSender {
       ...link,
       declared: declaredOf(relayed),
       credentials,
-      isOneCaller,
+      callers,
       session,
     })
     if (session === undefined) onOpened(opened)

@@ -27,7 +27,7 @@ import { paramsFor, type QuestionKind, type Relayed } from './relayed.ts'
 import { WaitingRequest } from './waitingRequest.ts'
 
 export interface BackendConnectionOptions
-  extends Pick<LinkOptions, 'server' | 'timeoutMs' | 'isOneCaller' | 'onNews' | 'onClosed'> {
+  extends Pick<LinkOptions, 'server' | 'timeoutMs' | 'callers' | 'onNews' | 'onClosed'> {
   readonly transport: Transport
   /** Ids of requests are larger. @default 0 */
   readonly firstId?: number
@@ -43,6 +43,8 @@ const ASKED: ReadonlyMap<string, QuestionKind> = new Map([
 export class BackendConnection {
   readonly #options: BackendConnectionOptions
   readonly #underWay = new OpenRequests<WaitingRequest>()
+  /** Requests that were given up so short a time ago that the server may still work on them. */
+  readonly #givenUp = new Set<number>()
   /** What the server speaks, as far as is known. */
   era: Era = 'modern'
   #lastId: number
@@ -73,6 +75,10 @@ export class BackendConnection {
     return this.#closed !== undefined
   }
 
+  get hasLeftovers(): boolean {
+    return this.#givenUp.size > 0
+  }
+
   /** Resolves when no request waits for an answer. */
   async whenIdle(): Promise<void> {
     if (this.#underWay.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
@@ -83,6 +89,13 @@ export class BackendConnection {
     if (this.#closed !== undefined)
       return Promise.reject(new BackendError('BACKEND_LOST', server, `${this.#closed}. Call again.`))
     const id = ++this.#lastId
+    let hasLeft = false
+    relayed.onCancel(() => {
+      hasLeft = true
+      this.#cancel(id, 'BACKEND_LOST', 'was told that the caller has left.')
+    })
+    if (hasLeft)
+      return Promise.reject(new BackendError('BACKEND_LOST', server, 'was not sent the call: the caller has left.'))
     const { params, progressToken } = withOwnToken(paramsFor(this.era, relayed), id)
     const waiting = new WaitingRequest({
       relayed,
@@ -93,7 +106,6 @@ export class BackendConnection {
       onSettled: () => this.#leave(id),
     })
     this.#underWay.set(id, waiting)
-    relayed.onCancel(() => this.#cancel(id, 'BACKEND_LOST', 'was told that the caller has left.'))
     const message = { jsonrpc: '2.0', id, method: relayed.method, params } as JSONRPCMessage
     // Some servers send the response on another stream; else it will not come any more.
     const onRequestStreamEnd = (): void =>
@@ -119,6 +131,8 @@ export class BackendConnection {
     const waiting = this.#underWay.get(id)
     if (waiting === undefined) return
     this.notify('notifications/cancelled', { requestId: id, reason })
+    this.#givenUp.add(id)
+    unref(setTimeout(() => this.#givenUp.delete(id), this.#options.timeoutMs))
     waiting.fail(new BackendError(reason, this.#options.server, sentence))
   }
 
@@ -154,8 +168,8 @@ export class BackendConnection {
   #notified(method: string, params: Json): void {
     if (method === 'notifications/progress') return this.#progressed(params)
     if (method !== 'notifications/message') return this.#options.onNews(method, params)
-    // On a link of several callers nobody knows whose it is: the call may be over here, and still run there.
-    if (this.#options.isOneCaller) this.#likely()?.relayed.notify(method, params)
+    // Of several callers with names nobody knows whose it is: a call that is over here may still run there.
+    if (this.#options.callers !== 'all') this.#likely()?.relayed.notify(method, params)
   }
 
   #progressed(params: Json): void {
@@ -203,7 +217,7 @@ export class BackendConnection {
   /** The request that a message without a reference belongs to; none where it could be of different callers. */
   #likely(kind?: QuestionKind): WaitingRequest | undefined {
     const all = [...this.#underWay.values()]
-    if (all.length > 1 && !this.#options.isOneCaller) return undefined
+    if (this.#options.callers !== 'one' && (all.length > 1 || this.hasLeftovers)) return undefined
     const fitting = kind === undefined ? all : all.filter(({ relayed }) => relayed.ask !== undefined)
     return fitting[0]
   }

@@ -13,6 +13,8 @@ export interface Link {
   /** The number of requests that wait for an answer. */
   readonly inFlight: number
   readonly isClosed: boolean
+  /** Whether the server may still work on a request that was given up, and ask or say something for it. */
+  readonly hasLeftovers: boolean
   /** Whether its requests need nothing but headers, so that others can be sent beside it: no session, and no login. */
   readonly isDirect: boolean
   /** Whether each request has headers of its own, so that callers with different ones may share the link. */
@@ -48,6 +50,12 @@ export interface About {
 }
 
 /** How a link is opened. */
+/**
+ * Whose requests are on a link. What a server asks or logs says not for which of them: of one caller any of them will do. Those
+ * without a name are different people, so that only a request that is alone gets it. `all`: of several callers with names.
+ */
+export type LinkCallers = 'one' | 'nameless' | 'all'
+
 export interface LinkOptions {
   /** The server's name, for errors. */
   readonly server: string
@@ -63,8 +71,7 @@ export interface LinkOptions {
   readonly session?: UpstreamSession | undefined
   /** The login of the gateway's operator at the server, where there is one. */
   readonly authorizer: () => Authorizer | undefined | Promise<Authorizer | undefined>
-  /** Whether all its requests are of one caller, so that any of them may carry what the server asks. */
-  readonly isOneCaller: boolean
+  readonly callers: LinkCallers
   /** How long one request may take, in milliseconds. */
   readonly timeoutMs: number
   /** How long the server may take to start and to say what it is. */

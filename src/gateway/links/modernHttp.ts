@@ -44,6 +44,7 @@ type ModernLinkOptions = LinkOptions & { readonly upstreams: Upstreams }
 class ModernHttpLink implements Link {
   readonly era = 'modern'
   readonly isClosed = false
+  readonly hasLeftovers = false
   readonly hasSession = false
   readonly isStreamSession = false
   readonly session = undefined

@@ -141,6 +141,10 @@ class SessionLink implements Link {
     return this.#connection.isClosed
   }
 
+  get hasLeftovers(): boolean {
+    return this.#connection.hasLeftovers
+  }
+
   get hasSession(): boolean {
     return this.isStreamSession || this.#opened.transport.sessionId !== undefined
   }

@@ -120,7 +120,7 @@ export class ParkedCall {
         return await call({
           notify: (method, params) => this.#channel?.notify(method, params),
           ask: (request) => (isOver ? Promise.reject(this.#noAnswer()) : this.#ask(request)),
-          onCancel: (listener) => void this.#cancels.push(listener),
+          onCancel: (listener) => this.#onCancel(listener),
         })
       } catch (error) {
         const mayRepeat = attempt <= MAX_REPEATS && this.#options.mayRepeat(error, attempt)
@@ -131,6 +131,11 @@ export class ParkedCall {
         this.#questions.restart()
       }
     }
+  }
+
+  #onCancel(listener: () => void): void {
+    if (this.#isCancelled) return listener()
+    this.#cancels.push(listener)
   }
 
   async whenEnded(): Promise<Json | undefined> {

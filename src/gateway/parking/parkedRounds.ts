@@ -9,7 +9,7 @@ import {
   type MethodParts,
 } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
-import { callerOf } from '../backends/callers.ts'
+import { holderOf } from '../backends/callers.ts'
 import { forwardable } from '../links/relayed.ts'
 import { BackendError, callLost, isBackendGone } from '../errors.ts'
 import { resultOf } from '../response.ts'
@@ -188,7 +188,7 @@ function parkedBy({ backend, relayed, params }: ParkableCall, generation: number
   return {
     generation,
     server: backend.name,
-    caller: callerOf(relayed),
+    caller: holderOf(relayed),
     chars: JSON.stringify([params, more]).length,
     parkMs: backend.config.settings.parkSeconds * 1000,
   }

@@ -58,6 +58,7 @@ export class LegacyChannel implements Channel {
   }
 
   onCancel(listener: () => void): void {
+    if (this.cancelled) return listener()
     this.#cancels.push(listener)
   }
 

@@ -50,6 +50,7 @@ export class StdioChannel implements Channel {
   }
 
   onCancel(listener: () => void): void {
+    if (this.#cancelled) return listener()
     this.#listeners.push(listener)
   }
 

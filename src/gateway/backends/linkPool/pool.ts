@@ -14,9 +14,9 @@
 import { unref } from '../../../protocol/index.ts'
 import { BackendError } from '../../errors.ts'
 import type { CallerLease, ServerLeases } from '../../leases/serverLeases.ts'
-import type { Link } from '../../links/link.ts'
+import type { Link, LinkCallers } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
-import { holderOf } from '../callers.ts'
+import { holderOf, isNameless } from '../callers.ts'
 import { closeLink, detachLink, EndingLinks } from './endingLinks.ts'
 import { shareOf, Shares } from '../shares.ts'
 import { linkKey, mayBeAskedForAnother, type Sharing } from './sharing.ts'
@@ -30,8 +30,7 @@ export interface LinkPoolOptions {
   readonly idleMs: number
   /** How long a call waits for a link. */
   readonly waitMs: number
-  /** Opens a link for these calls; `isOneCaller` where no other caller will use it. */
-  readonly open: (relayed: Relayed, isOneCaller: boolean, lease?: CallerLease) => Promise<Link>
+  readonly open: (relayed: Relayed, callers: LinkCallers, lease?: CallerLease) => Promise<Link>
   /** Where gateways look up who of them serves a caller. */
   readonly leases?: ServerLeases | undefined
 }
@@ -47,6 +46,9 @@ interface PooledLink {
   /** What lets this gateway serve the caller. */
   readonly lease: CallerLease | undefined
   uses: number
+  readonly callers: LinkCallers
+  /** Whether the call that uses it may be asked about. */
+  isAsked: boolean
   idle: ReturnType<typeof setTimeout> | undefined
 }
 
@@ -152,10 +154,14 @@ export class LinkPool {
 
   #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): PooledLink | undefined {
     const isAlone = sharing === 'call' || mayBeAskedForAnother(relayed)
+    const callers = sharing === 'caller' && isNameless(relayed) ? 'nameless' : 'one'
     const hasShare = this.#inUse.of(holderOf(relayed)) < shareOf(this.#options.maxLinks)
     const key = linkKey(relayed, sharing)
-    const found = hasShare || !isAlone ? this.#find(key, isAlone, lease) : undefined
-    return found ?? (hasShare ? this.#openAnother(key, relayed, true, lease) : undefined)
+    const found =
+      (hasShare || !isAlone ? this.#find(key, isAlone, lease) : undefined) ??
+      (hasShare ? this.#openAnother(key, relayed, callers, lease) : undefined)
+    if (found !== undefined && isAlone) found.isAsked = true
+    return found
   }
 
   /** The link with the fewest calls, unless all have many and there is room for another. */
@@ -164,14 +170,15 @@ export class LinkPool {
     const usable = [...this.#links].filter((pooled) => pooled.key === key && this.#isUsable(pooled))
     const [least] = usable.toSorted((a, b) => a.uses - b.uses)
     const isFree = least !== undefined && least.uses < CALLS_AT_ONCE
-    return isFree ? least : (this.#openAnother(key, relayed, false) ?? least)
+    return isFree ? least : (this.#openAnother(key, relayed, 'all') ?? least)
   }
 
   /** `alone`: no other call may use it. */
   #find(key: string, alone: boolean, lease: CallerLease | undefined): PooledLink | undefined {
-    for (const pooled of this.#links)
-      if (pooled.key === key && pooled.lease === lease && (!alone || pooled.uses === 0) && this.#isUsable(pooled))
-        return pooled
+    for (const pooled of this.#links) {
+      if (pooled.key !== key || pooled.lease !== lease || (alone && pooled.uses > 0)) continue
+      if (!isAmbiguous(pooled, alone) && this.#isUsable(pooled)) return pooled
+    }
     return undefined
   }
 
@@ -183,7 +190,7 @@ export class LinkPool {
   }
 
   /** Makes room by closing a link that nobody uses; undefined where all are in use. */
-  #openAnother(key: string, relayed: Relayed, isOneCaller: boolean, lease?: CallerLease): PooledLink | undefined {
+  #openAnother(key: string, relayed: Relayed, callers: LinkCallers, lease?: CallerLease): PooledLink | undefined {
     if (this.#links.size >= this.#options.maxLinks) {
       const unused = this.#mostDispensable()
       if (unused === undefined) return undefined
@@ -194,7 +201,7 @@ export class LinkPool {
     if (lease !== undefined) this.#follow(lease)
     const link = this.#ending
       .room(this.#options.maxLinks - this.#links.size)
-      .then(() => this.#options.open(relayed, isOneCaller, resumed))
+      .then(() => this.#options.open(relayed, callers, resumed))
     const pooled: PooledLink = {
       key,
       holder: holderOf(relayed),
@@ -202,6 +209,8 @@ export class LinkPool {
       opened: undefined,
       lease,
       uses: 0,
+      callers,
+      isAsked: false,
       idle: undefined,
     }
     this.#links.add(pooled)
@@ -237,6 +246,7 @@ export class LinkPool {
 
   #release(pooled: PooledLink): void {
     pooled.uses--
+    if (pooled.uses === 0) pooled.isAsked = false
     if (pooled.uses === 0 && this.#retired.has(pooled)) this.#drop(pooled)
     if (pooled.uses > 0 || !this.#links.has(pooled)) return this.#waiting.wakeAll()
     if (this.#isHandingOn && pooled.lease !== undefined) return this.#drop(pooled)
@@ -281,4 +291,9 @@ export class LinkPool {
     const sentence = `has no room: ${maxLinks} callers use it, and none has left within ${waitMs / 1000} seconds. Try again later, or raise maxProcesses or maxSessions.`
     return new BackendError('BACKEND_BUSY', server, sentence)
   }
+}
+
+/** Whether a question there could be taken for one about another call, where callers without a name are different people. */
+function isAmbiguous({ callers, opened, isAsked }: PooledLink, alone: boolean): boolean {
+  return callers === 'nameless' && (alone ? opened?.hasLeftovers === true : isAsked)
 }
