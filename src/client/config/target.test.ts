@@ -54,6 +54,7 @@ test.each<[Target, string]>([
   [['env', 'KEY=secret', 'node'], 'env node'],
   [['server', '--key=secret'], 'server'],
   ['mcp.json#files', 'mcp.json#files'],
+  [['server', 'postgres://user:password@host/db'], 'server'],
 ])('%j is shown to people as %s', (target, name) => {
   expect(nameOf(target)).toBe(name)
 })

@@ -86,10 +86,13 @@ function httpUrl(text: string): string {
   throw invalid(`The address ${fault}`)
 }
 
-/** The first operand; none where an option comes first, because the operand may be the value of that option. */
+/**
+ * The first operand; none where an option comes first, because the operand may be the value of that option, nor where it is an
+ * address, which may have a password in it.
+ */
 function firstOperand(args: readonly string[]): readonly string[] {
   const first = args.find((argument) => !FLAGS.has(argument) && !argument.includes('='))
-  return first === undefined || first.startsWith('-') ? [] : [first]
+  return first === undefined || first.startsWith('-') || first.includes('://') ? [] : [first]
 }
 
 const FLAGS: ReadonlySet<string> = new Set(['-y', '--yes', '-q', '--quiet', '-u'])

@@ -23,19 +23,33 @@ export function hiddenHolder(holder: string): string {
   return group === holder ? digestOf(holder) : `${digestOf(group)}\n${digestOf(holder)}`
 }
 
-/** Whoever has one address of IPv6 usually has its whole /64, so that is counted as one. */
+/** Whoever has one address of IPv6 usually has its whole /64, so that is counted as one, however it is written. */
 export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined) return mapped
   if (!address.includes(':')) return address
-  const [before = '', after] = address.toLowerCase().split('%', 1).join('').split('::')
-  const [head, tail] = [groupsOf(before), groupsOf(after ?? '')]
-  const zeros = after === undefined ? [] : Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0')
-  return `${[...head, ...zeros, ...tail].slice(0, 4).join(':')}::/64`
+  const groups = groupsOf(address.split('%', 1).join(''))
+  const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0)
+  if (isMapped) return bytesOf(groups.slice(6)).join('.')
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
 }
 
-function groupsOf(text: string): string[] {
-  return text === '' ? [] : text.split(':')
+/** The eight numbers of an address of IPv6. The last two may be written as an address of IPv4. */
+function groupsOf(address: string): readonly number[] {
+  const [head = [], tail] = address.split('::').map((part) => (part === '' ? [] : part.split(':').flatMap(numbersIn)))
+  if (tail === undefined) return head
+  return [...head, ...Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => 0), ...tail]
+}
+
+function numbersIn(group: string): readonly number[] {
+  if (!group.includes('.')) return [Number.parseInt(group, 16)]
+  const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number)
+  return [a * 256 + b, c * 256 + d]
+}
+
+function bytesOf(groups: readonly number[]): readonly number[] {
+  return groups.flatMap((group) => [group >> 8, group & 255])
 }
 
 /** How much more a group may do than one holder. */
