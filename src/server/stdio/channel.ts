@@ -11,6 +11,7 @@ const STREAM = { name: 'stdio', position: 0, connected: true, noteRevivable: () 
 
 export class StdioChannel implements Channel {
   readonly #send: (message: string) => void
+  readonly #notify: (message: string) => void
   readonly #pushes: PushBroker
   readonly #listeners: (() => void)[] = []
   #call: Call | undefined
@@ -19,8 +20,10 @@ export class StdioChannel implements Channel {
   #cancelled = false
   #finished = false
 
-  constructor(send: (message: string) => void, pushes: PushBroker) {
+  /** `notify` may leave out what nobody reads. */
+  constructor(send: (message: string) => void, notify: (message: string) => void, pushes: PushBroker) {
     this.#send = send
+    this.#notify = notify
     this.#pushes = pushes
   }
 
@@ -38,7 +41,7 @@ export class StdioChannel implements Channel {
   }
 
   notify(method: string, params: Json): void {
-    if (!this.#cancelled && !this.#finished) this.#send(notificationMessage(method, params))
+    if (!this.#cancelled && !this.#finished) this.#notify(notificationMessage(method, params))
   }
 
   async push(request: InputRequest, carried: CarriedCall): Promise<unknown> {
@@ -72,7 +75,8 @@ export class StdioChannel implements Channel {
   #endQuestions(): void {
     if (this.#asked === undefined) return
     for (const requestId of this.#pushes.end(this.#asked)) {
-      this.notify('notifications/cancelled', { requestId, reason: 'The request it belongs to has ended.' })
+      const ended = { requestId, reason: 'The request it belongs to has ended.' }
+      if (!this.#cancelled && !this.#finished) this.#send(notificationMessage('notifications/cancelled', ended))
     }
   }
 }

@@ -10,16 +10,23 @@ import { LoggerSlot } from '../logger.ts'
 import { resultMessage } from '../results.ts'
 import { serveStdio } from './host.ts'
 
-/** What a server without a pipeline of its own writes for these lines. */
-async function served(calls: CallHandler, lines: string): Promise<unknown> {
+/** A server without a pipeline of its own that is sent these lines. */
+function serving(calls: CallHandler, lines: string) {
   const bus = localBus()
   const access = { assertWatchable() {}, canRead: () => true, canSee: () => true }
   const facts = new SessionFacts(bus, Date.now)
   const common = { bus, facts, access, legacy: true, logger: new LoggerSlot(undefined) }
   const parts = { ...common, calls, pushes: {} as PushBroker, sessions: {} as Sessions }
   const [input, output] = [new PassThrough(), new PassThrough()]
-  input.end(lines)
-  await serveStdio(parts, { input, output }, new Set())
+  input.write(lines)
+  return { input, output, ended: serveStdio(parts, { input, output }, new Set()) }
+}
+
+/** What it writes. */
+async function served(calls: CallHandler, lines: string): Promise<unknown> {
+  const { input, output, ended } = serving(calls, lines)
+  input.end()
+  await ended
   output.end()
   return JSON.parse(await text(output))
 }
@@ -45,4 +52,28 @@ test('any call handler can answer what comes over stdio', async () => {
     id: 1,
     result: { method: 'any/method', era: 'legacy' },
   })
+})
+
+test('what a client does not read is bounded: notifications are left out, and the response is there', async () => {
+  const data = 'x'.repeat(100_000)
+  const answered = Promise.withResolvers<void>()
+  const calls: CallHandler = {
+    answer: async ({ id, channel }) => {
+      for (let sent = 0; sent < 400; sent++) {
+        channel.notify('notifications/message', { level: 'info', data })
+        if (sent % 20 === 0) await new Promise(setImmediate)
+      }
+      setImmediate(answered.resolve)
+      return { status: 200, body: resultMessage(id, '{}') }
+    },
+  }
+  const { input, output, ended } = serving(calls, '{"jsonrpc":"2.0","id":1,"method":"any/method"}\n')
+  await answered.promise
+  input.end()
+  await ended
+  expect(output.writableLength + output.readableLength).toBeLessThan(20 * 1024 * 1024)
+  output.end()
+  const lines = (await text(output)).trim().split('\n')
+  expect(lines.length).toBeGreaterThan(100)
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ id: 1, result: {} })
 })

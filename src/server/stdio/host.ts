@@ -18,6 +18,7 @@ import {
 } from '../../protocol/index.ts'
 import { assertNamed, type Principal } from '../auth/authenticator.ts'
 import { MAX_BODY_BYTES, parseBytes } from '../http/body.ts'
+import { MAX_UNREAD_BYTES } from '../http/exchange.ts'
 import type { Call, CallHandler, Channel, Peer } from '../call.ts'
 import { assertBatch, readBatched } from '../legacy/batch.ts'
 import { newId } from '../binding.ts'
@@ -89,6 +90,8 @@ class Connection implements DrainableHost {
   readonly #session = `stdio/${newId()}`
   #underWay = new Set<Promise<void>>()
   #unsent: string[] = []
+  /** The characters of notifications in it. */
+  #unsentLength = 0
   #peer: Peer | undefined
 
   constructor(parts: StdioParts, output: Writable, principal: Principal | undefined) {
@@ -116,6 +119,12 @@ class Connection implements DrainableHost {
     if (this.#unsent.push(message) === 1) setImmediate(() => this.#flush())
   }
 
+  /** Progress and log messages to a client that does not read are left out: it can do without them, and memory has an end. */
+  #notify(message: string): void {
+    this.#unsentLength += message.length
+    if (this.#output.writableLength + this.#unsentLength <= MAX_UNREAD_BYTES) this.send(message)
+  }
+
   async finish(): Promise<void> {
     this.#stopNews()
     for (const channel of this.#live.values()) channel.cancel()
@@ -131,6 +140,7 @@ class Connection implements DrainableHost {
     if (this.#unsent.length === 0) return
     const text = `${this.#unsent.join('\n')}\n`
     this.#unsent = []
+    this.#unsentLength = 0
     this.#output.write(text)
   }
 
@@ -168,7 +178,11 @@ class Connection implements DrainableHost {
 
   async #serve(message: RequestMessage): Promise<void> {
     const { calls } = this.#parts
-    const channel = new StdioChannel((text) => this.send(text), this.#parts.pushes)
+    const channel = new StdioChannel(
+      (text) => this.send(text),
+      (text) => this.#notify(text),
+      this.#parts.pushes,
+    )
     let call: Call
     try {
       call = channel.serve(this.#callOf(message, channel))
