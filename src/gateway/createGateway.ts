@@ -219,14 +219,14 @@ export class Gateway {
   }
 
   /**
-   * Serves what another configuration says. What did not change keeps its processes, connections and calls. Of the settings of
-   * the gateway itself, views, catalogue, definitions and `stateful` are set anew; the others count from the next start on.
+   * Serves what another configuration says. What did not change keeps its processes, connections and calls; what did gets no
+   * new calls, and ends after those that it has, or when the time of a drain is over. Of the settings of the gateway itself, views, catalogue, definitions and `stateful` are set anew; the others count from the next start on.
    */
   async reload(config: GatewayConfig): Promise<void> {
     this.#config = config
     const left = this.#served.replace(config)
     this.#setRoutes()
-    await Promise.all(left.map((backend) => backend.close()))
+    await this.#served.retire(left)
   }
 
   /** Lets calls finish, and then ends all processes and sessions. */
@@ -244,7 +244,7 @@ export class Gateway {
     await this.#database?.leases.stopping()
     for (const backend of this.backends) backend.handOn()
     await this.#routes.drain(options)
-    await Promise.all([...this.backends.map((backend) => backend.close()), this.#admin?.close()])
+    await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
     this.#logger.current.info({ inFlight: this.#routes.inFlight }, 'Drained.')
   }

@@ -1,5 +1,9 @@
-/** The servers behind a gateway as they are now: those of its configuration that are not disabled, in its order. */
+/**
+ * The servers behind a gateway as they are now: those of its configuration that are not disabled, in its order. Those whose
+ * entries changed or went get no new calls, and end after the calls that they have.
+ */
 import { unref } from '../protocol/index.ts'
+import { DRAIN_MS } from '../server/internal.ts'
 import type { Backend } from './backends/backend.ts'
 import { type BackendConfig, difference, type GatewayConfig } from './config/index.ts'
 
@@ -7,6 +11,9 @@ export class ServedBackends {
   readonly #create: (config: BackendConfig) => Backend
   #config: GatewayConfig
   #all: readonly Backend[]
+  /** Each resolves when a server is closed that is not served any more. */
+  readonly #retiring = new Set<Promise<void>>()
+  readonly #closing = Promise.withResolvers<void>()
   #firstTries: Promise<void> | undefined
   #isReady = false
 
@@ -60,6 +67,26 @@ export class ServedBackends {
     this.#all = servedBy(config).map((server) => kept.get(server.name) ?? this.#create(server))
     if (this.hasStarted) for (const backend of this.#all) if (!before.includes(backend)) backend.start()
     return before.filter((backend) => !this.#all.includes(backend))
+  }
+
+  /** Closes servers that are not served any more: now, or after their calls, which are not waited for here. */
+  async retire(left: readonly Backend[]): Promise<void> {
+    const idle = left.filter(({ inFlight }) => inFlight === 0)
+    for (const backend of left) if (!idle.includes(backend)) this.#closeAfterCalls(backend)
+    await Promise.all(idle.map((backend) => backend.close()))
+  }
+
+  /** Ends what calls are still under way. */
+  async close(): Promise<void> {
+    this.#closing.resolve()
+    await Promise.all([...this.#all.map((backend) => backend.close()), ...this.#retiring])
+  }
+
+  #closeAfterCalls(backend: Backend): void {
+    const retired = Promise.race([backend.limits.idle(DRAIN_MS), this.#closing.promise])
+      .then(() => backend.close())
+      .finally(() => this.#retiring.delete(retired))
+    this.#retiring.add(retired)
   }
 }
 

@@ -51,7 +51,7 @@ export class Backend {
   readonly #connector: Connector
   readonly #sender: BackendSender
   readonly #prober: BackgroundProber
-  readonly #limits: BackendLimits
+  readonly limits: BackendLimits
   /** To the resources that callers watch. */
   readonly subscriptions = new BackendSubscriptions((method, params) => this.#heard(method, params))
   readonly credentials: CallerCredentials
@@ -68,7 +68,7 @@ export class Backend {
     this.#options = options
     this.config = config
     this.name = name
-    this.#limits = new BackendLimits(config)
+    this.limits = new BackendLimits(config)
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#via = options.via.before()
     this.#login = new OperatorLogin({ ...options, via: this.#via })
@@ -197,7 +197,7 @@ export class Backend {
 
   /** The number of requests under way. */
   get inFlight(): number {
-    return this.#limits.inFlight
+    return this.limits.inFlight
   }
 
   /** Which gateway serves which of its callers, where gateways look that up. */
@@ -248,7 +248,7 @@ export class Backend {
       const credentials = await this.credentials.of(relayed)
       const sent = this.#sender.send({ ...relayed, credentials })
       const result = await (credentials === undefined ? sent.catch((error: unknown) => this.#explained(error)) : sent)
-      this.#limits.assertSize(result)
+      this.limits.assertSize(result)
       return result
     } finally {
       leave()
@@ -257,7 +257,7 @@ export class Backend {
 
   /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */
   enter(caller: string, isListening = false): () => void {
-    return this.#limits.enter(caller, isListening)
+    return this.limits.enter(caller, isListening)
   }
 
   /** Nothing was sent that the server could refuse, where it needs credentials and the gateway has none. */

@@ -1,5 +1,5 @@
 /** How much of a server callers may use: requests at once, and bytes of a result. */
-import type { Json } from '../../protocol/index.ts'
+import { type Json, unref } from '../../protocol/index.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { BackendError, tooLarge, tooMany } from '../errors.ts'
 import { shareOf, Shares } from './shares.ts'
@@ -8,6 +8,7 @@ export class BackendLimits {
   readonly #config: BackendConfig
   readonly #inFlight = new Shares()
   readonly #listening = new Shares()
+  readonly #onIdle: (() => void)[] = []
 
   constructor(config: BackendConfig) {
     this.#config = config
@@ -25,7 +26,22 @@ export class BackendLimits {
     if (counted.all >= settings.maxInFlight || counted.of(caller) >= shareOf(settings.maxInFlight))
       throw new BackendError('BACKEND_BUSY', name, tooMany(settings.maxInFlight))
     counted.add(caller)
-    return () => counted.remove(caller)
+    return () => {
+      counted.remove(caller)
+      if (this.inFlight === 0) for (const wake of this.#onIdle.splice(0)) wake()
+    }
+  }
+
+  /** Resolves when no request is under way, at the latest after this time. */
+  async idle(withinMs: number): Promise<void> {
+    if (this.inFlight === 0) return
+    await new Promise<void>((resolve) => {
+      const late = unref(setTimeout(resolve, withinMs))
+      this.#onIdle.push(() => {
+        clearTimeout(late)
+        resolve()
+      })
+    })
   }
 
   assertSize(result: Json): void {
