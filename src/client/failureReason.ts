@@ -58,6 +58,8 @@ export interface FailureReason {
   readonly isUnauthorized: boolean
   /** The HTTP status of the response, if the request failed because of it. */
   readonly status: number | undefined
+  /** The response is neither JSON nor a stream of events: a web page, for example. */
+  readonly isPage: boolean
   /** No response came within the time limit. */
   readonly isLate: boolean
   /** Why there was no response, as the end of a sentence; undefined where that is unknown. */
@@ -72,6 +74,7 @@ export function failureReason(error: unknown): FailureReason {
   return {
     isUnauthorized: isRefused || chain.some(isRefusal),
     status,
+    isPage: chain.some(({ code }) => code === SdkErrorCode.ClientHttpUnexpectedContent),
     isLate: chain.some(({ code }) => code === SdkErrorCode.RequestTimeout),
     // A TypeError is all that `fetch` gives for a failed request. With an HTTP response there is none.
     why: first(chain, reasonIn) ?? (chain.some(isFetchFailure) ? 'the request could not be made.' : undefined),

@@ -1,6 +1,6 @@
 /** What callers hear of a server behind the gateway that did not answer. */
 import { failureReason } from '../client/index.ts'
-import { CODES, RemoteError } from '../protocol/index.ts'
+import { CODES, ProtocolError, RemoteError } from '../protocol/index.ts'
 
 export const BACKEND_CODES = [
   'BACKEND_DOWN',
@@ -94,14 +94,25 @@ export const tooMany = (requests: number): string =>
 export const tooLarge = (bytes: number): string =>
   `answered with more than ${bytes} bytes. Ask for less of it, or raise its maxResultBytes.`
 
-/** Why a server cannot be used at all, as the end of a sentence. No call was sent that could have had effects. */
-export function whyNotThere({ cause, why }: BackendError): string {
-  const { status } = failureReason(cause)
-  if (status === undefined || status < 400) return why
-  return NOT_THERE.has(status) ? `answers HTTP ${status}; check the path of its address.` : `answers HTTP ${status}.`
+export const NO_MESSAGE =
+  'answered with something that is no MCP message. Check that its address is that of an MCP server.'
+const NOT_THERE: ReadonlySet<number> = new Set([404, 405, 410])
+
+/** Whether the status says that no MCP server is at this path, so that nothing was begun. */
+export function isNotThere(status: number): boolean {
+  return NOT_THERE.has(status)
 }
 
-const NOT_THERE: ReadonlySet<number> = new Set([404, 405, 410])
+/** Why a server cannot be used at all, as the end of a sentence. No call was sent that could have had effects. */
+export function whyNotThere({ cause, why }: BackendError): string {
+  if (cause instanceof ProtocolError) return NO_MESSAGE
+  const { status } = failureReason(cause)
+  if (status === undefined || status < 400) return why
+  return isNotThere(status) ? `answers ${wrongPath(status)}` : `answers HTTP ${status}.`
+}
+
+/** As the end of a sentence. */
+export const wrongPath = (status: number): string => `HTTP ${status}; check the path of its address.`
 
 /** Whether there is nobody at the address, or nobody who takes what is sent. */
 export function isUnreachable(error: unknown): error is BackendError {

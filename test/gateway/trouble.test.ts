@@ -13,8 +13,12 @@ import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { effectTools } from './fixtures/effectTools.ts'
 import { call, connectClient, modernServer, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
 import { answered } from './fixtures/parkedRounds.ts'
+import { sessionScript } from './fixtures/sessionScript.ts'
 
 const PATIENCE = { timeout: 30_000 }
+const HTML = { 'content-type': 'text/html; charset=utf-8' }
+const JSON_TYPE = { 'content-type': 'application/json' }
+const NO_MESSAGE = 'no MCP message. Check that its address is that of an MCP server.'
 
 async function rudeServer(answer: (req: IncomingMessage, res: ServerResponse, body: string) => void): Promise<string> {
   const host = createServer((req, res) => {
@@ -43,6 +47,7 @@ test('servers that are broken in any way are named in the error, and the others 
     locked: { url: await rudeServer((_, res) => res.writeHead(401).end()) },
     elsewhere: { url: await rudeServer(redirect) },
     lost: { url: await rudeServer((_, res) => res.writeHead(404).end()) },
+    service: { url: await rudeServer((_, res) => res.writeHead(200, JSON_TYPE).end('{"ok":true}')) },
   }
   const ours = await modernServer()
   const settings = { gateway: { listDeadlineMs: 100 } }
@@ -57,10 +62,43 @@ test('servers that are broken in any way are named in the error, and the others 
     await vi.waitFor(() => expect(backend.condition.kind, backend.name).toBe('down'), PATIENCE)
   const whyOf = (name: string) => gateway.backends.find((each) => each.name === name)?.condition
   expect(whyOf('lost')).toMatchObject({ why: 'it answers HTTP 404; check the path of its address.' })
+  expect(whyOf('service')).toMatchObject({ why: `it answered with something that is ${NO_MESSAGE}` })
   expect(whyOf('failing')).toMatchObject({ why: 'it answers HTTP 500.' })
   await expect(call(client, 'ending_thing')).rejects.toThrow(
     'The server "ending" cannot be started: its process ended with exit code 3. It printed nothing.',
   )
+})
+
+const page = (_: IncomingMessage, res: ServerResponse) => res.writeHead(200, HTML).end('<!doctype html><p>Welcome')
+const absent = (_: IncomingMessage, res: ServerResponse) => res.writeHead(404).end('Not Found')
+
+test.each([
+  ['a web page', page, NO_MESSAGE],
+  ['nothing', absent, 'HTTP 404; check the path of its address.'],
+])(
+  'where %s is in place of a server, health and calls say so, and no call can have had effects',
+  async (_, answer, why) => {
+    const { url, gateway } = await startGateway({ site: { url: await rudeServer(answer) } })
+    expect(gateway.backends[0]?.condition).toMatchObject({ kind: 'down', why: expect.stringContaining(why) })
+    expect(JSON.stringify(gateway.report().health)).not.toContain('may have happened')
+    for (const [at, tool] of [
+      [url, 'site_thing'],
+      [`${url}/site`, 'thing'],
+    ] as const) {
+      const { error } = (await callByHand(at, tool)).message
+      expect(error).toMatchObject({ message: expect.stringContaining(why), data: { code: 'BACKEND_INVALID' } })
+      expect(error.message).not.toContain('may have happened')
+      await expect(call(await connectClient('v1', at), tool)).rejects.toThrow(why)
+    }
+  },
+)
+
+test('a web page in answer to a call is no MCP message', async () => {
+  const server = await sessionScript({ call: (_, res) => res.writeHead(200, HTML).end('<p>Welcome') })
+  const { url } = await startGateway({ site: { url: server.url } })
+  const { error } = (await callByHand(url, 'site_go')).message
+  expect(error.message).toBe(`The server "site" answered with something that is ${NO_MESSAGE}`)
+  expect(error.data.code).toBe('BACKEND_INVALID')
 })
 
 test('what a process printed that ended at its start is in the log, the first time and when it differs', async () => {

@@ -19,7 +19,7 @@ import {
 } from '../../protocol/index.ts'
 import { failureReason } from '../../client/index.ts'
 import { responseIn } from '../../client/internal.ts'
-import { type BackendCode, BackendError, SessionForgotten } from '../errors.ts'
+import { type BackendCode, BackendError, isNotThere, NO_MESSAGE, SessionForgotten, wrongPath } from '../errors.ts'
 import { resultOf } from '../response.ts'
 import type { LinkOptions } from './link.ts'
 import { SessionLost } from './lostSession.ts'
@@ -259,9 +259,13 @@ function unsent(server: string, id: number, cause: unknown): Json {
   if (cause instanceof SessionLost) throw new SessionForgotten(server, cause)
   const response = responseIn(cause, id)
   if (response !== undefined) return resultOf({ ...response })
-  const { status, isUnauthorized, why = 'the connection is broken.' } = failureReason(cause)
+  const { status, isUnauthorized, isPage, why = 'the connection is broken.' } = failureReason(cause)
   if (isUnauthorized)
     throw new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.', { cause })
+  const invalid = (sentence: string) => new BackendError('BACKEND_INVALID', server, sentence, { cause })
+  if (isPage) throw invalid(NO_MESSAGE)
+  if (cause instanceof ProtocolError) throw invalid(`${NO_MESSAGE} What the call does may have happened.`)
+  if (status !== undefined && isNotThere(status)) throw invalid(`answered ${wrongPath(status)}`)
   const reason = status === undefined ? why : `it answered HTTP ${status}.`
   const sentence = `gave no answer: ${reason} If it got the call, what that does may have happened.`
   throw new BackendError('BACKEND_LOST', server, sentence, { cause })

@@ -2,7 +2,7 @@
 import { isObject, type Json, MODERN_VERSION, parseJson, RemoteError, requestHeaders } from '../../protocol/index.ts'
 import { type Authorizer, failureReason, type HttpAddress } from '../../client/index.ts'
 import { headersOf } from '../../client/internal.ts'
-import { BackendError, BehindItself, SessionForgotten } from '../errors.ts'
+import { BackendError, BehindItself, NO_MESSAGE, SessionForgotten } from '../errors.ts'
 import { type About, type Link, type LinkOptions, ownRequest, RequestDeadline } from './link.ts'
 import { isOfSessionEra, SessionLost } from './lostSession.ts'
 import { askUpstream } from '../upstreams/answer.ts'
@@ -180,7 +180,7 @@ class ModernHttpLink implements Link {
     if (isObject(error) && typeof error['code'] === 'number' && typeof error['message'] === 'string')
       throw new RemoteError(error['code'], error['message'], error['data'])
     if (status === 403) throw this.#refused()
-    const what = status >= 400 ? `answered HTTP ${status}.` : 'answered with something that is no MCP message.'
+    const what = status >= 400 ? `answered HTTP ${status}.` : NO_MESSAGE
     throw new BackendError('BACKEND_INVALID', server, what)
   }
 

@@ -17,7 +17,7 @@ import {
 import { unanswered } from '../upstreams/answer.ts'
 import type { AnswerReceiver, UpstreamRequest } from '../upstreams/request.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
-import { BackendError, tooLarge } from '../errors.ts'
+import { BackendError, NO_MESSAGE, tooLarge } from '../errors.ts'
 import type { LimitedRequest } from './deadlines.ts'
 import { answerHeadersOf } from './headers.ts'
 import { endsByClosing, LastMessage } from './lastMessage.ts'
@@ -150,8 +150,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
   }
 
   #noMessage(): BackendError {
-    const { server } = this.#options
-    return new BackendError('BACKEND_INVALID', server, 'answered with something that is no MCP message.')
+    return new BackendError('BACKEND_INVALID', this.#options.server, NO_MESSAGE)
   }
 
   #tooLarge(): BackendError {
