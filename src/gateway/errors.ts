@@ -68,6 +68,11 @@ export class EndedAtStart extends BackendError {
   }
 }
 
+/** The server was not reached when it was tried last, or is still tried for the first time. */
+export function notThere(server: string, why: string): BackendError {
+  return new BackendError('BACKEND_DOWN', server, `is not there: ${why} It is tried again.`)
+}
+
 /** A task was lost with what it ran in: its id leads nowhere from now on, and nobody need ask again. */
 export function taskLost(server: string, where: string): BackendError {
   const sentence = `had this task in ${where} that has ended. What it did may have happened.`

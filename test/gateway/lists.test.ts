@@ -7,6 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { post } from '../fixtures/modernClient.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { call, CLIENTS, connectClient, sessionServer, startGateway } from './fixtures/gateways.ts'
+import { sessionScript } from './fixtures/sessionScript.ts'
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
 
@@ -38,6 +39,27 @@ test.each([
   const plain = await connectClient(kind, url, {}, {})
   expect(await call(plain, 'choosy_plain')).toBe('plain')
 })
+
+test.each(CLIENTS)(
+  'at its own address a server that was never reached has no empty lists: the client %s hears why',
+  async (kind) => {
+    let isDown = true
+    const server = await sessionScript({ first: (_, res) => isDown && Boolean(res.writeHead(503).end()) })
+    const { url } = await startGateway({ late: { url: server.url }, http: { url: (await sessionServer()).url } })
+    const alone = await connectClient(kind, `${url}/late`)
+    const why = 'The server "late" is not there: it answers HTTP 503. It is tried again.'
+    await expect(alone.listTools()).rejects.toMatchObject({
+      message: expect.stringContaining(why),
+      data: { code: 'BACKEND_DOWN' },
+    })
+    const all = await connectClient(kind, url)
+    expect((await all.listTools()).tools.map(({ name }) => name)).toContain('http_add')
+    isDown = false
+    await vi.waitFor(async () => expect((await alone.listTools()).tools).toHaveLength(1), { timeout: 30_000 })
+    isDown = true
+    expect((await alone.listTools()).tools).toHaveLength(1)
+  },
+)
 
 /** A server of the stateless era, word by word: what it lists is given by the test. */
 async function listingServer(listed: (cursor: string | undefined) => object) {

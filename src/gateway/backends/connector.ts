@@ -2,7 +2,15 @@
 import { backoffMs, type Json, sleep } from '../../protocol/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, BehindItself, EndedAtStart, isUnreachable, SessionForgotten, whyNotThere } from '../errors.ts'
+import {
+  BackendError,
+  BehindItself,
+  EndedAtStart,
+  isUnreachable,
+  notThere,
+  SessionForgotten,
+  whyNotThere,
+} from '../errors.ts'
 import { ownAddress } from './credentials.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
 import { followListChanges, type ListChangesOptions } from './listChanges.ts'
@@ -89,7 +97,7 @@ export class Connector {
   openedLink(): Link {
     if (this.#link !== undefined && !this.#link.isClosed) return this.#link
     const why = this.condition.kind === 'down' ? this.condition.why : 'it is not up yet.'
-    throw new BackendError('BACKEND_DOWN', this.#options.config.name, `is not there: ${why} It is tried again.`)
+    throw notThere(this.#options.config.name, why)
   }
 
   /** Connects and stays connected, trying again for as long as it takes. */

@@ -6,11 +6,14 @@ import type { Backend } from '../backends/backend.ts'
 import { callerOf, holderOf } from '../backends/callers.ts'
 import { type Offer, type OfferingLink, type ReadOffer, readOffer } from '../backends/offer.ts'
 import { type OfferedCaller, ONE_CALLER } from '../backends/ownOffers.ts'
+import { notThere } from '../errors.ts'
 import { RouteDirectory, type RouteScope } from './directory.ts'
 import { requestFor } from './tasks/source.ts'
 
 export interface OwnListsOptions {
   readonly scope: RouteScope
+  /** The server whose own address the route is. */
+  readonly alone: (() => Backend | undefined) | undefined
   /** How long a list waits for a server. */
   readonly waitMs: number
 }
@@ -45,13 +48,23 @@ export class OwnLists {
 
   /** The lists of this caller, read where they may have changed; undefined where all callers have the same. */
   readonly of = (call: Call): Promise<CallerLists | undefined> | undefined => {
-    return this.#mayDiffer ? this.#read(call) : undefined
+    if (this.#mayDiffer) return this.#read(call)
+    this.#assertKnown(undefined)
+    return undefined
   }
 
   async #read(call: Call): Promise<CallerLists | undefined> {
     await Promise.all(this.#differing().map((backend) => this.#latest(backend, call)))
-    const { entries } = this.#directoryOf(call)
+    const { entries, offers } = this.#directoryOf(call)
+    this.#assertKnown(offers[0])
     return this.lists?.ofCaller(entries)
+  }
+
+  /** An empty list would say that a server has nothing which was never reached, neither by the gateway nor for this caller. */
+  #assertKnown(own: Offer | undefined): void {
+    const { name, about, condition } = this.#options.alone?.() ?? {}
+    if (name === undefined || about !== undefined || own !== undefined) return
+    if (condition?.kind === 'down') throw notThere(name, condition.why)
   }
 
   /** What this caller was listed last; undefined where all callers have the same. */

@@ -67,7 +67,7 @@ export class Route {
     this.#options = options
     this.path = path
     const directory = new RouteDirectory(scope)
-    const own = new OwnLists({ scope, waitMs: options.listDeadlineMs })
+    const own = new OwnLists({ scope, alone, waitMs: options.listDeadlineMs })
     this.#directory = directory
     this.#own = own
     const recorder = new CallRecorder({ route: path, logger: server.logger, metrics })
