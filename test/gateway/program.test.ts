@@ -73,8 +73,11 @@ proves(
       /pannier_gateway_calls_total\{server="tools",method="tools\/call",tool="add",outcome="complete"\} 1/,
     )
     const called = await pannier(['call', url, 'gone_anything'])
-    expect(called.status).toBe(2)
+    expect(called.status).toBe(4)
     expect(called.stderr).toContain('The server "gone" cannot be reached')
+    const listed = await pannier(['tools', `${url}/gone`])
+    expect(listed).toMatchObject({ status: 4, stdout: '' })
+    expect(listed.stderr).toContain('The server "gone" is not there: it cannot be reached: nothing listens there.')
     expect((await pannier(['call', url, 'invented'])).stderr).toContain('The server has no tool "invented"; it has')
     expect((await fetch(`${admin}servers`, { method: 'POST' })).status).toBe(405)
     child.kill('SIGTERM')

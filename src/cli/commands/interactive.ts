@@ -188,18 +188,17 @@ export async function findListed<Item extends { readonly name: string }>(
   { kind, name, items }: { kind: string; name: string; items: readonly Item[] },
 ): Promise<Item> {
   if (items.every((one) => one.name !== name) && client.getServerVersion()?.name === GATEWAY) {
-    const why = await client.getPrompt({ name }, options).then(() => undefined, backendReason)
-    if (why !== undefined) throw new InputError(why)
+    const error: unknown = await client.getPrompt({ name }, options).catch((thrown: unknown) => thrown)
+    if (isOfBackend(error)) throw error
   }
   return findByName(kind, name, items)
 }
 
 const GATEWAY = 'pannier-gateway'
 
-function backendReason(error: unknown): string | undefined {
-  const { message, data } = error as { message?: unknown; data?: unknown }
-  const code = isObject(data) ? String(data['code']) : ''
-  return code.startsWith('BACKEND_') ? plainLine(String(message), 500) : undefined
+function isOfBackend(error: unknown): boolean {
+  const data: unknown = error instanceof Error && 'data' in error ? error.data : undefined
+  return isObject(data) && String(data['code']).startsWith('BACKEND_')
 }
 
 function findByName<Item extends { readonly name: string }>(kind: string, name: string, items: readonly Item[]): Item {
