@@ -200,7 +200,9 @@ export class Routes {
     const calls = limits?.calls && countedAt(path, limits.calls)
     const counted = calls === undefined ? server : { ...server, limits: { ...limits, calls } }
     const shared = { ready, listDeadlineMs, server: counted, guards, metrics, via, parking: this.#parking }
-    return new Route({ path, ...parts, ...shared })
+    const route = new Route({ path, ...parts, ...shared })
+    route.assembly.replicas.seeker.isSilent = path !== UNION_PATH // all routes look for the same gateways
+    return route
   }
 
   #serverParts(name: string): RouteParts {

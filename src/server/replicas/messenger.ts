@@ -47,6 +47,9 @@ export function isNobody(why: string): boolean {
   return why === 'ECONNREFUSED'
 }
 
+/** Why a message did not arrive where an instance is that cannot open it: it has other keys, or is of another server. */
+export const UNOPENED = 'an instance is there that cannot open it'
+
 export interface MessengerOptions {
   readonly self: Self
   readonly sealer: Sealer
@@ -147,8 +150,10 @@ export class Messenger {
       const proof = response.headers.get(INSTANCE_HEADER)
       if (proof === messageId) return { kind: 'delivered', response }
       await discard(response)
-      const why = `HTTP ${response.status} from something else at its address`
-      return { kind: response.status >= 500 ? 'silent' : 'gone', why, ...this.#successorIn(proof, passId, url) }
+      const { status } = response
+      const isUnopened = status === REFUSED_STATUS && proof === null
+      const why = isUnopened ? UNOPENED : `HTTP ${status} from something else at its address`
+      return { kind: status >= 500 ? 'silent' : 'gone', why, ...this.#successorIn(proof, passId, url) }
     } catch (error) {
       const why = patience.signal.aborted ? 'no reply in time' : reasonOf(error)
       return { kind: NOBODY_THERE.has(why) ? 'gone' : 'silent', why }

@@ -299,7 +299,7 @@ describe('the address of an instance that is gone', () => {
   test('is looked at until another one is there', async () => {
     const network = new Network()
     const { self, peers, messenger } = network.start('here')
-    const seeker = new Seeker({ self, peers, messenger })
+    const seeker = new Seeker({ self, peers, messenger, logger })
     onTestFinished(() => seeker.stop())
     void seeker.seek('http://b/mcp')
     await expect.poll(() => network.sent).toBeGreaterThan(1)
@@ -317,7 +317,7 @@ describe('the address of an instance that is gone', () => {
     const b = network.start('b')
     peers.note(b.self)
     peers.left(b.self)
-    const seeker = new Seeker({ self, peers, messenger })
+    const seeker = new Seeker({ self, peers, messenger, logger })
     onTestFinished(() => seeker.stop())
     void seeker.seek('http://b/mcp')
     await expect.poll(() => network.sent).toBeGreaterThan(1)
@@ -327,7 +327,7 @@ describe('the address of an instance that is gone', () => {
   test('one that was silent for a while is met again as soon as it answers, and one that said goodbye is not', async () => {
     const network = new Network()
     const [a, b] = [network.start('a'), network.start('b')]
-    const seeker = new Seeker(a)
+    const seeker = new Seeker({ ...a, logger })
     onTestFinished(() => seeker.stop())
     a.peers.onVacated = (url) => void seeker.seek(url)
     a.peers.note(b.self)

@@ -90,7 +90,7 @@ export class Replicas implements InstanceMessages {
     this.forwarder = new Forwarder(messenger, peers)
     this.calls = new CallForwarder(messenger, peers)
     this.#peerBus = peerBus(peers)
-    this.seeker = new Seeker({ self, peers, messenger })
+    this.seeker = new Seeker({ self, peers, messenger, logger })
     this.successors = new Successors(peers, messenger, logger)
     this.#heartbeat = new PeerHeartbeat({ self, peers })
     this.#addressCheck = new AddressCheck({ self, messenger, logger })
@@ -112,12 +112,16 @@ export class Replicas implements InstanceMessages {
    * Resolves when each was looked at once, and whoever is there knows of this instance; or after a moment.
    */
   async seek(): Promise<void> {
-    if (this.#addresses.length > 0) await settledWithin(this.meet(this.#addresses), SOUGHT_WITHIN_MS)
+    if (this.#addresses.length > 0) await settledWithin(this.#meet(this.#addresses, true), SOUGHT_WITHIN_MS)
   }
 
   /** Resolves when those that are at these addresses now know this one, and this one knows them. */
-  async meet(addresses: readonly string[]): Promise<void> {
-    await Promise.all(addresses.map((address) => this.seeker.seek(address)))
+  meet(addresses: readonly string[]): Promise<void> {
+    return this.#meet(addresses, false)
+  }
+
+  async #meet(addresses: readonly string[], isConfigured: boolean): Promise<void> {
+    await Promise.all(addresses.map((address) => this.seeker.seek(address, isConfigured)))
     await this.peers.all()
   }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Instance, Self } from './instance.ts'
-import type { Delivery } from './messenger.ts'
+import { type Delivery, UNOPENED } from './messenger.ts'
 import { Seeker } from './seeker.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -13,8 +13,15 @@ const found = (successor: Instance) => ({ kind: 'gone', why: 'another', successo
 function begin(reply: () => Delivery, known: Instance[] = []) {
   const send = vi.fn(async () => reply())
   const meetAgain = vi.fn(() => true)
-  const seeker = new Seeker({ self, peers: { meetAgain, known: () => known }, messenger: { send } })
-  return { seeker, send, meetAgain }
+  const told: unknown[] = []
+  const at =
+    (level: string) =>
+    (fields: object, text: string): void =>
+      void told.push({ level, ...fields, text })
+  const logger = { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
+  const peers = { meetAgain, known: () => known }
+  const seeker = new Seeker({ self, peers, messenger: { send }, logger: () => logger })
+  return { seeker, send, meetAgain, told }
 }
 
 test('an address is looked at five times a second, later each second, and given up after a hundred looks', async () => {
@@ -70,4 +77,46 @@ test('at most 64 addresses are sought at a time, each once, and none after a sto
   seeker.stop()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(send).toHaveBeenCalledTimes(64)
+})
+
+test('of a configured address where nobody is, the log has one line, and one when somebody is there', async () => {
+  let reply = nobody as Delivery
+  const { seeker, told } = begin(() => reply)
+  await seeker.seek('http://a/mcp', true)
+  await vi.advanceTimersByTimeAsync(1000)
+  const absent = {
+    level: 'info',
+    address: 'http://a/mcp',
+    why: 'refused',
+    text: expect.stringContaining('No instance'),
+  }
+  expect(told).toEqual([absent])
+  reply = found({ id: 'other', url: 'http://a/mcp' })
+  await vi.advanceTimersByTimeAsync(1000)
+  const there = { level: 'info', address: 'http://a/mcp', text: expect.stringContaining('is there now') }
+  expect(told).toEqual([absent, there])
+})
+
+test('of an instance that cannot open a message, the log says once that the keys may differ', async () => {
+  let reply = nobody as Delivery
+  const { seeker, told } = begin(() => reply)
+  await seeker.seek('http://a/mcp', true)
+  reply = { kind: 'gone', why: UNOPENED }
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(told).toMatchObject([
+    { level: 'info' },
+    { level: 'warn', address: 'http://a/mcp', text: expect.stringContaining('the same PANNIER_KEYS') },
+  ])
+})
+
+test('nothing is told of addresses that are not configured, of itself, or in place of another that tells it', async () => {
+  const left = begin(() => nobody)
+  await left.seeker.seek('http://a/mcp')
+  const own = begin(() => found(self))
+  await own.seeker.seek('http://me/mcp', true)
+  const silent = begin(() => nobody)
+  silent.seeker.isSilent = true
+  await silent.seeker.seek('http://a/mcp', true)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect([left.told, own.told, silent.told]).toEqual([[], [], []])
 })

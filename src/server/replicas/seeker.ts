@@ -1,7 +1,8 @@
 /** Looks at addresses until an instance of this server is found there. */
 import { unref } from '../../protocol/index.ts'
 import type { Instance, Self } from './instance.ts'
-import { isNobody, type Messenger } from './messenger.ts'
+import type { Logger } from '../logger.ts'
+import { isNobody, type Messenger, UNOPENED } from './messenger.ts'
 import type { Peers } from './peers.ts'
 
 // A process that is started anew is there within seconds, mostly; those of a whole deployment within a minute.
@@ -15,21 +16,40 @@ export interface SeekerOptions {
   readonly self: Self
   readonly peers: Pick<Peers, 'meetAgain' | 'known'>
   readonly messenger: Pick<Messenger, 'send'>
+  readonly logger: () => Logger
 }
+
+/** The search for whoever is at an address. */
+interface Search {
+  readonly url: string
+  /** Whether the log has how it goes. */
+  readonly isTold: boolean
+  /** What the log has of it. */
+  readonly told: Set<'nobody' | 'unopened'>
+}
+
+const OTHER_KEYS =
+  'The instance at this address cannot open what this one seals, so they do not work together. Give all instances the same PANNIER_KEYS.'
 
 export class Seeker {
   readonly #options: SeekerOptions
-  readonly #sought = new Set<string>()
+  /** Another one that looks at the same addresses tells how that goes. */
+  isSilent = false
+  readonly #sought = new Map<string, Search>()
 
   constructor(options: SeekerOptions) {
     this.#options = options
   }
 
-  /** The address may be one of an instance, or of a balancer before some. Resolves after the first look. */
-  async seek(url: string): Promise<void> {
+  /**
+   * The address may be one of an instance, or of a balancer before some. Resolves after the first look. `isConfigured`:
+   * whoever configured the address wants to know that nobody is there.
+   */
+  async seek(url: string, isConfigured = false): Promise<void> {
     if (this.#sought.has(url) || this.#sought.size >= MAX_ADDRESSES) return
-    this.#sought.add(url)
-    await this.#look(url, 1)
+    const search: Search = { url, isTold: isConfigured && !this.isSilent, told: new Set() }
+    this.#sought.set(url, search)
+    await this.#look(search, 1)
   }
 
   /** The instance that is at an address; 'nobody' where no process is, and undefined where that cannot be found out. */
@@ -48,23 +68,38 @@ export class Seeker {
     this.#sought.clear()
   }
 
-  async #look(url: string, looks: number): Promise<void> {
-    if (!this.#sought.has(url)) return
-    if (looks > MAX_LOOKS || (await this.#isFound(url))) {
+  async #look(search: Search, looks: number): Promise<void> {
+    const { url, told } = search
+    if (this.#sought.get(url) !== search) return
+    const isFound = looks <= MAX_LOOKS && (await this.#isFound(search))
+    if (isFound || looks > MAX_LOOKS) {
       this.#sought.delete(url)
+      if (isFound && told.size > 0) this.#options.logger().info({ address: url }, 'An instance is there now.')
       return
     }
     const waitMs = looks < OFTEN_LOOKS ? OFTEN_MS : SELDOM_MS
-    unref(setTimeout(() => void this.#look(url, looks + 1), waitMs))
+    unref(setTimeout(() => void this.#look(search, looks + 1), waitMs))
   }
 
   /** An instance of this server that gets a message for nobody says who it is. */
-  async #isFound(url: string): Promise<boolean> {
+  async #isFound(search: Search): Promise<boolean> {
+    const { url } = search
     const { self, peers, messenger } = this.#options
     if (peers.known().some((peer) => peer.url === url)) return true
     const delivery = await messenger.send({ id: '', url }, {})
-    const found = delivery.kind === 'gone' ? delivery.successor : undefined
+    if (delivery.kind === 'delivered') return false
+    const { successor: found, why } = delivery
+    if (found === undefined) this.#tellNotFound(search, why)
     if (found === undefined || found.id === self.id) return false
     return peers.meetAgain(found)
+  }
+
+  #tellNotFound({ url: address, isTold, told }: Search, why: string): void {
+    const kind = why === UNOPENED ? 'unopened' : 'nobody'
+    if (!isTold || told.has(kind)) return
+    told.add(kind)
+    const logger = this.#options.logger()
+    if (kind === 'unopened') logger.warn({ address }, OTHER_KEYS)
+    else logger.info({ address, why }, 'No instance is at this address. It is looked for.')
   }
 }
