@@ -252,3 +252,30 @@ test('a result without content, which older clients let pass, is one that a stat
   for (const kind of ['v1', 'v2'] as const)
     expect(await call(await connectClient(kind, gateway.url), 'terse_hello')).toBe('')
 })
+
+test('a running call that may run twice is repeated when its process dies, and the log says so', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-repeated-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const program = `
+    const { appendFileSync, readFileSync } = require('node:fs')
+    const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, ...result }))
+    const serverInfo = { name: 'frail', version: '1' }
+    const begun = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo }
+    const tools = [{ name: 'look', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } }]
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line)
+      if (id === undefined) return
+      if (method === 'initialize') return answer(id, { result: begun })
+      if (method === 'tools/list') return answer(id, { result: { tools } })
+      if (method !== 'tools/call') return answer(id, { error: { code: -32601, message: 'No such method' } })
+      appendFileSync('${join(folder, 'calls')}', 'x')
+      if (readFileSync('${join(folder, 'calls')}', 'utf8') === 'x') process.exit(1)
+      answer(id, { result: { content: [{ type: 'text', text: 'seen' }] } })
+    })`
+  const infos: object[] = []
+  const logger = { ...quiet, info: (fields: object, text: string) => void infos.push({ ...fields, text }) }
+  const frail = { command: process.execPath, args: ['-e', program], pannier: { state: 'stateful' } }
+  const { url } = await startGateway({ frail }, { logger })
+  expect((await callByHand(url, 'frail_look')).message.result.content).toEqual([{ type: 'text', text: 'seen' }])
+  expect(infos).toContainEqual({ server: 'frail', name: 'look', text: expect.stringContaining('begins anew') })
+})

@@ -48,6 +48,8 @@ export interface ParkedCallOptions {
   readonly server: string
   /** Whether the server's call, which ended so for the first time or once more, may begin anew. */
   readonly mayRepeat: (error: unknown, attempt: number) => boolean
+  /** It begins anew. */
+  readonly onRepeat?: () => void
   readonly takenOver?: TakenOver
 }
 
@@ -128,6 +130,7 @@ export class ParkedCall {
         isOver = true
         await new Promise((resolve) => setTimeout(resolve, backoffMs(attempt, REPEAT)))
         if (this.#isCancelled) throw error // meanwhile
+        this.#options.onRepeat?.()
         this.#questions.restart()
       }
     }

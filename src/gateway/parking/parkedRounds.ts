@@ -35,6 +35,7 @@ export interface ParkableCall extends ReplayableCall {
 const TAKEN_WITHIN_MS = 1000
 const LOOK_AGAIN_MS = 20
 const SERVER_ENDED = 'the server ended, or its connection broke'
+const REPEATED = 'A server ended in the middle of a call that may run twice. The call begins anew.'
 
 export class ParkedRounds {
   readonly #parking: Parking
@@ -71,7 +72,7 @@ export class ParkedRounds {
       const parked = this.#resume(asking, ticket)
       return { parked, outcome: parked.round(channel, { ...ticket, responses }) }
     }
-    const parked = ticket === undefined ? newParked(asking) : this.#takeOver(asking, ticket, responses)
+    const parked = ticket === undefined ? this.#newParked(asking) : this.#takeOver(asking, ticket, responses)
     return { parked, outcome: parked.begin(channel, senderOf(asking)) }
   }
 
@@ -135,9 +136,22 @@ export class ParkedRounds {
   /** The process that had the call is gone. It begins anew, where that does no harm, with the answers so far. */
   #takeOver(asking: ParkableCall, ticket: ParkTicket, responses: Json): ParkedCall {
     const takenOver = takeoverOf(asking, ticket, responses)
-    const taken = newParked(asking, ticket.parked, takenOver)
+    const taken = this.#newParked(asking, ticket.parked, takenOver)
     this.#parking.enter(taken, parkedBy(asking, ticket.generation, takenOver.answers))
     return taken
+  }
+
+  #newParked(
+    { backend, name, isReplayable }: ParkableCall,
+    id: string = randomUUID(),
+    takenOver?: TakenOver,
+  ): ParkedCall {
+    const { name: server } = backend
+    // A server that was not there in the first place has not begun anything.
+    const mayRepeat = (error: unknown, attempt: number): boolean =>
+      isReplayable && isBackendGone(error) && (attempt > 1 || !isDown(error))
+    const onRepeat = (): void => this.#parts.logger().info({ server, name }, REPEATED)
+    return new ParkedCall(id, { server, mayRepeat, onRepeat, ...(takenOver && { takenOver }) })
   }
 
   #ask(asking: ParkableCall, parked: ParkedCall, outcome: AskingOutcome): InputRequired {
@@ -167,17 +181,6 @@ interface RunningRound {
 }
 
 type AskingOutcome = ParkedOutcome & { readonly kind: 'asked' }
-
-function newParked(
-  { backend, isReplayable }: ParkableCall,
-  id: string = randomUUID(),
-  takenOver?: TakenOver,
-): ParkedCall {
-  // A server that was not there in the first place has not begun anything.
-  const mayRepeat = (error: unknown, attempt: number): boolean =>
-    isReplayable && isBackendGone(error) && (attempt > 1 || !isDown(error))
-  return new ParkedCall(id, { server: backend.name, mayRepeat, ...(takenOver && { takenOver }) })
-}
 
 function isDown(error: unknown): boolean {
   return error instanceof BackendError && error.reason === 'BACKEND_DOWN'
