@@ -20,7 +20,8 @@ interface Leg {
 
 export async function sheddingDemo(): Promise<void> {
   headline('Pannier demo: a busy instance gives a call away, and another one continues it')
-  note('Instance A has room for one call and gets two at once; the client sends on what A gives away.')
+  note('Instance A has room for one call and gets two at once. A call that finds it too full at a checkpoint is given')
+  note('away: one of the two, or both where they get there together. The client sends on what A gives away.')
   const keys = newKey()
   const start = (name: string, more = {}) => {
     const program = join(import.meta.dirname, 'prices.ts')
