@@ -36,6 +36,12 @@ test('a file is checked: its servers are shown, or all of its problems with file
   })
 })
 
+test('a file without servers is said to have none', async () => {
+  write('none.json', '{ "mcpServers": {} }')
+  const none = 'none.json has no servers: clients get empty lists.\n'
+  expect(await gateway(['check', 'none.json'])).toMatchObject({ status: 0, stderr: none })
+})
+
 test('what nobody reads is a warning of the check, and at the start', async () => {
   write(
     'typo.json',

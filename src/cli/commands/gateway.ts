@@ -75,9 +75,11 @@ async function showPlaces({ display }: CommandContext): Promise<ExitCode> {
 
 async function check(file: string, { display }: CommandContext): Promise<ExitCode> {
   const { problemText, readGatewayConfig } = await import('../../gateway/config/index.ts')
-  const { gatewayConfigText } = await import('../output/gateway.ts')
+  const { gatewayConfigText, noServersText } = await import('../output/gateway.ts')
   const config = await readGatewayConfig(file)
   display.print(gatewayConfigText(config, lineWidth()))
+  const none = noServersText(file, config)
+  if (none !== undefined) display.note(none)
   const problems = config.unusable.flatMap((server) => server.problems)
   for (const warning of config.warnings ?? []) display.note(`warning: ${problemText(warning)}`)
   for (const problem of problems) display.note(`error: ${problemText(problem)}`)

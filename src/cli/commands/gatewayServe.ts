@@ -32,7 +32,7 @@ const SETTLED_MS = 200
 export async function serveGateway(file: string, options: ServeOptions, context: CommandContext): Promise<ExitCode> {
   const { assertDatabaseUsable, assertPortFree, databaseFault, problemText, readGatewayConfig, settingsOfStart } =
     await import('../../gateway/internal.ts')
-  const { changesText } = await import('../output/gateway.ts')
+  const { changesText, noServersText } = await import('../output/gateway.ts')
   const { display, signal } = context
   if (/^https?:\/\//i.test(file)) throw new InputError(NO_FILE)
   if (options.stdio && options.workers !== undefined) throw new InputError(ONE_CLIENT)
@@ -46,8 +46,10 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   const config = await read()
   const startedWith = config.settings
   let current = config
-  const showProblems = ({ servers, unusable, warnings = [] }: GatewayConfig): void => {
-    if (servers.length + unusable.length === 0) display.note(`${file} has no servers: clients get empty lists.`)
+  const showProblems = (shown: GatewayConfig): void => {
+    const { unusable, warnings = [] } = shown
+    const none = noServersText(file, shown)
+    if (none !== undefined) display.note(none)
     for (const problem of unusable.flatMap(({ problems }) => problems))
       display.note(`Left out: ${problemText(problem)}`)
     for (const warning of warnings) display.note(`warning: ${problemText(warning)}`)

@@ -42,6 +42,11 @@ export function gatewayConfigText(config: GatewayConfig, width = Infinity): stri
   ].join('\n')
 }
 
+/** Undefined where a file has servers. */
+export function noServersText(file: string, { servers, unusable }: GatewayConfig): string | undefined {
+  return servers.length + unusable.length === 0 ? `${file} has no servers: clients get empty lists.` : undefined
+}
+
 function transportOf({ address, settings }: BackendConfig): string {
   return settings.disabled ? 'disabled' : kindOf(address)
 }
