@@ -1,9 +1,11 @@
 /** The files of the guides about the gateway, served. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHost } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { createGateway, readGatewayConfig } from 'pannier/gateway'
 import { createServer } from 'pannier/server'
@@ -131,13 +133,69 @@ test('the files for nginx and systemd fit the gateway', async () => {
   for (const line of ['proxy_buffering off;', 'proxy_set_header X-Request-Id $request_id;', 'server 127.0.0.1:8931;'])
     expect(nginx).toContain(line)
   const unit = readFileSync(UNIT, 'utf8')
-  const options = /^ExecStart=.*pannier gateway \S+ (.*)$/m.exec(unit)?.[1]?.match(/--[\w-]+/g)
+  const options = /^ExecStart=.* gateway \S+ (.*)$/m.exec(unit)?.[1]?.match(/--[\w-]+/g)
   const known = gatewayCommand().options.map(({ long }) => long)
   expect(options).toEqual(['--port'])
   for (const option of options ?? []) expect(known).toContain(option)
   expect(unit).toContain('ExecReload=/bin/kill -HUP $MAINPID')
   // Where nginx is installed, a call goes through it.
   if (hasNginx()) await callThroughNginx(nginx)
+})
+
+/** The command of the unit for systemd, with folders of the test; the package is installed there as its source. */
+function startUnit(): { child: ReturnType<typeof spawn>; file: string; shown: () => string } {
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-unit-'))
+  const bin = join(folder, 'node_modules/pannier/bin')
+  mkdirSync(bin, { recursive: true })
+  writeFileSync(join(bin, 'pannier.js'), `import(${JSON.stringify(pathToFileURL('src/cli/main.ts').href)})`)
+  const file = join(folder, 'mcp.json')
+  writeFileSync(file, unitServers({}))
+  const [command = '', ...args] = (/^ExecStart=(.*)$/m.exec(readFileSync(UNIT, 'utf8'))?.[1] ?? '')
+    .replace('/usr/bin/node', process.execPath)
+    .replace('/srv/pannier', folder)
+    .replace('/etc/pannier/mcp.json', file)
+    .replace('8931', '0')
+    .split(' ')
+  const NODE_OPTIONS = `${process.env['NODE_OPTIONS'] ?? ''} --conditions=pannier-source`
+  const child = spawn(command, args, { cwd: folder, env: { ...process.env, NODE_OPTIONS, PANNIER_KEYS: KEYS } })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  })
+  let shown = ''
+  child.stderr.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  return { child, file, shown: () => shown }
+}
+
+function unitServers(servers: object): string {
+  return JSON.stringify({ mcpServers: servers, gateway: { admin: false } })
+}
+
+test('the process that systemd starts reads the file again with HUP, and lets calls finish with TERM', async () => {
+  const patience = { timeout: 30_000 }
+  const slow = createServer({ name: 'slow', version: '1.0.0', keys: KEYS, logger: quiet })
+  const begun = Promise.withResolvers<void>()
+  const over = Promise.withResolvers<void>()
+  slow.tool('work', { description: 'Works.' }, async () => {
+    begun.resolve()
+    await over.promise
+    return 'done'
+  })
+  const { url: behind } = await slow.listen({ drainOnTerm: false })
+  onTestFinished(() => slow.drain({ deadlineMs: 0 }))
+  const { child, file, shown } = startUnit()
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const url = await vi.waitFor(() => /Serving (http:\S+)/.exec(shown())?.[1] ?? expect.fail(shown()), patience)
+  writeFileSync(file, unitServers({ slow: { url: behind } }))
+  child.kill('SIGHUP')
+  await vi.waitFor(() => expect(shown()).toContain('was read again: 1 added (slow)'), patience)
+  const working = call(await connectClient('v2', url), 'slow_work')
+  await begun.promise
+  child.kill('SIGTERM')
+  await vi.waitFor(() => expect(shown()).toContain('Draining.'), patience)
+  over.resolve()
+  expect(await working).toBe('done')
+  expect(await ended).toBe(0)
 })
 
 async function callThroughNginx(config: string): Promise<void> {
