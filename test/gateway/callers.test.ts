@@ -1,12 +1,12 @@
 /** Who shares what: nobody sees what another caller left in a server that keeps something. */
 import { gatewayConfigOf } from 'pannier/gateway'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { proves } from '../proves.ts'
 import { amount } from '../amount.ts'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { call, CLIENTS, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
-import { sure } from './fixtures/parkedRounds.ts'
+import { sure, textOf } from './fixtures/parkedRounds.ts'
 import { ask } from './fixtures/statelessRequest.ts'
 import { json, type Received, result, ScriptedServer } from './fixtures/statelessServers.ts'
 
@@ -40,6 +40,53 @@ test('a caller comes back to what they left, with another client of the other er
   await first.close()
   const second = await connectClient('v2', url, { 'x-user': 'ann' })
   expect(await call(second, 'stdio_recall')).toBe('milk')
+})
+
+describe.each(['http', 'stdio'])('a server over %s that keeps something', (over) => {
+  async function start(known: boolean) {
+    const pannier = { state: 'stateful' }
+    const entry = over === 'http' ? { url: (await sessionServer()).url, pannier } : stdioEntry(pannier)
+    const { url } = await startGateway({ it: entry }, known ? { principal } : {})
+    return async (tool: string, capabilities: Record<string, unknown>, args = {}, params = {}): Promise<Wire> =>
+      (await callByHand(url, `it_${tool}`, args, { capabilities, headers: { 'x-user': 'ann' }, params })).message.result
+  }
+
+  test.each(['with', 'without'])(
+    'asks a client that can be asked after another of a caller %s a name could not be, and keeps what that one left',
+    async (named) => {
+      const by = await start(named === 'with')
+      const forms = { elicitation: {} }
+      await by('note', {}, { text: 'milk' })
+      const first = await by('confirm', forms)
+      expect(first).toHaveProperty('inputRequests')
+      const last = await by('confirm', forms, {}, sure(await by('confirm', forms, {}, sure(first))))
+      expect(textOf(last)).toBe('accept true, accept true')
+      expect(textOf(await by('recall', forms))).toBe('milk')
+    },
+  )
+
+  test('is refused a question that the client of the call has not declared, whatever others have', async () => {
+    const by = await start(true)
+    await by('note', { elicitation: {} }, { text: 'milk' })
+    const asked = [
+      await by('confirm', {}),
+      await by('confirm', { elicitation: { url: {} } }),
+      await by('think', { elicitation: {} }),
+    ]
+    for (const answer of asked) expect(JSON.stringify(answer)).toMatch(/Nobody can be asked.*"isError":true/)
+    expect(textOf(await by('recall', {}))).toBe('milk')
+  })
+
+  test.each(['with', 'without'])(
+    'asks nobody else than who called, while another client of a caller %s a name waits for an answer',
+    async (named) => {
+      const by = await start(named === 'with')
+      const waiting = await by('confirm', { elicitation: {} })
+      expect(await by('confirm', {})).toMatchObject({ isError: true })
+      const { inputRequests } = await by('confirm', { elicitation: {} }, {}, sure(waiting))
+      expect(JSON.stringify(inputRequests)).toContain('Really?')
+    },
+  )
 })
 
 test('a session that the server forgot is opened anew, and the call is made once', async () => {

@@ -4,7 +4,7 @@ import type { BackendConfig } from '../config/index.ts'
 import { isBackendGone, SessionForgotten } from '../errors.ts'
 import type { CallerLease, ServerLeases } from '../leases/serverLeases.ts'
 import type { Leases } from '../leases/leases.ts'
-import type { Link, LinkCallers, LinkOptions, UpstreamSession } from '../links/link.ts'
+import type { Link, LinkOptions, UpstreamSession } from '../links/link.ts'
 import { endSession, openLink } from '../links/open.ts'
 import { declaredOf, type Relayed } from '../links/relayed.ts'
 import type { Connector } from './connector.ts'
@@ -12,7 +12,7 @@ import { ownAddress } from './credentials.ts'
 import { callerOf } from './callers.ts'
 import { HeldTasks } from './heldTasks.ts'
 import { CALLS_AT_ONCE, LinkPool } from './linkPool/pool.ts'
-import type { Sharing } from './linkPool/sharing.ts'
+import { callersOn, declaredOn, type Sharing } from './linkPool/sharing.ts'
 
 export interface BackendSenderOptions {
   readonly config: BackendConfig
@@ -50,7 +50,7 @@ export class BackendSender {
       maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
       idleMs: settings.idleSeconds * 1000,
       waitMs: settings.startSeconds * 1000,
-      open: (relayed, callers, lease) => this.#open(relayed, callers, lease),
+      open: (relayed, sharing, lease) => this.#open(relayed, sharing, lease),
       leases: this.leases,
     })
   }
@@ -142,7 +142,7 @@ export class BackendSender {
   }
 
   /** With a lease: goes on with the caller's session, or stores the new one for the next gateway. */
-  async #open(relayed: Relayed, callers: LinkCallers, lease: CallerLease | undefined): Promise<Link> {
+  async #open(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<Link> {
     const { config, link, onOpened } = this.#options
     const { credentials } = relayed
     const address = ownAddress(config.address)
@@ -153,9 +153,9 @@ export class BackendSender {
     const session = isStored ? lease.session : undefined
     const opened = await openLink(started, {
       ...link,
-      declared: declaredOf(relayed),
+      declared: declaredOn(relayed, sharing),
       credentials,
-      callers,
+      callers: callersOn(relayed, sharing),
       session,
     })
     if (session === undefined) onOpened(opened)

@@ -5,10 +5,12 @@
 import type { InputRequest, JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import {
   CODES,
+  declaresAll,
   type Era,
   isObject,
   type Json,
   type Message,
+  neededCapability,
   OpenRequests,
   ProtocolError,
   readMessage,
@@ -23,7 +25,7 @@ import { type BackendCode, BackendError, isNotThere, NO_MESSAGE, SessionForgotte
 import { resultOf } from '../response.ts'
 import type { LinkOptions } from './link.ts'
 import { SessionLost } from './lostSession.ts'
-import { paramsFor, type QuestionKind, type Relayed } from './relayed.ts'
+import { paramsFor, type QuestionKind, questionsOf, type Relayed } from './relayed.ts'
 import { WaitingRequest } from './waitingRequest.ts'
 
 export interface BackendConnectionOptions
@@ -190,16 +192,17 @@ export class BackendConnection {
     if (method === 'ping') return {}
     const kind = ASKED.get(method)
     if (kind === undefined) throw new RemoteError(CODES.METHOD_NOT_FOUND, `There is no method "${method}" here.`)
+    const request = { method, params } as InputRequest
     const underWay = this.#ofTask(params) ?? this.#likely(kind)
     const { ask, peer } = underWay?.relayed ?? {}
-    if (ask === undefined || peer?.capabilities[kind] === undefined)
+    if (ask === undefined || peer === undefined || !declaresAll(peer.capabilities, neededCapability(request)))
       throw new RemoteError(
         CODES.INVALID_REQUEST,
         'Nobody can be asked: the caller has not declared this, or the question belongs to no call, or to several.',
       )
     const goOn = underWay?.pause()
     try {
-      return await ask({ method, params } as InputRequest)
+      return await ask(request)
     } finally {
       goOn?.()
     }
@@ -218,7 +221,7 @@ export class BackendConnection {
   #likely(kind?: QuestionKind): WaitingRequest | undefined {
     const all = [...this.#underWay.values()]
     if (this.#options.callers !== 'one' && (all.length > 1 || this.hasLeftovers)) return undefined
-    const fitting = kind === undefined ? all : all.filter(({ relayed }) => relayed.ask !== undefined)
+    const fitting = kind === undefined ? all : all.filter(({ relayed }) => questionsOf(relayed)[kind] !== undefined)
     return fitting[0]
   }
 }

@@ -70,7 +70,11 @@ function envelopeOf({ client, capabilities, logLevel }: Peer, canBeAsked: boolea
 const QUESTIONS = ['elicitation', 'sampling', 'roots'] as const
 
 /** The capabilities of a client that takes every question. */
-export const EVERY_QUESTION: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
+export const EVERY_QUESTION: ClientCapabilities = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {}, context: {} },
+  roots: {},
+}
 
 export type QuestionKind = (typeof QUESTIONS)[number]
 

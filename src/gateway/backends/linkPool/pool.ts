@@ -16,10 +16,10 @@ import { BackendError } from '../../errors.ts'
 import type { CallerLease, ServerLeases } from '../../leases/serverLeases.ts'
 import type { Link, LinkCallers } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
-import { holderOf, isNameless } from '../callers.ts'
+import { holderOf } from '../callers.ts'
 import { closeLink, detachLink, EndingLinks } from './endingLinks.ts'
 import { shareOf, Shares } from '../shares.ts'
-import { linkKey, mayBeAskedForAnother, type Sharing } from './sharing.ts'
+import { callersOn, linkKey, mayBeAskedForAnother, type Sharing } from './sharing.ts'
 import { PoolQueue } from './queue.ts'
 
 export interface LinkPoolOptions {
@@ -30,7 +30,8 @@ export interface LinkPoolOptions {
   readonly idleMs: number
   /** How long a call waits for a link. */
   readonly waitMs: number
-  readonly open: (relayed: Relayed, callers: LinkCallers, lease?: CallerLease) => Promise<Link>
+  /** Opens a link for calls that share it so. */
+  readonly open: (relayed: Relayed, sharing: Sharing, lease?: CallerLease) => Promise<Link>
   /** Where gateways look up who of them serves a caller. */
   readonly leases?: ServerLeases | undefined
 }
@@ -104,6 +105,7 @@ export class LinkPool {
       throw error
     } finally {
       this.#inUse.remove(holder)
+      if (pooled.callers === 'one') pooled.isAsked = false // where others are on it as well, it was not
       this.#release(pooled)
     }
   }
@@ -154,12 +156,11 @@ export class LinkPool {
 
   #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): PooledLink | undefined {
     const isAlone = sharing === 'call' || mayBeAskedForAnother(relayed)
-    const callers = sharing === 'caller' && isNameless(relayed) ? 'nameless' : 'one'
     const hasShare = this.#inUse.of(holderOf(relayed)) < shareOf(this.#options.maxLinks)
     const key = linkKey(relayed, sharing)
     const found =
       (hasShare || !isAlone ? this.#find(key, isAlone, lease) : undefined) ??
-      (hasShare ? this.#openAnother(key, relayed, callers, lease) : undefined)
+      (hasShare ? this.#openAnother(key, relayed, sharing, lease) : undefined)
     if (found !== undefined && isAlone) found.isAsked = true
     return found
   }
@@ -190,7 +191,7 @@ export class LinkPool {
   }
 
   /** Makes room by closing a link that nobody uses; undefined where all are in use. */
-  #openAnother(key: string, relayed: Relayed, callers: LinkCallers, lease?: CallerLease): PooledLink | undefined {
+  #openAnother(key: string, relayed: Relayed, sharing: Sharing, lease?: CallerLease): PooledLink | undefined {
     if (this.#links.size >= this.#options.maxLinks) {
       const unused = this.#mostDispensable()
       if (unused === undefined) return undefined
@@ -201,7 +202,7 @@ export class LinkPool {
     if (lease !== undefined) this.#follow(lease)
     const link = this.#ending
       .room(this.#options.maxLinks - this.#links.size)
-      .then(() => this.#options.open(relayed, callers, resumed))
+      .then(() => this.#options.open(relayed, sharing, resumed))
     const pooled: PooledLink = {
       key,
       holder: holderOf(relayed),
@@ -209,7 +210,7 @@ export class LinkPool {
       opened: undefined,
       lease,
       uses: 0,
-      callers,
+      callers: callersOn(relayed, sharing),
       isAsked: false,
       idle: undefined,
     }
@@ -293,7 +294,10 @@ export class LinkPool {
   }
 }
 
-/** Whether a question there could be taken for one about another call, where callers without a name are different people. */
+/**
+ * Whether a question there could be taken for one about another call. Callers without a name are different people, so that
+ * calls count which were given up and may still run.
+ */
 function isAmbiguous({ callers, opened, isAsked }: PooledLink, alone: boolean): boolean {
-  return callers === 'nameless' && (alone ? opened?.hasLeftovers === true : isAsked)
+  return alone ? callers === 'nameless' && opened?.hasLeftovers === true : isAsked
 }

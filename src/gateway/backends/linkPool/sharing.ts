@@ -1,6 +1,8 @@
 /** Who may use one link together. */
+import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import { digestOf } from '../../../state/internal.ts'
-import { declaredOf, questionsOf, type Relayed } from '../../links/relayed.ts'
+import type { LinkCallers } from '../../links/link.ts'
+import { declaredOf, EVERY_QUESTION, questionsOf, type Relayed } from '../../links/relayed.ts'
 import { callerOf, isNameless } from '../callers.ts'
 
 /**
@@ -20,6 +22,23 @@ export function linkKey(relayed: Relayed, sharing: Sharing): string {
   const { headers, env } = relayed.credentials ?? {}
   const own = { ...(relayed.principal === undefined && { headers }), env }
   return `caller ${digestOf([caller, Object.values(own).some(Boolean) ? own : {}])}`
+}
+
+/** Whose calls are on a link. */
+export function callersOn(relayed: Relayed, sharing: Sharing): LinkCallers {
+  if (sharing === 'all') return 'all'
+  return sharing === 'caller' && isNameless(relayed) ? 'nameless' : 'one'
+}
+
+/**
+ * What a server of the session era is told that it may ask on a link. The clients of a caller can be asked different things,
+ * and share the link with what the server keeps there. So it may ask anything, and is refused what the client of a call has
+ * not declared. A caller who is a session is one client.
+ */
+export function declaredOn(relayed: Relayed, sharing: Sharing): ClientCapabilities {
+  const isOneClient = relayed.principal === undefined && relayed.peer.session !== undefined
+  const declared = declaredOf(relayed)
+  return sharing === 'caller' && !isOneClient ? { ...declared, ...EVERY_QUESTION } : declared
 }
 
 /**
