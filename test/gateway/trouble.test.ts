@@ -101,6 +101,26 @@ test('a web page in answer to a call is no MCP message', async () => {
   expect(error.data.code).toBe('BACKEND_INVALID')
 })
 
+test('values that the entry of a server gives it are not in the log, whatever it prints', async () => {
+  const log: string[] = []
+  const keep = (facts: object): void => void log.push(JSON.stringify(facts))
+  const logger = { debug: keep, info: keep, warn: keep, error: keep }
+  const args = ['-e', 'console.error("Bad key", process.env.KEY, process.env.AUTH.slice(7), process.argv[1])']
+  const entry = {
+    command: process.execPath,
+    args: [...args, 'of=${OTHER_SECRET}'],
+    env: { KEY: 'written-in-the-file', AUTH: 'Bearer ${SOME_SECRET}', MODE: 'key' },
+  }
+  vi.stubEnv('SOME_SECRET', 'of-the-environment')
+  vi.stubEnv('OTHER_SECRET', 'of-an-argument')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await startGateway({ it: entry }, { logger })
+  const said = log.join('\n')
+  expect(said).toContain('"printed":["Bad key *** *** of=***"]')
+  expect(said).toContain('"line":"Bad key *** *** of=***"')
+  expect(said).not.toMatch(/written-in|of-the-env|of-an-arg/)
+})
+
 test('what a process printed that ended at its start is in the log, the first time and when it differs', async () => {
   const log: { printed: readonly string[]; why: string }[] = []
   const logger = { ...quiet, warn: (said: object) => void log.push(said as (typeof log)[number]) }

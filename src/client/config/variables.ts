@@ -11,6 +11,8 @@ export interface Variables {
   readonly places: Readonly<Record<string, string>>
   /** Whether a reference stays as it is written, because its value comes later. @default none does */
   readonly stays?: (name: string) => boolean
+  /** Is told each value of the environment that a reference is replaced by. */
+  readonly onValue?: (value: string) => void
 }
 
 /** A variable without a value. */
@@ -44,11 +46,14 @@ export function expandVariables(text: string, variables: Variables, where: strin
   throw new ClientError('CONFIG_VARIABLE_MISSING', sentence)
 }
 
-function valueOf(reference: string, whole: string, { env, places, stays }: Variables): string | MissingVariable {
+function valueOf(reference: string, whole: string, variables: Variables): string | MissingVariable {
+  const { env, places, stays, onValue } = variables
   const { name, fallback } = readReference(reference)
   if (stays?.(name)) return whole
   if (name.startsWith('input:')) return { name, advice: INPUT }
-  const known = own(places, name) ?? own(env, name.replace(/^env:/, ''))
+  const place = own(places, name)
+  const known = place ?? own(env, name.replace(/^env:/, ''))
+  if (place === undefined && known !== undefined) onValue?.(known)
   // As in a shell, the default also replaces an empty value.
   const value = fallback === undefined ? known : known || fallback
   if (value !== undefined) return value

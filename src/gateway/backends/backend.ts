@@ -310,6 +310,7 @@ export class Backend {
       startMs: settings.startSeconds * 1000,
       onNews: (method, params) => this.#heard(method, params),
       onClosed: () => {},
+      masked: this.config.variableValues,
       onLog: (line) => this.#options.logger().debug({ server: this.name, line }, 'A server wrote to its log.'),
     }
   }

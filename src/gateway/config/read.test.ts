@@ -53,6 +53,7 @@ describe('the file that people have', () => {
           name: 'files',
           address: { command: 'npx', args: ['-y', 'files', '/h'], env: { TOKEN: 't' }, cwd: folder },
           settings,
+          variableValues: ['/h', 't'],
         },
         { name: '9', address: { url: 'https://nine.example/mcp', headers: {} }, settings },
         {

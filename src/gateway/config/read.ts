@@ -27,6 +27,8 @@ export interface BackendConfig {
   readonly name: string
   readonly address: Address
   readonly settings: BackendSettings
+  /** The values of variables in the entry of a program. They may be secret, so that they are masked in the log. @default none */
+  readonly variableValues?: readonly string[]
 }
 
 /** A server that cannot be served here, because a variable or a file that it needs is missing. */
@@ -163,7 +165,9 @@ async function readBackend(
   const own = isObject(fields['pannier']) ? fields['pannier'] : {}
   const disabled = fields['disabled'] === true || own['disabled'] === true
   // A server that is left out needs no values.
-  const known: Variables = disabled ? { ...variables, stays: () => true } : variables
+  const values = new Set<string>()
+  const onValue = (value: string): void => void values.add(value)
+  const known: Variables = { ...variables, onValue, ...(disabled && { stays: () => true }) }
   const headerVariables: Variables = { ...known, stays: (each) => disabled || isPrincipalVariable(each) }
   const address = await readAddress(entry, { project, variables: known, headerVariables, report })
   if (!disabled) checkAddress(address, report)
@@ -178,7 +182,8 @@ async function readBackend(
     if (sentence !== undefined)
       report({ path: [...place.path, 'forwardAuthorization'], code: 'CONFIG_INVALID', sentence })
   }
-  return { name, address, settings: { ...settings, disabled } }
+  const variableValues = 'command' in address && values.size > 0 ? [...values] : undefined
+  return { name, address, settings: { ...settings, disabled }, ...(variableValues && { variableValues }) }
 }
 
 /** What a name that is no setting of the gateway is. */

@@ -79,7 +79,9 @@ export interface LinkOptions {
   /** Notifications that belong to no request: changed lists, updated resources. */
   readonly onNews: (method: string, params: Json) => void
   readonly onClosed: (why: string) => void
-  /** A line that the server's process wrote to standard error. */
+  /** What is masked in lines that the server's process writes, beside the variables it is started with. @default nothing */
+  readonly masked?: readonly string[] | undefined
+  /** A line that the server's process wrote to standard error, with secrets masked. */
   readonly onLog: (line: string) => void
 }
 

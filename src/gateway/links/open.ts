@@ -15,7 +15,7 @@ import type { Link, LinkOptions, UpstreamSession } from './link.ts'
 import { lostSessionFetch } from './lostSession.ts'
 import { SessionTransport } from './http/sessionTransport.ts'
 import { openModernHttp } from './modernHttp.ts'
-import { PrintedTail } from './printedTail.ts'
+import { maskOf, PrintedTail } from './printedTail.ts'
 import { type OpenedTransport, openSession, resumeSession } from './session.ts'
 import { Upstream } from '../upstreams/upstreams.ts'
 import { saysBehindItself } from '../loops/started.ts'
@@ -58,13 +58,15 @@ interface StartedProcess extends OpenedTransport {
 }
 
 async function openProcess(address: CommandAddress, options: LinkOptions): Promise<Link> {
+  const mask = maskOf([...Object.values(address.env ?? {}), ...(options.masked ?? [])])
   const start = (): StartedProcess => {
     const env = { ...address.env, ...options.via.env }
     const transport = new ChildTransport({ ...address, env }, unchanged)
     const printed = new PrintedTail()
     const onLine = (line: string): void => {
-      printed.add(line)
-      options.onLog(line)
+      const masked = mask(line)
+      printed.add(masked)
+      options.onLog(masked)
     }
     transport.stderr.on('data', lineReader(onLine, MAX_LOG_LINE_BYTES))
     return { transport, printed, endSession: () => Promise.resolve() }

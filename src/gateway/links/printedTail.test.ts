@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { PrintedTail } from './printedTail.ts'
+import { maskOf, PrintedTail } from './printedTail.ts'
 
 function tailOf(...lines: readonly string[]): readonly string[] {
   const tail = new PrintedTail()
@@ -19,4 +19,14 @@ test('no more than 2,000 characters are kept, the last ones', () => {
 
 test('colours, control characters and empty lines are left out', () => {
   expect(tailOf('\x1b[31mError:\x1b[0m no\x07 key\r', '', ' \r', 'a\tb')).toEqual(['Error: no key', 'a\tb'])
+})
+
+test.each([
+  { values: ['secret-1'], line: 'no secret-1, secret-1', masked: 'no ***, ***' },
+  { values: ['secret', 'secret-1'], line: 'secret-1 secret', masked: '*** ***' },
+  { values: ['short', ''], line: 'short', masked: 'short' },
+  { values: ['first line\nsecond line\n'], line: '> second line', masked: '> ***' },
+  { values: ['$&.*secret'], line: 'a $&.*secret', masked: 'a ***' },
+])('values of six characters and more are masked: $line', ({ values, line, masked }) => {
+  expect(maskOf(values)(line)).toBe(masked)
 })

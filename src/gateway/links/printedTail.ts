@@ -1,4 +1,4 @@
-/** The last lines that a program wrote to standard error, as they can be logged. */
+/** What a program wrote to standard error, as it can be logged: its last lines, and without the secrets it was given. */
 const MAX_LINES = 10
 const MAX_CHARACTERS = 2000
 /** Colours and movements of a terminal, and all other control characters. */
@@ -21,4 +21,15 @@ export class PrintedTail {
     while (this.#lines.length > MAX_LINES || this.#characters > MAX_CHARACTERS)
       this.#characters -= this.#lines.shift()?.length ?? 0
   }
+}
+
+/** Shorter values are words and numbers that are in many lines, and no secrets. */
+const MIN_SECRET_CHARACTERS = 6
+
+/** Replaces values that may be secret in a line. Those of several lines, such as keys, are replaced line by line. */
+export function maskOf(values: readonly string[]): (line: string) => string {
+  const parts = values.flatMap((value) => value.split(/\r?\n/)).map((part) => part.trim())
+  const secrets = [...new Set(parts)].filter(({ length }) => length >= MIN_SECRET_CHARACTERS)
+  const longestFirst = secrets.toSorted((a, b) => b.length - a.length)
+  return (line) => longestFirst.reduce((text, secret) => text.replaceAll(secret, '***'), line)
 }
