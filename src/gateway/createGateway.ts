@@ -153,6 +153,7 @@ export class Gateway {
    * them. Only messages of gateways are served there. Gives the address; clients are served with `listen` after this.
    */
   async listenForReplicas(options: ReplicaListenOptions): Promise<string> {
+    await this.#logger.defaultToPino(2) // servers are connected to from here on, and may not be there
     const { base, connections } = await openReplicaListener(options, this.nodeHandler())
     this.#replicas = connections
     await this.#routes.reach(base)
