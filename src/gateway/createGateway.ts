@@ -210,6 +210,7 @@ export class Gateway {
   report(): GatewayReport {
     return {
       health: healthOf({
+        file: this.#config.file,
         backends: this.backends,
         leftOut: this.leftOut,
         trouble: this.#database?.leases.trouble,

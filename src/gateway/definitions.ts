@@ -16,7 +16,7 @@ import {
   pinPath,
   type Pins,
 } from './catalog/index.ts'
-import type { BackendConfig } from './config/index.ts'
+import { acceptCommand, type BackendConfig } from './config/index.ts'
 
 export interface DefinitionsOptions {
   /** The mcp.json file, beside which the pins are. Without one they last as long as the gateway. */
@@ -92,7 +92,7 @@ export class Definitions {
 
   /** Tells what changed, and what is withheld as of now. */
   #report(server: string, { pins, changed, withheld }: PinCheck): void {
-    const { logger, nameOf } = this.#options
+    const { file, logger, nameOf } = this.#options
     const before = this.#withheld.get(server) ?? NONE.withheld
     this.#withheld.set(server, withheld)
     for (const { tool, change } of changed) if (!withheld.has(tool)) logger().warn({ server, tool, change }, CHANGED)
@@ -100,7 +100,8 @@ export class Definitions {
     for (const offered of offeredTools(pins)) {
       const { tool, change } = offered
       if (offered.server !== server || !withheld.has(tool) || !isNews(tool)) continue
-      logger().warn({ server, tool, change, accept: `pannier gateway accept ${nameOf(server, tool)}` }, WITHHELD)
+      const accept = acceptCommand(file, [nameOf(server, tool)])
+      logger().warn({ server, tool, change, accept }, WITHHELD)
     }
   }
 

@@ -80,6 +80,11 @@ test('a changed definition is shown, and accepted by the name of its tool or its
   }
   const unknown = await gateway(['accept', 'files_read', 'files_none'])
   expect(unknown).toEqual({ status: 2, stdout: '', stderr: 'error: No changed definition waits for: files_none.\n' })
+  expect(await gateway(['accept', 'my mcp.json', 'mail'])).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: `error: "my mcp.json" is a file, and no name of a tool. Write: pannier gateway accept --config 'my mcp.json' mail\n`,
+  })
   expect(await gateway(['accept', 'files_read', 'mail'])).toMatchObject({ status: 0, stderr: '' })
   const left = await gateway(['accept'])
   expect(left.stdout.replace(/\b {2,}/g, ' | ')).toBe(`TOOL | SERVER | WHAT CHANGED

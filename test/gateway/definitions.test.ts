@@ -61,14 +61,18 @@ test('a pinned tool whose definition changes is withheld until the program accep
   const servers = { stdio: stdioEntry({ state: 'stateless' }) }
   const file = configFile(servers)
   const { logger, warned } = listener()
-  const { url } = await startGateway(servers, { logger, file }, pin)
+  const { url, gateway } = await startGateway(servers, { logger, file }, pin)
   const [client, alone] = [await connectClient('v1', url, {}, {}), await connectClient('v2', `${url}/stdio`, {}, {})]
   expect(await namesOf(client)).toContain('stdio_add')
   await call(alone, 'redefine') // one who can be asked would have a process of their own
   await vi.waitFor(async () => expect(await namesOf(client)).not.toContain('stdio_add'), PATIENCE)
   expect(warned).toContainEqual(
-    expect.objectContaining({ change: 'The description changed.', accept: 'pannier gateway accept stdio_add' }),
+    expect.objectContaining({
+      change: 'The description changed.',
+      accept: `pannier gateway accept --config ${file} stdio_add`,
+    }),
   )
+  expect(String(gateway.report().health['warnings'])).toContain(`with: pannier gateway accept --config ${file}`)
   const refused = 'The server "stdio" has changed the definition of this tool.'
   await expect(call(client, 'stdio_add', { a: 1, b: 2 })).rejects.toThrow(refused)
   await expect(call(alone, 'add', { a: 1, b: 2 })).rejects.toThrow(refused)
@@ -100,7 +104,7 @@ test('a change waits to be accepted when the server tells other clients the old 
   const servers = { two: { url: address, pannier: { state: 'stateless' } } }
   const { logger, warned } = listener()
   await startGateway(servers, { logger, file }, pin)
-  const accept = 'pannier gateway accept two_look'
+  const accept = `pannier gateway accept --config ${file} two_look`
   await vi.waitFor(() => expect(warned).toContainEqual(expect.objectContaining({ accept })), PATIENCE)
   await left.promise // the gateway has looked whether more is listed to those who can be asked
   expect(offeredTools(await pins.load())).toMatchObject([{ tool: 'look', change: 'The description changed.' }])

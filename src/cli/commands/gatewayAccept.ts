@@ -29,8 +29,16 @@ Exit codes:
 
 async function accept(names: readonly string[], flags: AcceptFlags, { display }: CommandContext): Promise<ExitCode> {
   const { acceptOffered, createNames, offeredTools, pinFile, pinPath } = await import('../../gateway/catalog/index.ts')
-  const { namedServers, readGatewayConfig } = await import('../../gateway/config/index.ts')
+  const { acceptCommand, namedServers, readGatewayConfig } = await import('../../gateway/config/index.ts')
   const { offeredText } = await import('../output/gateway.ts')
+  const given = names.find((name) => /\.jsonc?$/.test(name))
+  if (given !== undefined) {
+    const command = acceptCommand(
+      given,
+      names.filter((name) => name !== given),
+    )
+    throw new InputError(`"${given}" is a file, and no name of a tool. Write: ${command}`)
+  }
   const catalog = createNames(namedServers(await readGatewayConfig(flags.config)))
   const nameOf = ({ server, tool }: OfferedTool): string => catalog.exposed(server, tool)
   const file = pinFile(flags.pins ?? pinPath(flags.config))

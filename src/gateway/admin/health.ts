@@ -2,10 +2,12 @@
 import { nameOf } from '../../client/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
-import { problemText, type UnusableBackend } from '../config/index.ts'
+import { acceptCommand, problemText, type UnusableBackend } from '../config/index.ts'
 import { backendCells, type GatewayFacts } from './cells.ts'
 
 export interface HealthFacts {
+  /** The mcp.json file, if there is one. */
+  readonly file: string | undefined
   readonly backends: readonly Backend[]
   readonly leftOut: readonly UnusableBackend[]
   /** What is wrong with the gateway's database. */
@@ -15,7 +17,7 @@ export interface HealthFacts {
 }
 
 /** Live, ready, and warnings in words. Ready: at least one server can be called, or there is none. */
-export function healthOf({ backends, leftOut, trouble, pinFaultOf }: HealthFacts): Json {
+export function healthOf({ file, backends, leftOut, trouble, pinFaultOf }: HealthFacts): Json {
   const up = backends.filter(({ condition }) => condition.kind === 'up')
   return {
     live: true,
@@ -25,7 +27,7 @@ export function healthOf({ backends, leftOut, trouble, pinFaultOf }: HealthFacts
     up: up.length,
     warnings: [
       ...(trouble === undefined ? [] : [trouble]),
-      ...backends.flatMap((backend) => warningsOf(backend, pinFaultOf(backend.name))),
+      ...backends.flatMap((backend) => warningsOf(backend, file, pinFaultOf(backend.name))),
       ...leftOut.map(leftOutText),
     ],
   }
@@ -51,7 +53,7 @@ function unreachedOf({ name, upstreams }: Backend): readonly string[] {
   return [`The server "${name}" is not used at ${where}, because connecting fails there. That is tried again.`]
 }
 
-function warningsOf(backend: Backend, pinFault: string | undefined): readonly string[] {
+function warningsOf(backend: Backend, file: string | undefined, pinFault: string | undefined): readonly string[] {
   const { name, condition, keepsState, config, withheld } = backend
   const isProcess = 'command' in config.address
   return [
@@ -64,14 +66,18 @@ function warningsOf(backend: Backend, pinFault: string | undefined): readonly st
           `The server "${name}" keeps something between calls, so each caller has a ${isProcess ? 'process' : 'session'} of their own there. What it keeps is lost when that ends. Where the server has a stateless form, use that.`,
         ]
       : []),
-    ...(withheld.size > 0 ? [withheldText(name, [...withheld], pinFault)] : []),
+    ...(withheld.size > 0
+      ? [pinFault === undefined ? withheldText(name, [...withheld], file) : unpinnedText(name, pinFault)]
+      : []),
   ]
 }
 
-function withheldText(name: string, tools: readonly string[], pinFault: string | undefined): string {
-  if (pinFault !== undefined)
-    return `All tools of the server "${name}" are withheld, because their pins cannot be used: ${pinFault}`
-  return `The server "${name}" has changed definitions of tools, which are withheld: ${tools.join(', ')}. Look at them, and accept them, with: pannier gateway accept`
+function unpinnedText(name: string, pinFault: string): string {
+  return `All tools of the server "${name}" are withheld, because their pins cannot be used: ${pinFault}`
+}
+
+function withheldText(name: string, tools: readonly string[], file: string | undefined): string {
+  return `The server "${name}" has changed definitions of tools, which are withheld: ${tools.join(', ')}. Look at them, and accept them, with: ${acceptCommand(file)}`
 }
 
 export function serversOf(backends: readonly Backend[], facts: GatewayFacts): readonly Json[] {

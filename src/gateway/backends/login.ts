@@ -1,7 +1,7 @@
 /** The login of whoever runs the gateway at a server over HTTP. All callers without credentials of their own share it. */
 import type { Address, Authorizer, HttpAddress } from '../../client/index.ts'
 import { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from '../../client/internal.ts'
-import type { BackendConfig } from '../config/index.ts'
+import { type BackendConfig, shellWord } from '../config/index.ts'
 import { type EntryVia, VIA_HEADER } from '../loops/via.ts'
 import { ownAddress } from './credentials.ts'
 
@@ -40,7 +40,7 @@ export class OperatorLogin {
     const hasTokens = (await (await this.authorizer())?.tokens()) !== undefined
     if (!hasTokens && !(await offersLogin(address))) return { why: NO_LOGIN, advice: NO_LOGIN_ADVICE }
     if (file === undefined) return undefined
-    return { why: 'needs a login.', advice: `Log in with: pannier login ${quoted(`${file}#${config.name}`)}` }
+    return { why: 'needs a login.', advice: `Log in with: pannier login ${shellWord(`${file}#${config.name}`)}` }
   }
 
   async authorizer(): Promise<Authorizer | undefined> {
@@ -64,9 +64,4 @@ export class OperatorLogin {
 function isOpen({ address, settings }: BackendConfig): boolean {
   if (!('url' in address) || settings.forwardAuthorization) return false
   return !Object.keys(address.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
-}
-
-/** As a word that a shell takes. */
-function quoted(word: string): string {
-  return /^[\w./#@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

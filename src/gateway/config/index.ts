@@ -1,3 +1,4 @@
+export { acceptCommand, shellWord } from './advice.ts'
 export { BACKEND_DEFAULTS, type BackendSettings } from './backendSettings.ts'
 export { difference, settingsOfStart, settingsSetAnew } from './difference.ts'
 export {

@@ -4,6 +4,7 @@ import { posix, win32 } from 'node:path'
 import { stat } from 'node:fs/promises'
 import { ClientError, clientCode, entryNames } from '../../client/index.ts'
 import type { Env } from '../../client/internal.ts'
+import { shellWord } from './advice.ts'
 
 /** A file that exists and has servers. */
 export interface UsualPlace {
@@ -28,7 +29,7 @@ export async function usualPlaces(machine: Partial<UserMachine> = {}): Promise<r
   const places = await Promise.all(
     candidates(given).map(async ({ program, file }) => {
       const servers = await countServers(file)
-      const command = `pannier gateway ${quoted(file, given.platform)}`
+      const command = `pannier gateway ${shellWord(file, given.platform)}`
       return servers === undefined ? [] : [{ program, file, servers, command }]
     }),
   )
@@ -77,10 +78,4 @@ async function countServers(file: string): Promise<UsualPlace['servers'] | undef
     if (error instanceof ClientError) return { problem: error.message }
     throw error
   }
-}
-
-/** The path as a shell reads it. */
-function quoted(path: string, platform: NodeJS.Platform): string {
-  if (/^[\w@%+=:,./\\-]+$/.test(path)) return path
-  return platform === 'win32' ? `"${path}"` : `'${path.replaceAll("'", `'\\''`)}'`
 }
