@@ -19,7 +19,7 @@ import { backendCells, type GatewayFacts } from './admin/cells.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
 import { healthOf, leftOutOf, serversOf } from './admin/health.ts'
 import { measuresOf } from './admin/measures.ts'
-import { SetupWarnings, missingKeys } from './setupWarnings.ts'
+import { missingKeys, SetupWarnings } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
 import { createNames } from './catalog/index.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
@@ -47,7 +47,12 @@ export class Gateway {
   readonly #definitions: Definitions
   readonly #database: GatewayDatabase | undefined
   readonly #served: ServedBackends
-  readonly #setupWarnings = new SetupWarnings(() => (this.#database || !this.#routes.hasOthers ? [] : this.backends))
+  readonly #setupWarnings = new SetupWarnings({
+    others: () => (this.#database === undefined ? this.#routes.knownOthers : 0),
+    backends: () => this.backends,
+    siblings: () => this.#options.workers,
+    logger: () => this.#logger.current,
+  })
   #config: GatewayConfig
   /** Resolves when it is known where other gateways reach this one. */
   #reached = Promise.resolve()
@@ -110,7 +115,7 @@ export class Gateway {
   #facts(): GatewayFacts {
     return {
       knowsCallers: principalOf(this.#options) !== undefined,
-      gateways: this.#database !== undefined ? 'leased' : this.#routes.hasOthers ? 'several' : 'one',
+      gateways: this.#database !== undefined ? 'leased' : this.#routes.knownOthers > 0 ? 'several' : 'one',
     }
   }
 
@@ -283,7 +288,7 @@ export class Gateway {
     this.#routes.open().catch(this.#unopened)
     const keysWarning = missingKeys(this.#options)
     if (keysWarning !== undefined) this.#logger.current.warn({}, keysWarning)
-    void this.judged().then(() => this.#setupWarnings.watch(() => this.#logger.current))
+    void this.judged().then(() => this.#setupWarnings.watch())
   }
 
   readonly #unopened = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NOT_OPENED)

@@ -30,6 +30,8 @@ export interface GatewayOptions
   readonly id?: string
   /** Where requests and calls are counted, where the settings limit them. @default the memory of this process */
   readonly counters?: LimitCounters
+  /** The workers that this one is of. @default it is none */
+  readonly workers?: WorkerSiblings
 }
 
 const GATEWAY_OPTIONS: OptionNames<GatewayOptions> = {
@@ -49,6 +51,7 @@ const GATEWAY_OPTIONS: OptionNames<GatewayOptions> = {
   authorizer: true,
   id: true,
   counters: true,
+  workers: true,
 }
 
 /** What only the readers of configurations give: the file of others has another form. */
@@ -76,6 +79,14 @@ const LISTEN_OPTIONS: OptionNames<GatewayListenOptions> = {
 export interface GatewayReport {
   readonly health: Json
   readonly servers: readonly Json[]
+}
+
+/** The workers of one gateway. */
+export interface WorkerSiblings {
+  /** How many they are, with this one. */
+  readonly count: number
+  /** Tells how the gateway is set up, once for all of them. */
+  readonly warn: (sentence: string) => void
 }
 
 export type LimitCounters = Pick<LimitOptions, 'store' | 'calls'>

@@ -1,8 +1,8 @@
-/** What does not work where several gateways have no keys in common, or no database. It is logged once. */
+/** What does not work where several gateways have no keys in common, or no database. It is said once. */
 import { unref } from '../protocol/index.ts'
 import type { Logger } from '../server/internal.ts'
 import type { Backend } from './backends/backend.ts'
-import type { GatewayOptions } from './options.ts'
+import type { GatewayOptions, WorkerSiblings } from './options.ts'
 
 /** Whether somebody gave the gateway keys, so that it makes none. */
 export function hasKeys({ keys, settings }: Pick<GatewayOptions, 'keys' | 'settings'>): boolean {
@@ -22,22 +22,34 @@ export function missingKeys(options: Pick<GatewayOptions, 'keys' | 'settings' | 
 /** Gateways may meet long after the start. */
 const LOOK_EVERY_MS = 5000
 
+/** Who else serves the same servers. */
+type Others = 'none' | 'workers' | 'gateways'
+
+export interface SetupWarningsOptions {
+  /** How many others serve the same, as far as is known; none where there is a database. */
+  readonly others: () => number
+  readonly backends: () => readonly Backend[]
+  /** The workers that this gateway is of, which say a sentence once for all of them; undefined where it is none. */
+  readonly siblings: () => WorkerSiblings | undefined
+  readonly logger: () => Logger
+}
+
 export class SetupWarnings {
-  readonly #shared: () => readonly Backend[]
+  readonly #options: SetupWarningsOptions
   #timer: ReturnType<typeof setTimeout> | undefined
   #hasEnded = false
+  #said: Others = 'none'
 
-  /** `shared`: the servers that other gateways serve as well, as far as is known; none where there is a database. */
-  constructor(shared: () => readonly Backend[]) {
-    this.#shared = shared
+  constructor(options: SetupWarningsOptions) {
+    this.#options = options
   }
 
-  /** Logs the sentence as soon as it is true. */
-  watch(logger: () => Logger): void {
+  /** Says each sentence as soon as it is true. Workers may meet other gateways later. */
+  watch(): void {
     if (this.#hasEnded) return
-    const sentence = this.#sentence
-    if (sentence !== undefined) return logger().warn({}, sentence)
-    this.#timer = unref(setTimeout(() => this.watch(logger), LOOK_EVERY_MS))
+    const others = this.#others
+    if (others !== this.#said) this.#say(others)
+    if (this.#said !== 'gateways') this.#timer = unref(setTimeout(() => this.watch(), LOOK_EVERY_MS))
   }
 
   close(): void {
@@ -45,13 +57,35 @@ export class SetupWarnings {
     clearTimeout(this.#timer)
   }
 
-  /** Undefined where everything works. */
-  get #sentence(): string | undefined {
-    const names = this.#shared()
-      .filter(({ about, isShared }) => about !== undefined && !isShared)
-      .map(({ name }) => `"${name}"`)
-    if (names.length === 0) return undefined
-    const keeps = names.length === 1 ? 'which may keep' : 'which may each keep'
-    return `Several gateways serve ${names.join(', ')}, ${keeps} something for each caller, and they have no PostgreSQL: what was kept is lost with the gateway that served the caller, and some callers begin anew when a gateway is added. Start all of them with --postgres URL.`
+  #say(others: Others): void {
+    const keeping = this.#options.backends().filter(({ about, isShared }) => about !== undefined && !isShared)
+    if (others === 'none' || keeping.length === 0) return
+    const names = keeping.map(({ name }) => `"${name}"`)
+    this.#warn(others === 'workers' ? amongWorkers(names) : amongGateways(names))
+    this.#said = others
   }
+
+  #warn(sentence: string): void {
+    const { siblings, logger } = this.#options
+    const workers = siblings()
+    if (workers === undefined) logger().warn({}, sentence)
+    else workers.warn(sentence)
+  }
+
+  get #others(): Others {
+    const { others, siblings } = this.#options
+    const known = others()
+    if (known === 0) return 'none'
+    return known < (siblings()?.count ?? 1) ? 'workers' : 'gateways'
+  }
+}
+
+function amongGateways(names: readonly string[]): string {
+  const keeps = names.length === 1 ? 'which may keep' : 'which may each keep'
+  return `Several gateways serve ${names.join(', ')}, ${keeps} something for each caller, and they have no PostgreSQL: what was kept is lost with the gateway that served the caller, and some callers begin anew when a gateway is added. Start all of them with --postgres URL.`
+}
+
+function amongWorkers(names: readonly string[]): string {
+  const [servers, keep] = names.length === 1 ? ['this server', 'it keeps'] : ['these servers', 'they keep']
+  return `Each caller of ${names.join(', ')} is served by one worker, since ${servers} may keep something for each caller. What ${keep} is lost when that worker ends; with --postgres URL, sessions over HTTP outlive it.`
 }

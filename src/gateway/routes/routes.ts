@@ -153,10 +153,10 @@ export class Routes {
     return this.#parking.waiting
   }
 
-  /** Whether other gateways serve the same, as far as this one knows. */
-  get hasOthers(): boolean {
+  /** How many other gateways serve the same, as far as this one knows; any number where some are configured. */
+  get knownOthers(): number {
     const { PANNIER_PEERS: configured = '' } = process.env
-    return configured !== '' || this.union.assembly.replicas.peers.known().length > 0
+    return configured === '' ? this.union.assembly.replicas.peers.known().length : Number.POSITIVE_INFINITY
   }
 
   /** How many calls are under way at all addresses. */

@@ -51,11 +51,13 @@ export interface WorkerMethods {
   drain(params: object): Promise<void>
 }
 
-/** What the primary does for workers: it counts for all of them. */
+/** What the primary does for workers: it counts and warns for all of them. */
 export interface PrimaryMethods {
   /** Counts a request of a caller; gives how long to wait, in milliseconds, where that is one too many. */
   count(params: { readonly key: string; readonly limit: number }): Promise<number>
   /** Counts a call that begins; false where that is one too many. */
   begin(params: { readonly caller: string; readonly limit: number }): boolean
   end(params: { readonly caller: string }): void
+  /** Tells a sentence, unless another worker had it told. */
+  warn(params: { readonly sentence: string }): void
 }

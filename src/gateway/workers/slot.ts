@@ -13,6 +13,7 @@ export interface SlotOptions {
   readonly worker: number
   readonly env: Readonly<Record<string, string>>
   readonly counters: SharedCounters
+  readonly onWarning: (sentence: string) => void
   /** Its process has ended; `how` is its signal or its exit code. */
   readonly onEnd: (slot: WorkerSlot, how: string) => void
 }
@@ -79,11 +80,14 @@ export class WorkerSlot {
   }
 
   #fork(): WorkerChannel {
-    const { env, counters, onEnd } = this.#options
+    const { env, counters, onWarning, onEnd } = this.#options
     const counted = counters.forProcess()
     const child = cluster.fork({ ...env, PANNIER_ADVERTISE: '' }) // its own address is another
     closeUnaccepted(child)
-    const channel: WorkerChannel = new IpcChannel(child, counted.methods)
+    const channel: WorkerChannel = new IpcChannel(child, {
+      ...counted.methods,
+      warn: ({ sentence }) => onWarning(sentence),
+    })
     const ended = Promise.withResolvers<void>()
     this.#process = child
     this.#channel = channel

@@ -71,13 +71,18 @@ class GatewayWorker {
     this.#place = place
     this.#metrics = config.settings.admin === false ? undefined : await prometheusMetrics()
     const shared = splitLimits(config, place)
-    this.#gateway = this.#options.create({ ...shared, id, ...(keys && { keys }), counters: this.#counters() })
+    const workers = { count: place.workers, warn: (sentence: string) => this.#warn(sentence) }
+    this.#gateway = this.#options.create({ ...shared, id, ...(keys && { keys }), counters: this.#counters(), workers })
     return this.#gateway.listenForReplicas(own)
   }
 
   get #served(): Gateway {
     if (this.#gateway === undefined) throw new Error('This worker was not started.')
     return this.#gateway
+  }
+
+  #warn(sentence: string): void {
+    void this.#primary.ask('warn', { sentence }).catch(() => {}) // all ends with the primary
   }
 
   /** One count for all workers. */

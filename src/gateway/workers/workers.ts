@@ -51,6 +51,7 @@ export class Workers {
   readonly #keys: string | undefined
   readonly #id = newGatewayId()
   readonly #stopped = new AbortController()
+  readonly #warned = new Set<string>()
   readonly #pauses = new Map<WorkerSlot, number>()
   #config: GatewayConfig
   #at: ServeAddress | undefined
@@ -68,6 +69,7 @@ export class Workers {
         worker: index + 1,
         env: options.env,
         counters,
+        onWarning: (sentence) => this.#warn(sentence),
         onEnd: (slot, how) => this.#ended(slot, how),
       })
     })
@@ -151,6 +153,11 @@ export class Workers {
     const url = await slot.ask('serve', { others: this.#othersOf(slot), at: this.#at })
     slot.isServing = true
     return url
+  }
+
+  #warn(sentence: string): void {
+    if (!this.#warned.has(sentence)) this.#options.onNews(sentence)
+    this.#warned.add(sentence)
   }
 
   #othersOf(slot: WorkerSlot): readonly string[] {
