@@ -1,5 +1,6 @@
 /** Callers who leave before their call has reached its server, and callers without a name who must not be taken for each other. */
-import { expect, test, vi } from 'vitest'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { call, type ClientKind, CLIENTS, connectClient, startGateway } from './fixtures/gateways.ts'
 import { event, json, said, type ScriptedRequest, sessionScript, stream } from './fixtures/sessionScript.ts'
 import { ask, statelessRequest } from './fixtures/statelessRequest.ts'
@@ -131,4 +132,28 @@ test('waiting calls of one address without a name leave room for those of anothe
   expect(new Set(waits.map(({ result }) => result?.['resultType']))).toEqual(new Set(['input_required']))
   expect((await from('192.0.2.1')).error?.data).toMatchObject({ code: 'BACKEND_BUSY' })
   expect((await from('192.0.2.2')).result?.['resultType']).toBe('input_required')
+})
+
+test('a client of the session era that never answers does not keep its server for longer than parkSeconds', async () => {
+  const answers: unknown[] = []
+  const server = await sessionScript({
+    first: ({ message }) => {
+      if (message.id === 'q') answers.push(message)
+    },
+    call: (request, res) => {
+      const requestedSchema = { type: 'object', properties: {} }
+      stream(res, event({ id: 'q', method: 'elicitation/create', params: { message: 'Go?', requestedSchema } }))
+      void vi
+        .waitFor(() => expect(answers).toHaveLength(1), { timeout: 10_000 })
+        .then(() => res.end(event({ id: request.message.id, result: said('went on') })))
+    },
+  })
+  const { url } = await startGateway({ a: { url: server.url, pannier: { state: 'stateful', parkSeconds: 1 } } })
+  const options = { capabilities: ASKED, versionNegotiation: { mode: 'legacy' } } as const
+  const silent = new Client({ name: 'silent', version: '1' }, options)
+  silent.setRequestHandler('elicitation/create', () => new Promise(() => {}))
+  await silent.connect(new StreamableHTTPClientTransport(new URL(url)))
+  onTestFinished(() => silent.close())
+  expect(await silent.callTool({ name: 'a_go', arguments: {} })).toMatchObject(said('went on'))
+  expect(answers).toMatchObject([{ error: { message: 'The question was not answered within 1 seconds.' } }])
 })

@@ -145,11 +145,12 @@ export class Relay {
   #askInPlace(relaying: RelayingCall): Promise<string> {
     const { recorded, target, params } = relaying
     const { call } = recorded
+    const ask = askerOf(call, target.backend.config.settings.parkSeconds * 1000)
     return this.#parts.rounds.play<Json>(call, {
       subject: { name: `${target.backend.name} ${target.name}`, args: params },
       invoke: async (ctx) => {
         const asked = { requestState: ctx.requestState, inputResponses: ctx.inputResponses }
-        const result = await this.#send(relaying, withDefined(params, asked), askerOf(call))
+        const result = await this.#send(relaying, withDefined(params, asked), ask)
         return result['resultType'] === 'input_required' ? inputRequired(result) : result
       },
       finish: (result) => result,

@@ -1,7 +1,7 @@
 /** A call of a client as a request to a server behind the gateway, with the way back to the client. */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { CODES, isObject, type Json, RemoteError, unref } from '../../protocol/index.ts'
 import { type Call, InputRequired } from '../../server/internal.ts'
 import type { Relayed } from '../links/relayed.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
@@ -34,15 +34,28 @@ export function relayedOf({ call, trace }: Pick<RecordedCall, 'call' | 'trace'>,
   }
 }
 
-/** Asks a session-era caller on the stream of its call. */
-export function askerOf({ channel, peer }: Call): Relayed['ask'] {
+/** Asks a session-era caller on the stream of its call. Who does not answer in `withinMs` may have left for good. */
+export function askerOf({ channel, peer }: Call, withinMs = Infinity): Relayed['ask'] {
   const { push } = channel
   if (push === undefined || peer.era === 'modern') return undefined
   const id = randomUUID() // of the call: answers find it by this
   let asked = 0
   return async (request: InputRequest) => {
     const key = `question ${++asked}`
-    return (await push.call(channel, request, { key, id, carry: 'process', isBound: true, body: () => ({}) })) as Json
+    const answer = push.call(channel, request, { key, id, carry: 'process', isBound: true, body: () => ({}) })
+    return answeredWithin(answer as Promise<Json>, withinMs)
+  }
+}
+
+async function answeredWithin(answer: Promise<Json>, ms: number): Promise<Json> {
+  if (ms === Infinity) return answer
+  const late = Promise.withResolvers<never>()
+  const sentence = `The question was not answered within ${ms / 1000} seconds.`
+  const timer = unref(setTimeout(() => late.reject(new RemoteError(CODES.INTERNAL_ERROR, sentence)), ms))
+  try {
+    return await Promise.race([answer, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
