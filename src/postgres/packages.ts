@@ -10,11 +10,6 @@ export function loadPg(): Promise<typeof Pg> {
   return installed(import('pg'))
 }
 
-/** Rejects, with a sentence that says what to install, where `pg` is not there. */
-export async function assertPgInstalled(): Promise<void> {
-  await loadPg()
-}
-
 export function loadPgBoss(): Promise<typeof Boss> {
   return installed(import('pg-boss'))
 }
