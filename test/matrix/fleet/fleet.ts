@@ -11,7 +11,6 @@ import {
   anyGateway,
   type Door,
   filledIn,
-  freePort,
   type GatewayCommand,
   ourGateway,
   PANNIER,
@@ -23,11 +22,18 @@ import { HttpServer } from './httpServer.ts'
 import { type LineTap, startLineTap } from './lineTap.ts'
 import type { OnPassing } from './passing.ts'
 import { Pipe } from './pipe.ts'
+import { newPort } from './ports.ts'
 import { childrenOf, endProcess, kill, orphansOf, start } from './processes.ts'
 import { KINDS, type ServerKind, type ServerName } from './servers.ts'
 import { startTap, type Tap } from './tap.ts'
 import { reachesServer, readVitals, type Vitals, workersServe } from './vitals.ts'
 import { wordsOf } from './words.ts'
+
+/** Where a gateway listens. */
+interface Ports {
+  readonly port: number
+  readonly adminPort: number
+}
 
 interface Member {
   readonly child: ChildProcess
@@ -122,8 +128,8 @@ export class Fleet {
     const onPassing: OnPassing = (passing) => this.onPassing(passing)
     const tap = await startTap({ way: 'gateway ↔ gateway', onPassing, isBalancer: false })
     const { isOurs } = this.#command
-    const port = isOurs ? 0 : await freePort()
-    const child = this.#spawnGateway(port, ['ignore', 'ignore', 'pipe'], {
+    const ports = { port: await newPort(), adminPort: await newPort() }
+    const child = this.#spawnGateway(ports, ['ignore', 'ignore', 'pipe'], {
       NODE_OPTIONS: `${quickStart.NODE_OPTIONS} --require=${JSON.stringify(VITALS)}`.trim(),
       MATRIX_VITALS: this.#folder,
       ...(!this.#command.hasWorkers && { PANNIER_ADVERTISE: `http://127.0.0.1:${tap.port}` }),
@@ -133,17 +139,17 @@ export class Fleet {
     // It looks at once whether the address leads to it that it tells the others.
     const started = isOurs
       ? await ourGateway(child, (serving) => (tap.targets = [serving]))
-      : await anyGateway(child, this.#doorOf(`http://127.0.0.1:${port}`), this.toolName('plain'))
+      : await anyGateway(child, this.#doorOf(`http://127.0.0.1:${ports.port}`), this.toolName('plain'))
     const url = new URL(started.url).origin
     this.#members.push({ child, url, admin: started.admin, tap })
     this.#tellFront()
   }
 
   /** `ofOurs`: what only a gateway of ours gets that tells of itself; any other gets what its command says. */
-  #spawnGateway(port: number, stdio: StdioOptions, ofOurs: Record<string, string> = {}): ChildProcess {
+  #spawnGateway(ports: Ports, stdio: StdioOptions, ofOurs: Record<string, string> = {}): ChildProcess {
     const { command, args, env = {}, isOurs } = this.#command
     const folder = mkdtempSync(join(this.#folder, 'gateway-'))
-    const words = this.#words(folder, port)
+    const words = this.#words(folder, ports)
     const own = Object.fromEntries(
       Object.entries(env).map(([name, value]) => [name, filledIn([value], words).join('')]),
     )
@@ -155,7 +161,7 @@ export class Fleet {
   }
 
   #pipe(name: string): Pipe {
-    const child = this.#spawnGateway(0, ['pipe', 'pipe', 'ignore'])
+    const child = this.#spawnGateway({ port: 0, adminPort: 0 }, ['pipe', 'pipe', 'ignore'])
     const pipe = new Pipe(child, (passing) => this.onPassing(passing))
     this.#pipes.set(name, { child, pipe })
     if (this.#dropped.has(name)) pipe.drop()
@@ -265,8 +271,8 @@ export class Fleet {
     if (this.#front) this.#front.targets = this.#members.map(({ url }) => url)
   }
 
-  #words(folder: string, port: number): Words {
-    const behind = { server: this.server, url: this.#http?.url, env: this.#serverEnv() }
+  #words(folder: string, { port, adminPort }: Ports): Words {
+    const behind = { server: this.server, url: this.#http?.url, env: this.#serverEnv(), adminPort }
     return {
       ...wordsOf(behind, folder, this.#command.file),
       PORT: String(port),

@@ -1,7 +1,5 @@
 /** How gateways are started: ours, or another one by a command line. */
 import type { ChildProcess } from 'node:child_process'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Connecting, Heard } from '../clients/client.ts'
@@ -64,7 +62,7 @@ const TRY_WITHIN_MS = 3000
 
 export const PANNIER: GatewayCommand = {
   command: process.execPath,
-  args: ['--conditions=pannier-source', main, 'gateway', 'FILE', '--port', '0'],
+  args: ['--conditions=pannier-source', main, 'gateway', 'FILE', '--port', 'PORT'],
   isOurs: true,
 }
 
@@ -84,14 +82,6 @@ export function ourGateway(child: ChildProcess, onServing: (url: string) => void
     const admin = /Health and servers: (http:\/\/[^/]+)/.exec(said)?.[1]
     return /^\/mcp: \d+ tools/m.test(said) ? { url, admin } : undefined
   })
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 /** Waits until a tool can be called at the address. */

@@ -1,6 +1,7 @@
 /** The process of a server over HTTP, behind a tap. When it was killed it is started again, at the same port. */
 import type { ChildProcess } from 'node:child_process'
 import type { OnPassing } from './passing.ts'
+import { newPort } from './ports.ts'
 import { kill, readUntil, start } from './processes.ts'
 import { commandLine, type ServerKind } from './servers.ts'
 import { startTap, type Tap } from './tap.ts'
@@ -10,12 +11,13 @@ export class HttpServer {
   readonly #env: Readonly<Record<string, string>>
   readonly #tap: Tap
   #child: ChildProcess | undefined
-  #port = 0
+  readonly #port: number
 
-  private constructor(kind: ServerKind, env: Readonly<Record<string, string>>, tap: Tap) {
+  private constructor(kind: ServerKind, env: Readonly<Record<string, string>>, tap: Tap, port: number) {
     this.#kind = kind
     this.#env = env
     this.#tap = tap
+    this.#port = port
   }
 
   static async start(
@@ -24,7 +26,7 @@ export class HttpServer {
     onPassing: OnPassing,
   ): Promise<HttpServer> {
     const tap = await startTap({ way: 'gateway ↔ server', onPassing, isBalancer: false })
-    const server = new HttpServer(kind, env, tap)
+    const server = new HttpServer(kind, env, tap, await newPort())
     await server.#spawn()
     tap.targets = [`http://127.0.0.1:${server.#port}`]
     return server
@@ -54,6 +56,6 @@ export class HttpServer {
       env: { ...this.#env, PORT: String(this.#port) },
       stdio: ['ignore', 'pipe', 'ignore'],
     })
-    this.#port = await readUntil(this.#child.stdout, (said) => Number(said) || undefined)
+    await readUntil(this.#child.stdout, (said) => Number(said) === this.#port || undefined)
   }
 }

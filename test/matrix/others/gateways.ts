@@ -68,7 +68,7 @@ export const OTHERS: readonly OtherGateway[] = [
     claimsTwo: true,
     command: {
       command: PANNIER.command,
-      args: PANNIER.args.map((arg) => (arg === '0' ? 'PORT' : arg)),
+      args: PANNIER.args,
       env: {
         ...quickStart,
         PANNIER_KEYS: 'KEYS',
