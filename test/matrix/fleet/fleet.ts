@@ -23,7 +23,7 @@ import { type LineTap, startLineTap } from './lineTap.ts'
 import type { OnPassing } from './passing.ts'
 import { Pipe } from './pipe.ts'
 import { newPort } from './ports.ts'
-import { childrenOf, endProcess, kill, orphansOf, start } from './processes.ts'
+import { childrenOf, endProcess, kill, orphansOf, reaped, start } from './processes.ts'
 import { KINDS, type ServerKind, type ServerName } from './servers.ts'
 import { startTap, type Tap } from './tap.ts'
 import { reachesServer, readVitals, type Vitals, workersServe } from './vitals.ts'
@@ -202,7 +202,9 @@ export class Fleet {
       return
     }
     const victim = pid ?? this.#lines?.processes.at(-1)
-    if (victim !== undefined && this.#lines?.processes.includes(victim)) endProcess(victim)
+    if (victim === undefined || !this.#lines?.processes.includes(victim)) return
+    endProcess(victim)
+    this.#starting = reaped(victim)
   }
 
   /** Cuts a client off. */

@@ -1,11 +1,14 @@
 /** Processes of the matrix: none outlives it, none is waited for without end, and orphans are found. */
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const START_WITHIN_MS = 60_000
+const REAP_TRIES = 400
+const REAP_TRY_MS = 25
 
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
@@ -32,6 +35,11 @@ export function endProcess(pid: number): void {
   } catch {
     // it has ended
   }
+}
+
+/** Resolves when the parent of a process that was killed has noticed: until then the process is listed. */
+export async function reaped(pid: number): Promise<void> {
+  for (let tried = 0; tried < REAP_TRIES && existsSync(`/proc/${pid}`); tried++) await sleep(REAP_TRY_MS)
 }
 
 /** Reads lines until one of them, or all so far, say what is looked for. What comes later is read and forgotten. */

@@ -40,7 +40,8 @@ export async function readVitals(folder: string, pid: number, admin: string | un
 export async function reachesServer(admin: string): Promise<void> {
   for (let tried = 0; tried < TRIES; tried++) {
     const { servers } = (await (await fetch(`${admin}/servers`)).json()) as { servers: { condition: string }[] }
-    if (servers.every(({ condition }) => condition === 'up')) return
+    // What has just been killed may not have been noticed yet.
+    if (tried > 0 && servers.every(({ condition }) => condition === 'up')) return
     await sleep(TRY_MS)
   }
   throw new Error('A gateway does not reach its server any more.')
