@@ -1,11 +1,15 @@
-/** What gateways have in common by way of PostgreSQL: who serves which caller, news, claims, and counted requests. */
+/** What gateways have in common by way of PostgreSQL: who serves which caller, news, claims, states of calls that ask, and counted requests. */
 import type { EventBus, ServerOptions } from '../server/index.ts'
 import { keyringOf } from '../server/internal.ts'
-import type { Ledger, RateStore } from '../state/stores/index.ts'
+import type { CarryStore, Ledger, RateStore } from '../state/stores/index.ts'
 import {
   assertPgInstalled,
+  Impatience,
+  impatientLedger,
+  impatientStore,
   postgres,
   postgresBus,
+  postgresCarryStore,
   type PostgresConnection,
   postgresLedger,
   postgresRates,
@@ -31,10 +35,15 @@ export function openDatabase(options: DatabaseOptions, parts: LeaseParts): Gatew
   return hasOne ? new GatewayDatabase(options, parts) : undefined
 }
 
+/** Questions and answers of calls wait for their claims and states. */
+const ANSWERS_WITHIN_MS = 3000
+
 export class GatewayDatabase {
   readonly leases: Leases
   readonly ledger: Ledger
   readonly rates: RateStore
+  /** States of calls that ask clients of the session era, so that another gateway can go on with them. */
+  readonly store: CarryStore
   readonly #connection: PostgresConnection
   readonly #isOwn: boolean
   readonly #buses = new Map<string, ReturnType<typeof postgresBus>>()
@@ -43,7 +52,9 @@ export class GatewayDatabase {
   constructor({ settings, postgres: given, keys = settings.keys }: DatabaseOptions, parts: LeaseParts) {
     this.#isOwn = given === undefined
     this.#connection = given ?? postgres({ url: settings.postgres ?? '' })
-    this.ledger = postgresLedger(this.#connection)
+    const impatience = new Impatience(ANSWERS_WITHIN_MS)
+    this.ledger = impatientLedger(postgresLedger(this.#connection), impatience)
+    this.store = impatientStore(postgresCarryStore(this.#connection), impatience)
     this.rates = postgresRates(this.#connection)
     this.leases = new Leases({
       connection: this.#connection,

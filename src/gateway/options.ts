@@ -94,7 +94,8 @@ export type LimitCounters = Pick<LimitOptions, 'store' | 'calls'>
 const HOUR_SECONDS = 3600
 
 export function serverOptions(options: GatewayOptions, logger: LoggerSlot, database?: GatewayDatabase): ServerOptions {
-  const { keys = options.settings.keys, bus, ledger = database?.ledger, store, settings, counters } = options
+  const { keys = options.settings.keys, bus, ledger = database?.ledger, store = database?.store } = options
+  const { settings, counters } = options
   const principal = principalOf(options)
   const limits = limitsOf(settings)
   return {

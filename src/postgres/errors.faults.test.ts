@@ -6,7 +6,7 @@ import { newDatabase, onDatabase, runSql } from '../../test/postgres/database.ts
 import { openingFault, newUser, secret } from '../../test/postgres/users.ts'
 import { postgres } from './database.ts'
 import { postgresEngine } from './tasks/engine.ts'
-import { postgresLedger } from './ledger.ts'
+import { postgresLedger } from './stores/ledger.ts'
 
 let url: string
 beforeAll(async () => void (url = await newDatabase()))

@@ -4,8 +4,8 @@ import { newDatabase, runSql } from '../../test/postgres/database.ts'
 import { EngineFixture } from '../../test/postgres/engineFixture.ts'
 import { openingFault, secret } from '../../test/postgres/users.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
-import { postgresCarryStore } from './carryStore.ts'
-import { postgresLedger } from './ledger.ts'
+import { postgresCarryStore } from './stores/carryStore.ts'
+import { postgresLedger } from './stores/ledger.ts'
 
 const fixture = new EngineFixture()
 const corrupt = { code: 'STORE_CORRUPT' }

@@ -3,7 +3,7 @@ import { newDatabase, runSql } from '../../test/postgres/database.ts'
 import { EngineFixture } from '../../test/postgres/engineFixture.ts'
 import { openingFault, newUser } from '../../test/postgres/users.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
-import { postgresLedger } from './ledger.ts'
+import { postgresLedger } from './stores/ledger.ts'
 
 const fixture = new EngineFixture()
 let url: string

@@ -95,6 +95,23 @@ test('PostgreSQL is away for a while', async () => {
   expect(warnings()).not.toContain('PostgreSQL')
 })
 
+test.each(['cut', 'freeze'] as const)(
+  'clients of the session era are asked while PostgreSQL is away: %s',
+  async (trouble) => {
+    const url = new URL(await newDatabase())
+    const proxy = await TcpProxy.start(Number(url.port))
+    onTestFinished(() => proxy.close())
+    url.port = String(proxy.port)
+    const gateway = await startGateway(servers, {}, { gateway: { postgres: url.href } })
+    const client = await connectClient('v1', gateway.url)
+    expect(await call(client, 'ours_confirm')).toBe('accept true, accept true')
+    proxy[trouble]()
+    const began = performance.now()
+    for (let time = 0; time < 3; time++) expect(await call(client, 'ours_confirm')).toBe('accept true, accept true')
+    expect(performance.now() - began).toBeLessThan(8000)
+  },
+)
+
 test('requests are counted, and calls cancelled, over all gateways', async () => {
   const settings = { gateway: { postgres: await newDatabase(), limits: { requestsPerMinute: 20 } } }
   const { url: balanced, gateways } = await balancedGateways(servers, testIsOver, { principal }, settings)

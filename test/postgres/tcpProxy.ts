@@ -8,6 +8,7 @@ export class TcpProxy {
   readonly #targetPort: number
   readonly #sockets = new Set<Socket>()
   #isOpen = true
+  #isFrozen = false
 
   static async start(targetPort: number): Promise<TcpProxy> {
     const server = createServer().listen(0, '127.0.0.1')
@@ -35,6 +36,12 @@ export class TcpProxy {
     for (const socket of this.#sockets) socket.pause()
   }
 
+  /** The same, and new ones are taken and not served, as by a server that hangs. */
+  freeze(): void {
+    this.#isFrozen = true
+    this.silenceConnections()
+  }
+
   open(): void {
     this.#isOpen = true
   }
@@ -48,6 +55,7 @@ export class TcpProxy {
   #accept(client: Socket): void {
     this.#add(client)
     if (!this.#isOpen) return void client.destroy()
+    if (this.#isFrozen) return
     const target = connect(this.#targetPort, '127.0.0.1')
     this.#add(target)
     join(client, target)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { answering, newTask, question } from './contract/harness.ts'
 import type { Lease, TaskEngine } from '../../src/tasks/engine.ts'
-import { postgresLedger } from '../../src/postgres/ledger.ts'
+import { postgresLedger } from '../../src/postgres/stores/ledger.ts'
 import { EngineFixture } from '../postgres/engineFixture.ts'
 import { PostgresServer } from '../postgres/server.ts'
 

@@ -157,7 +157,16 @@ export class AnswerTaker {
     if (brought === undefined) return LOST
     const taken = await this.#goOn(brought.state, response, caller, new Set([...gone, instance.id]))
     if (taken.kind === 'revived') report()
+    if (echo === undefined) this.#inherit(question, brought.state)
     return taken
+  }
+
+  #inherit(question: string, { call }: PushState): void {
+    const { calls, states } = this.#options
+    const asking = calls.get(call)
+    if (asking === undefined) return
+    states.inherit(question)
+    asking.inherit(question)
   }
 
   /** The instance that asked is gone: goes on from the state, where no other instance does. */

@@ -183,7 +183,10 @@ export class PushBroker {
     // From now on this instance goes on with the call, also for one that finds its state and knows nothing of this.
     const claimant = carried ? await this.#generations.claim(call, generation, holderOf(caller)) : 'fresh'
     if (claimant !== 'fresh' && claimant !== 'unknown') return undefined
-    for (const { question } of questions) this.#moved.delete(question)
+    for (const { question } of questions) {
+      this.#moved.delete(question)
+      if (carried) this.#states.inherit(question)
+    }
     this.#calls.adopt(call, carried ? generation + 1 : generation, questions)
     return { ...request, stream, journal: readJournal(call, 0, journal) }
   }

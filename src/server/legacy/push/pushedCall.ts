@@ -67,6 +67,8 @@ export class PushedCall {
   readonly #early = new Map<string, EarlyAnswer>()
   /** Questions of an earlier process that have been answered. */
   readonly #taken = new Set<RequestId>()
+  /** Those whose states are kept until the end, because their answers may come again. */
+  readonly #inherited = new Set<string>()
   /** Whose call it is; empty until it asks. */
   holder = ''
   /** Answers that are being taken. */
@@ -201,6 +203,11 @@ export class PushedCall {
     return waiting !== undefined
   }
 
+  /** The state of this question of an earlier process, by which the call was found, goes with the call. */
+  inherit(question: string): void {
+    this.#inherited.add(question)
+  }
+
   /** Notes that this question of an earlier process is answered. */
   markTaken(question: RequestId): void {
     this.#taken.add(question)
@@ -240,6 +247,7 @@ export class PushedCall {
     this.ended = true
     const newest = new Map(Array.from(this.#open.values(), ({ key, id }) => [key, id]))
     for (const question of this.#open.keys()) this.#close(question)?.reject(unanswered(why))
+    for (const question of this.#inherited) this.#onClosed(question)
     return [...newest.values()]
   }
 

@@ -80,7 +80,7 @@ const NOTHING = (): void => {}
 
 export class PushStates {
   readonly #options: PushStatesOptions
-  /** The questions of this process whose states are in the store. */
+  /** Questions whose states are in the store, and go when they are answered here. */
   readonly #stored = new Set<string>()
 
   constructor(options: PushStatesOptions) {
@@ -160,6 +160,11 @@ export class PushStates {
     if (reason === undefined) return NOTHING
     const { method, params } = brought.state.request
     return () => onDifference({ method, name: String(params['name'] ?? params['uri']), reason })
+  }
+
+  /** A call of another process goes on here, and what it asked may be in the store. */
+  inherit(question: string): void {
+    if (this.#options.store !== undefined) this.#stored.add(question)
   }
 
   /** Deletes the state of a question that is answered, or whose call has ended. */

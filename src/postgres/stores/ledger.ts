@@ -1,8 +1,8 @@
-import { jsonText, StateError } from '../state/internal.ts'
-import { assertClaim, type Claim, claimMissing, type Ledger } from '../state/stores/index.ts'
-import { databaseOf, type PostgresConnection } from './database.ts'
-import { digest } from './digest.ts'
-import { MAX_LIFE_MS, tableSweeper } from './expiry.ts'
+import { jsonText, StateError } from '../../state/internal.ts'
+import { assertClaim, type Claim, claimMissing, type Ledger } from '../../state/stores/index.ts'
+import { databaseOf, type PostgresConnection } from '../database.ts'
+import { digest } from '../digest.ts'
+import { MAX_LIFE_MS, tableSweeper } from '../expiry.ts'
 
 interface ClaimRow {
   readonly is_fresh: boolean

@@ -1,10 +1,10 @@
-import { limiterRates, memoryLimiter, RATE_SECONDS, type RateStore } from '../state/stores/index.ts'
-import { databaseOf, type PostgresConnection } from './database.ts'
-import { digest } from './digest.ts'
+import { limiterRates, memoryLimiter, RATE_SECONDS, type RateStore } from '../../state/stores/index.ts'
+import { databaseOf, type PostgresConnection } from '../database.ts'
+import { digest } from '../digest.ts'
+import { Impatience } from './impatience.ts'
 
-// A request waits for its count, so a database that does not answer is given up soon, and left alone for a while.
+// Every request waits for its count.
 const COUNT_MS = 1000
-const PAUSE_MS = 5000
 
 /**
  * Counts requests for all instances that use this database. It stores digests instead of names. While the database cannot
@@ -12,18 +12,10 @@ const PAUSE_MS = 5000
  */
 export function postgresRates(connection: PostgresConnection): RateStore {
   const database = databaseOf(connection)
-  let awayUntil = 0
+  const impatience = new Impatience(COUNT_MS)
 
-  const query = async (statement: { text: string; values?: unknown[]; name?: string }): Promise<unknown> => {
-    if (performance.now() < awayUntil) throw new Error('The database could not be reached a moment ago.')
-    try {
-      const pool = await database.ready()
-      return await pool.query({ ...statement, query_timeout: COUNT_MS })
-    } catch (error) {
-      awayUntil = performance.now() + PAUSE_MS
-      throw error
-    }
-  }
+  const query = (statement: { text: string; values?: unknown[]; name?: string }): Promise<unknown> =>
+    impatience.run(async () => (await database.ready()).query({ ...statement, query_timeout: COUNT_MS }))
 
   const rates = limiterRates(async (limit) => {
     const { default: Limiter } = await import('rate-limiter-flexible/lib/RateLimiterPostgres.js')

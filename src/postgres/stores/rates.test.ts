@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { Caller } from '../../test/docs/fixtures/caller.ts'
-import { newDatabase, runSql } from '../../test/postgres/database.ts'
-import { proves } from '../../test/proves.ts'
-import { createServer } from '../server/index.ts'
-import { postgres, type PostgresConnection } from './database.ts'
+import { Caller } from '../../../test/docs/fixtures/caller.ts'
+import { newDatabase, runSql } from '../../../test/postgres/database.ts'
+import { proves } from '../../../test/proves.ts'
+import { createServer } from '../../server/index.ts'
+import { postgres, type PostgresConnection } from '../database.ts'
 import { postgresRates } from './rates.ts'
 
 let url: string

@@ -1,8 +1,8 @@
-import { StateError } from '../state/internal.ts'
-import { assertId, type CarryStore } from '../state/stores/index.ts'
-import { databaseOf, type PostgresConnection } from './database.ts'
-import { digest } from './digest.ts'
-import { MAX_LIFE_MS, tableSweeper } from './expiry.ts'
+import { StateError } from '../../state/internal.ts'
+import { assertId, type CarryStore } from '../../state/stores/index.ts'
+import { databaseOf, type PostgresConnection } from '../database.ts'
+import { digest } from '../digest.ts'
+import { MAX_LIFE_MS, tableSweeper } from '../expiry.ts'
 
 /** A carry store for all machines that use this database. It stores digests instead of ids. */
 export function postgresCarryStore(connection: PostgresConnection): CarryStore {

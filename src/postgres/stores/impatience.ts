@@ -1,0 +1,56 @@
+/**
+ * For statements that calls wait for: a database that does not answer in time is given up, and left alone for a while, in
+ * which every statement fails at once.
+ */
+import { StateError } from '../../state/internal.ts'
+import type { CarryStore, Ledger } from '../../state/stores/index.ts'
+
+const PAUSE_MS = 5000
+
+export class Impatience {
+  readonly #withinMs: number
+  #awayUntil = 0
+
+  constructor(withinMs: number) {
+    this.#withinMs = withinMs
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (performance.now() < this.#awayUntil) throw unavailable('could not be used a moment ago')
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(unavailable('does not answer')), this.#withinMs)
+    try {
+      return await Promise.race([work(), late.promise])
+    } catch (error) {
+      if (!isAnswer(error)) this.#awayUntil = performance.now() + PAUSE_MS
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** Whether the database has been asked, and what it has is the trouble. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof StateError && error.code !== 'STORE_UNAVAILABLE'
+}
+
+function unavailable(why: string): StateError {
+  return new StateError('STORE_UNAVAILABLE', `The database ${why}; check its address, and that it is up.`)
+}
+
+export function impatientLedger(ledger: Ledger, impatience: Impatience): Ledger {
+  return {
+    claim: (...args) => impatience.run(() => ledger.claim(...args)),
+    settle: (...args) => impatience.run(() => ledger.settle(...args)),
+    release: (...args) => impatience.run(() => ledger.release(...args)),
+  }
+}
+
+export function impatientStore(store: CarryStore, impatience: Impatience): CarryStore {
+  return {
+    put: (...args) => impatience.run(() => store.put(...args)),
+    get: (...args) => impatience.run(() => store.get(...args)),
+    delete: (...args) => impatience.run(() => store.delete(...args)),
+  }
+}
