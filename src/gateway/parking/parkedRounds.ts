@@ -15,7 +15,7 @@ import { BackendError, callLost, isBackendGone } from '../errors.ts'
 import { resultOf } from '../response.ts'
 import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel, type TakenOver } from './parkedCall.ts'
 import type { Parked, Parking } from './parking.ts'
-import { assertReplayable, claimTakeover, lostWith, type ReplayableCall, takeoverOf } from './takeover.ts'
+import { assertReplayable, claimTakeover, evictedWith, lostWith, type ReplayableCall, takeoverOf } from './takeover.ts'
 import { readTicket, type ParkTicket, writeTicket } from './ticket.ts'
 
 /** A call that its server may ask about. */
@@ -95,7 +95,7 @@ export class ParkedRounds {
   #resume(asking: ParkableCall, ticket: ParkTicket): ParkedCall {
     const parked = this.#parking.resume(ticket.parked)
     if (parked !== undefined) return parked
-    throw lostWith(asking, ticket)
+    throw this.#parking.hasEvicted(ticket.parked) ? evictedWith(asking) : lostWith(asking, ticket)
   }
 
   /**

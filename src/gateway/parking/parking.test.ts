@@ -4,7 +4,7 @@ import { Parking } from './parking.ts'
 
 const channel = { notify: () => {}, onCancel: () => {} }
 const parkedBy = (caller: string, generation = 0) => ({ server: 'files', caller, chars: 10, parkMs: 1000, generation })
-const NO_ROOM = /"files" has asked something, and too many calls/
+const NO_ROOM = /"files" has asked something, and too many calls wait .* What the call did until then may have happened/
 
 let made = 0
 
@@ -109,7 +109,7 @@ test('keeps the end for a minute, for a client that did not get it', async () =>
 })
 
 test('keeps less where results are large, the oldest first', async () => {
-  const parking = new Parking({ maxChars: 100 })
+  const parking = new Parking({ maxChars: 120 })
   const calls = Array.from({ length: 3 }, () => parked({ text: 'x'.repeat(30) }))
   for (const call of calls) parking.keep(call, parkedBy('ann'))
   await vi.advanceTimersByTimeAsync(1)
@@ -122,10 +122,90 @@ test('has room for the calls of others when one caller has parked too many', asy
   const another = parked()
   expect(() => parking.keep(another, parkedBy('ann'))).toThrow(NO_ROOM)
   parking.keep(parked(), parkedBy('bob'))
-  expect(() => parking.keep(parked(), parkedBy('carl'))).toThrow(NO_ROOM)
   await vi.advanceTimersByTimeAsync(1001)
   expect(parking.size).toBe(0)
   parking.keep(parked(), parkedBy('ann'))
+})
+
+test.each([
+  ['number', { maxCalls: 4 }],
+  ['size', { maxChars: 45 }],
+])(
+  'where all calls together are too many by their %s, the largest holder loses the one that waits longest',
+  async (_, limits) => {
+    const parking = new Parking(limits)
+    const [bobs, oldest, second, third] = [parked(), parked(), parked(), parked()]
+    parking.keep(bobs, parkedBy('bob'))
+    for (const call of [oldest, second, third]) parking.keep(call, parkedBy('ann'))
+    const carls = parked()
+    parking.keep(carls, parkedBy('carl'))
+    await vi.advanceTimersByTimeAsync(1)
+    expect([bobs, oldest, second, third, carls].map(({ hasEnded }) => hasEnded)).toEqual([
+      false,
+      true,
+      false,
+      false,
+      false,
+    ])
+    expect([parking.waiting, parking.hasEvicted(oldest.id), parking.hasEvicted(second.id)]).toEqual([4, true, false])
+  },
+)
+
+test.each([
+  ['number', { maxCalls: 2 }],
+  ['size', { maxChars: 25 }],
+])('takes nothing from those who hold no more than the caller would, by their %s', async (_, limits) => {
+  const parking = new Parking(limits)
+  const calls = [parked(), parked()]
+  for (const [index, call] of calls.entries()) parking.keep(call, parkedBy(`caller ${index}`))
+  expect(() => parking.keep(parked(), parkedBy('carl'))).toThrow(NO_ROOM)
+  expect(() => parking.keep(parked(), parkedBy('caller 0'))).toThrow(NO_ROOM)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(calls.map(({ hasEnded }) => hasEnded)).toEqual([false, false])
+})
+
+test('takes no call whose client is there', async () => {
+  const parking = new Parking({ maxCalls: 3 })
+  const calls = [parked(), parked(), parked()]
+  for (const call of calls) parking.keep(call, parkedBy('ann'))
+  parking.resume(calls[0]?.id ?? '')
+  parking.keep(parked(), parkedBy('bob'))
+  await vi.advanceTimersByTimeAsync(1)
+  expect(calls.map(({ hasEnded }) => hasEnded)).toEqual([false, true, false])
+  parking.resume(calls[2]?.id ?? '')
+  expect(() => parking.keep(parked(), parkedBy('carl'))).toThrow(NO_ROOM)
+})
+
+test('makes room for a call that grows, too', async () => {
+  const parking = new Parking({ maxChars: 50 })
+  const [small, ...others] = [parked(), parked(), parked(), parked()]
+  for (const call of others) parking.keep(call, parkedBy('ann'))
+  parking.keep(small, parkedBy('bob'))
+  parking.resume(small.id)
+  parking.keep(small, { ...parkedBy('bob', 1), chars: 25 })
+  await vi.advanceTimersByTimeAsync(1)
+  expect([small, ...others].map(({ hasEnded }) => hasEnded)).toEqual([false, true, false, false])
+})
+
+test('of results that are kept, the largest holder loses its oldest first', async () => {
+  const parking = new Parking({ maxChars: 200 })
+  const [bobs, ...anns] = [parked({ text: 'x' }), ...Array.from({ length: 4 }, () => parked({ text: 'x'.repeat(50) }))]
+  parking.keep(bobs, parkedBy('bob'))
+  await vi.advanceTimersByTimeAsync(1)
+  for (const call of anns) parking.keep(call, parkedBy('ann'))
+  await vi.advanceTimersByTimeAsync(1)
+  const isKept = [bobs, ...anns].map(({ id }) => parking.find(id) !== undefined)
+  expect(isKept).toEqual([true, false, false, true, true])
+})
+
+test('keeps as many results as calls may wait', async () => {
+  const parking = new Parking({ maxCalls: 2 })
+  const calls = [parked({}), parked({}), parked({})]
+  for (const call of calls) {
+    parking.keep(call, parkedBy('ann'))
+    await vi.advanceTimersByTimeAsync(1)
+  }
+  expect(calls.map(({ id }) => parking.find(id) !== undefined)).toEqual([false, true, true])
 })
 
 test('lets calls be answered that wait when it drains, parks no more, and ends the rest', async () => {
@@ -152,11 +232,8 @@ test('has drained as soon as nothing waits', async () => {
   await new Parking().drain(60_000)
 })
 
-test.each([
-  ['all callers', { maxChars: 25 }, 'bob'],
-  ['one caller', { maxCharsOfCaller: 25 }, 'ann'],
-])('has room for so much of %s', (_, limits, caller) => {
-  const parking = new Parking(limits)
+test('has room for so much of one caller', () => {
+  const parking = new Parking({ maxCharsOfCaller: 25 })
   for (let time = 0; time < 2; time++) parking.keep(parked(), parkedBy('ann'))
-  expect(() => parking.keep(parked(), parkedBy(caller))).toThrow(NO_ROOM)
+  expect(() => parking.keep(parked(), parkedBy('ann'))).toThrow(NO_ROOM)
 })

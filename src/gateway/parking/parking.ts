@@ -1,16 +1,18 @@
 /**
  * The parked calls of this process. Each has a time in which it must be answered; then it is cancelled at its server. When
  * it has ended, its result is kept for a while, for a client that did not get it and asks again.
+ *
+ * A caller who has too many gets no more. Where all together are too many, the largest holder loses those that wait longest, if
+ * it holds more than the caller who needs the room. A call whose client is there is not taken.
  */
 import { unref } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
 import type { ParkedCall } from './parkedCall.ts'
+import { type Amount, Room, type RoomLimits } from './room.ts'
 
-export interface ParkingLimits {
-  readonly maxCalls: number
+/** Of calls that wait, and again of results that are kept. The size is that of arguments, questions, answers and results. */
+export interface ParkingLimits extends RoomLimits {
   readonly maxOfCaller: number
-  /** Of what parked calls hold in memory: their arguments, questions and answers, and results that are kept. */
-  readonly maxChars: number
   readonly maxCharsOfCaller: number
 }
 
@@ -40,7 +42,9 @@ interface ParkedEntry {
 }
 
 const KEPT_AFTER_END_MS = 60_000
-const NO_ROOM = 'has asked something, and too many calls wait for answers here already. Answer some of them first.'
+const NO_MORE: Amount = { calls: 0, chars: 0 }
+const NO_ROOM =
+  'has asked something, and too many calls wait for answers here already. What the call did until then may have happened. Answer some of them first.'
 const STOPPING =
   'has asked something, and this gateway is being stopped, so that nobody could come back with the answer. What the call did until then may have happened. Call again.'
 const LIMITS: ParkingLimits = {
@@ -53,14 +57,19 @@ const LIMITS: ParkingLimits = {
 export class Parking {
   readonly #limits: ParkingLimits
   readonly #calls = new Map<string, ParkedEntry>()
-  /** Of calls that wait. */
-  readonly #waiting = new Tally()
-  #keptChars = 0
+  /** Calls that have not ended. Those whose clients are not there may be taken. */
+  readonly #waiting: Room<ParkedEntry>
+  /** Calls that have ended, with their results. */
+  readonly #kept: Room<ParkedEntry>
+  /** The ids of calls that were ended for want of room, oldest first. */
+  readonly #evicted = new Set<string>()
   #isDraining = false
   readonly #onLeave: (() => void)[] = []
 
   constructor(limits: Partial<ParkingLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits }
+    this.#waiting = new Room(this.#limits)
+    this.#kept = new Room(this.#limits)
   }
 
   /** The number of calls that wait, or whose results are kept. */
@@ -82,8 +91,15 @@ export class Parking {
     const entry = this.#calls.get(id)
     if (entry === undefined) return undefined
     entry.rounds++
-    if (!entry.hasEnded) clearTimeout(entry.timer)
+    if (entry.hasEnded) return entry.call
+    clearTimeout(entry.timer)
+    this.#waiting.setTakeable(entry, false)
     return entry.call
+  }
+
+  /** Whether this call was ended because there was no room, as far as that is remembered. */
+  hasEvicted(id: string): boolean {
+    return this.#evicted.has(id)
   }
 
   /** Notes a call before it has asked. One of the same id, which another process has taken over since, is ended. */
@@ -99,15 +115,16 @@ export class Parking {
    */
   keep(call: ParkedCall, parked: Parked): number {
     const entry = this.#calls.get(call.id) ?? this.#enter(call, parked)
-    if (!entry.hasEnded && entry.generation < parked.generation) this.#grow(entry, parked)
+    if (entry.call === call && !entry.hasEnded && entry.generation < parked.generation) this.#grow(entry, parked)
     this.leave(call)
     return entry.until
   }
 
   /** A round of this call is over. */
-  leave({ id }: ParkedCall): void {
-    const entry = this.#calls.get(id)
-    if (entry === undefined || entry.hasEnded || --entry.rounds > 0) return
+  leave(call: ParkedCall): void {
+    const entry = this.#calls.get(call.id)
+    if (entry?.call !== call || entry.hasEnded || --entry.rounds > 0) return
+    this.#waiting.setTakeable(entry, true)
     clearTimeout(entry.timer)
     entry.timer = unref(setTimeout(() => this.#expire(entry), entry.until - Date.now()))
   }
@@ -133,7 +150,7 @@ export class Parking {
   }
 
   #enter(call: ParkedCall, { server, caller, chars, parkMs }: Parked): ParkedEntry {
-    const refusal = this.#isDraining ? STOPPING : this.#hasRoom(caller, 1, chars) ? undefined : NO_ROOM
+    const refusal = this.#isDraining ? STOPPING : this.#makeRoom(caller, { calls: 1, chars }) ? undefined : NO_ROOM
     if (refusal !== undefined) {
       const error = new BackendError('BACKEND_BUSY', server, refusal)
       call.cancel(error)
@@ -142,7 +159,7 @@ export class Parking {
     const fresh = { hasEnded: false, rounds: 1, generation: -1, until: 0, timer: undefined }
     const entry: ParkedEntry = { call, server, caller, chars, parkMs, ...fresh }
     this.#calls.set(call.id, entry)
-    this.#waiting.add(caller, 1, chars)
+    this.#waiting.add(entry)
     void call.whenEnded().then((result) => this.#keepResult(entry, result))
     return entry
   }
@@ -150,12 +167,12 @@ export class Parking {
   /** It has asked something else than before. */
   #grow(entry: ParkedEntry, { chars, generation }: Parked): void {
     const more = chars - entry.chars
-    if (more > 0 && !this.#hasRoom(entry.caller, 0, more)) {
+    if (more > 0 && !this.#makeRoom(entry.caller, { calls: 0, chars: more })) {
       const error = new BackendError('BACKEND_BUSY', entry.server, NO_ROOM)
       this.#end(entry, error)
       throw error
     }
-    this.#waiting.add(entry.caller, 0, more)
+    this.#waiting.grow(entry, more)
     entry.chars = chars
     entry.generation = generation
     entry.until = Date.now() + entry.parkMs
@@ -173,13 +190,15 @@ export class Parking {
   #keepResult(entry: ParkedEntry, result: unknown): void {
     if (!this.#remove(entry)) return
     entry.hasEnded = true
-    entry.chars = JSON.stringify(result)?.length ?? 0
+    entry.chars += JSON.stringify(result)?.length ?? 0
     this.#calls.set(entry.call.id, entry)
-    this.#keptChars += entry.chars
+    this.#kept.add(entry)
+    this.#kept.setTakeable(entry, true)
     entry.timer = unref(setTimeout(() => this.#remove(entry), KEPT_AFTER_END_MS))
-    for (const each of this.#calls.values()) {
-      if (this.#keptChars <= this.#limits.maxChars) return
-      if (each.hasEnded) this.#remove(each)
+    while (!this.#kept.fits(NO_MORE)) {
+      const loser = this.#kept.next(NO_MORE)
+      if (loser === undefined) return
+      this.#remove(loser)
     }
   }
 
@@ -188,36 +207,30 @@ export class Parking {
     clearTimeout(entry.timer)
     if (this.#calls.get(entry.call.id) !== entry) return false
     this.#calls.delete(entry.call.id)
-    if (entry.hasEnded) this.#keptChars -= entry.chars
-    else this.#waiting.add(entry.caller, -1, -entry.chars)
+    if (entry.hasEnded) this.#kept.delete(entry)
+    else this.#waiting.delete(entry)
     for (const wake of this.#onLeave.splice(0)) wake()
     return true
   }
 
-  #hasRoom(caller: string, calls: number, chars: number): boolean {
-    const { maxCalls, maxOfCaller, maxChars, maxCharsOfCaller } = this.#limits
-    const { all } = this.#waiting
+  /** Whether there is room for so much more of this caller, where need be in the place of calls of others. */
+  #makeRoom(caller: string, more: Amount): boolean {
+    const { maxOfCaller, maxCharsOfCaller } = this.#limits
     const own = this.#waiting.of(caller)
-    if (all.calls + calls > maxCalls || own.calls + calls > maxOfCaller) return false
-    return all.chars + chars <= maxChars && own.chars + chars <= maxCharsOfCaller
-  }
-}
-
-/** How many calls there are, and how large: of each caller, and in all. */
-class Tally {
-  readonly all = { calls: 0, chars: 0 }
-  readonly #ofCaller = new Map<string, { readonly calls: number; readonly chars: number }>()
-
-  of(caller: string): { readonly calls: number; readonly chars: number } {
-    return this.#ofCaller.get(caller) ?? { calls: 0, chars: 0 }
+    if (own.calls + more.calls > maxOfCaller || own.chars + more.chars > maxCharsOfCaller) return false
+    while (!this.#waiting.fits(more)) {
+      const loser = this.#waiting.nextFor(caller, more)
+      if (loser === undefined) return false
+      this.#evict(loser)
+    }
+    return true
   }
 
-  add(caller: string, calls: number, chars: number): void {
-    const own = this.of(caller)
-    this.all.calls += calls
-    this.all.chars += chars
-    if (own.calls + calls > 0) this.#ofCaller.set(caller, { calls: own.calls + calls, chars: own.chars + chars })
-    else this.#ofCaller.delete(caller)
+  #evict(entry: ParkedEntry): void {
+    this.#end(entry)
+    this.#evicted.add(entry.call.id)
+    if (this.#evicted.size <= this.#limits.maxCalls) return
+    for (const oldest of this.#evicted) return void this.#evicted.delete(oldest)
   }
 }
 

@@ -25,6 +25,8 @@ export interface ReplayableCall {
 }
 
 const ENDED = 'the process that waited for this answer ended, or the call with it'
+const EVICTED =
+  'more calls waited for answers than this gateway has room for, most of them of this caller, and this one was cancelled'
 const UNCLAIMED =
   'the process that waited for this answer ended, and whether another one goes on with the call cannot be found out'
 /** A claim outlives the ticket. */
@@ -60,6 +62,11 @@ export function takeoverOf(call: ReplayableCall, ticket: ParkTicket, responses: 
 export function assertReplayable(call: ReplayableCall, ticket: ParkTicket): TicketAnswers {
   if (isOver(ticket) || !call.isReplayable || ticket.answers === undefined) throw lostWith(call, ticket)
   return ticket.answers
+}
+
+/** What is told of a call that was ended because there was no room. */
+export function evictedWith({ backend, name }: Pick<ReplayableCall, 'backend' | 'name'>): BackendError {
+  return callLost(backend.name, name, EVICTED)
 }
 
 /** What is told of a call that nobody has any more. */
