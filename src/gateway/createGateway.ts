@@ -278,6 +278,7 @@ export class Gateway {
       withheldOf: (_, tools) => this.#definitions.withheldOf(config, tools),
       onUpdated: (backend, uri) => this.#routes.updated(backend, uri),
       leases: this.#database?.leases,
+      relieve: (backend, caller) => this.#routes.relieve(backend, caller),
     })
   }
 

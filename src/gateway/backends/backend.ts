@@ -42,7 +42,12 @@ export interface BackendOptions {
   readonly onUpdated: (backend: Backend, uri: string) => void
   /** Where gateways look up who of them serves a caller; undefined where they do not. */
   readonly leases?: Leases | undefined
+  /** Ends a call that waits here for an answer, for a call of this caller; false where there is none that may be ended for it. */
+  readonly relieve?: (backend: Backend, caller: string) => boolean
 }
+
+/** How long a call takes to end that was ended for another one. */
+const RELIEVED_WITHIN_MS = 1000
 
 export class Backend {
   readonly name: string
@@ -98,6 +103,7 @@ export class Backend {
       connector: this.#connector,
       link: this.#linkOptions(),
       isShared: () => this.isShared,
+      relieve: (caller) => this.#relieve(caller),
       onContradicted: () => {
         this.#prober.doubt()
         this.#connector.reconnect('it asks for a session that it did not need before.')
@@ -243,7 +249,9 @@ export class Backend {
     if (this.#options.rejectsStateful()) await this.judged()
     if (this.isRejected) throw new BackendError('BACKEND_REFUSED', this.name, REJECTED)
     if (this.config.settings.definitions === 'pin' && relayed.method === 'tools/call') this.#assertServed(relayed)
-    const leave = this.enter(holderOf(relayed))
+    const holder = holderOf(relayed)
+    if (this.limits.isFull && this.#relieve(holder)) await this.limits.left(RELIEVED_WITHIN_MS)
+    const leave = this.enter(holder)
     try {
       const credentials = await this.credentials.of(relayed)
       const sent = this.#sender.send({ ...relayed, credentials })
@@ -253,6 +261,10 @@ export class Backend {
     } finally {
       leave()
     }
+  }
+
+  #relieve(caller: string): boolean {
+    return this.#options.relieve?.(this, caller) === true
   }
 
   /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */

@@ -9,6 +9,7 @@ export class BackendLimits {
   readonly #inFlight = new Shares()
   readonly #listening = new Shares()
   readonly #onIdle: (() => void)[] = []
+  readonly #onLeft: (() => void)[] = []
 
   constructor(config: BackendConfig) {
     this.#config = config
@@ -17,6 +18,10 @@ export class BackendLimits {
   /** The number of requests under way. */
   get inFlight(): number {
     return this.#inFlight.all
+  }
+
+  get isFull(): boolean {
+    return this.inFlight >= this.#config.settings.maxInFlight
   }
 
   /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */
@@ -28,20 +33,19 @@ export class BackendLimits {
     counted.add(caller)
     return () => {
       counted.remove(caller)
+      for (const wake of this.#onLeft.splice(0)) wake()
       if (this.inFlight === 0) for (const wake of this.#onIdle.splice(0)) wake()
     }
   }
 
   /** Resolves when no request is under way, at the latest after this time. */
   async idle(withinMs: number): Promise<void> {
-    if (this.inFlight === 0) return
-    await new Promise<void>((resolve) => {
-      const late = unref(setTimeout(resolve, withinMs))
-      this.#onIdle.push(() => {
-        clearTimeout(late)
-        resolve()
-      })
-    })
+    if (this.inFlight > 0) await heard(this.#onIdle, withinMs)
+  }
+
+  /** Resolves when a request has ended, at the latest after this time. */
+  left(withinMs: number): Promise<void> {
+    return heard(this.#onLeft, withinMs)
   }
 
   assertSize(result: Json): void {
@@ -49,6 +53,16 @@ export class BackendLimits {
     if (isLarger(result, settings.maxResultBytes))
       throw new BackendError('BACKEND_INVALID', name, tooLarge(settings.maxResultBytes))
   }
+}
+
+function heard(listeners: (() => void)[], withinMs: number): Promise<void> {
+  return new Promise<void>((resolve) => {
+    const late = unref(setTimeout(resolve, withinMs))
+    listeners.push(() => {
+      clearTimeout(late)
+      resolve()
+    })
+  })
 }
 
 /** No character takes more bytes in JSON: `\u0000`. */

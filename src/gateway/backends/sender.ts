@@ -26,6 +26,8 @@ export interface BackendSenderOptions {
   readonly onOpened: (link: Link) => void
   /** Where gateways look up who of them serves a caller. */
   readonly leases: Leases | undefined
+  /** Ends a call that waits for an answer, for a call of this caller. */
+  readonly relieve: (caller: string) => boolean
 }
 
 export class BackendSender {
@@ -52,6 +54,7 @@ export class BackendSender {
       waitMs: settings.startSeconds * 1000,
       open: (relayed, sharing, lease) => this.#open(relayed, sharing, lease),
       leases: this.leases,
+      relieve: options.relieve,
     })
   }
 

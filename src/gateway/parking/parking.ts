@@ -8,13 +8,8 @@
 import { unref } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
 import type { ParkedCall } from './parkedCall.ts'
-import { type Amount, Room, type RoomLimits } from './room.ts'
-
-/** Of calls that wait, and again of results that are kept. The size is that of arguments, questions, answers and results. */
-export interface ParkingLimits extends RoomLimits {
-  readonly maxOfCaller: number
-  readonly maxCharsOfCaller: number
-}
+import { type Amount, Room } from './room.ts'
+import { type ParkingLimits, WaitingRoom } from './waitingRoom.ts'
 
 /** Whose call it is, and how large. */
 export interface Parked {
@@ -58,7 +53,7 @@ export class Parking {
   readonly #limits: ParkingLimits
   readonly #calls = new Map<string, ParkedEntry>()
   /** Calls that have not ended. Those whose clients are not there may be taken. */
-  readonly #waiting: Room<ParkedEntry>
+  readonly #waiting: WaitingRoom<ParkedEntry>
   /** Calls that have ended, with their results. */
   readonly #kept: Room<ParkedEntry>
   /** The ids of calls that were ended for want of room, oldest first. */
@@ -68,7 +63,7 @@ export class Parking {
 
   constructor(limits: Partial<ParkingLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits }
-    this.#waiting = new Room(this.#limits)
+    this.#waiting = new WaitingRoom(this.#limits)
     this.#kept = new Room(this.#limits)
   }
 
@@ -79,7 +74,7 @@ export class Parking {
 
   /** The number of calls that have not ended. */
   get waiting(): number {
-    return this.#waiting.all.calls
+    return this.#waiting.calls
   }
 
   find(id: string): ParkedCall | undefined {
@@ -130,6 +125,16 @@ export class Parking {
   }
 
   /**
+   * A server has no room for a call of this caller: whoever has the most calls that wait there loses one, if they are more than
+   * this caller would have. False where nobody has.
+   */
+  relieve(server: string, caller: string): boolean {
+    const loser = this.#waiting.loserAt(server, caller)
+    if (loser !== undefined) this.#evict(loser)
+    return loser !== undefined
+  }
+
+  /**
    * This process is about to end: from now on no call is parked here, and those that are have so long to be answered. Then
    * those that still wait are ended; what runs, goes on.
    */
@@ -146,7 +151,7 @@ export class Parking {
 
   /** Resolves when no call waits for its client. */
   async #idle(): Promise<void> {
-    while (this.#waiting.all.calls > 0) await new Promise<void>((resolve) => void this.#onLeave.push(resolve))
+    while (this.#waiting.calls > 0) await new Promise<void>((resolve) => void this.#onLeave.push(resolve))
   }
 
   #enter(call: ParkedCall, { server, caller, chars, parkMs }: Parked): ParkedEntry {
@@ -213,17 +218,8 @@ export class Parking {
     return true
   }
 
-  /** Whether there is room for so much more of this caller, where need be in the place of calls of others. */
   #makeRoom(caller: string, more: Amount): boolean {
-    const { maxOfCaller, maxCharsOfCaller } = this.#limits
-    const own = this.#waiting.of(caller)
-    if (own.calls + more.calls > maxOfCaller || own.chars + more.chars > maxCharsOfCaller) return false
-    while (!this.#waiting.fits(more)) {
-      const loser = this.#waiting.nextFor(caller, more)
-      if (loser === undefined) return false
-      this.#evict(loser)
-    }
-    return true
+    return this.#waiting.makeRoom(caller, more, (entry) => this.#evict(entry))
   }
 
   #evict(entry: ParkedEntry): void {

@@ -153,6 +153,11 @@ export class Routes {
     return this.#parking.waiting
   }
 
+  /** Ends a call that waits for an answer of its caller, where its server has no room for a call of another. */
+  relieve(backend: Backend, caller: string): boolean {
+    return this.#parking.relieve(backend.name, caller)
+  }
+
   /** How many other gateways serve the same, as far as this one knows; any number where some are configured. */
   get knownOthers(): number {
     const { PANNIER_PEERS: configured = '' } = process.env

@@ -34,6 +34,8 @@ export interface LinkPoolOptions {
   readonly open: (relayed: Relayed, sharing: Sharing, lease?: CallerLease) => Promise<Link>
   /** Where gateways look up who of them serves a caller. */
   readonly leases?: ServerLeases | undefined
+  /** Ends a call that waits for an answer, for a call of this caller; false where there is none that may be ended for it. */
+  readonly relieve?: ((caller: string) => boolean) | undefined
 }
 
 /** A link beside the gateway's own, and who uses it. */
@@ -59,6 +61,8 @@ interface PooledLink {
  */
 type Leaving = 'ended' | 'handed on' | 'lost'
 
+/** After so long without a free link, a call that waits for an answer is ended. Most others take less time. */
+const RELIEVED_AFTER_MS = 1000
 /** With so many calls on each link, another one is opened. */
 export const CALLS_AT_ONCE = 8
 
@@ -142,6 +146,7 @@ export class LinkPool {
 
   async #take(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<PooledLink> {
     const until = performance.now() + this.#options.waitMs
+    let relieved = performance.now()
     for (;;) {
       const found = sharing === 'all' ? this.#takeShared(relayed) : this.#takeOwn(relayed, sharing, lease)
       if (found !== undefined) {
@@ -149,14 +154,24 @@ export class LinkPool {
         clearTimeout(found.idle)
         return found
       }
-      if (performance.now() >= until) throw this.#full()
-      await this.#waiting.wait(until - performance.now())
+      const now = performance.now()
+      if (now >= until) throw this.#full()
+      if (now >= relieved + RELIEVED_AFTER_MS) {
+        relieved = now
+        if (this.#hasShare(relayed)) this.#options.relieve?.(holderOf(relayed))
+      }
+      await this.#waiting.wait(Math.min(until, relieved + RELIEVED_AFTER_MS) - now)
     }
+  }
+
+  /** Whether this caller has less in use than one may have. */
+  #hasShare(relayed: Relayed): boolean {
+    return this.#inUse.of(holderOf(relayed)) < shareOf(this.#options.maxLinks)
   }
 
   #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): PooledLink | undefined {
     const isAlone = sharing === 'call' || mayBeAskedForAnother(relayed)
-    const hasShare = this.#inUse.of(holderOf(relayed)) < shareOf(this.#options.maxLinks)
+    const hasShare = this.#hasShare(relayed)
     const key = linkKey(relayed, sharing)
     const found =
       (hasShare || !isAlone ? this.#find(key, isAlone, lease) : undefined) ??
