@@ -274,11 +274,9 @@ export class Gateway {
       authorizer: this.#options.authorizer,
       file: this.#config.file,
       rejectsStateful: () => this.#config.settings.stateful === 'reject',
-      onOffer: () => this.#routes.refresh(),
+      ...this.#routes.hooks,
       withheldOf: (_, tools) => this.#definitions.withheldOf(config, tools),
-      onUpdated: (backend, uri) => this.#routes.updated(backend, uri),
       leases: this.#database?.leases,
-      relieve: (backend, caller) => this.#routes.relieve(backend, caller),
     })
   }
 

@@ -56,19 +56,25 @@ test('an entry that leads to the gateway itself over HTTP is not served, and eve
   expect(await toolsAt(urlAt(port))).toEqual(['ours_add', 'ours_confirm', 'ours_wait'])
 })
 
-test('of gateways in a ring none serves the entry that leads back, and what they list does not grow', async () => {
+test('gateways in a ring serve what is not their own, and what they list does not grow', async () => {
   const ours = await modernServer()
-  const ports = [await freePort(), await freePort()] as const
-  const [one, two] = await Promise.all([
-    gatewayAt(ports[0], { ours: { url: ours.url }, two: { url: urlAt(ports[1]), pannier: { listSeconds: 1 } } }),
-    gatewayAt(ports[1], { ours: { url: ours.url }, one: { url: urlAt(ports[0]), pannier: { listSeconds: 1 } } }),
-  ])
-  const down = { kind: 'down', why: `it ${BEHIND_ITSELF}` }
-  await vi.waitFor(() => {
-    expect(conditionOf(one, 'two')).toEqual(down)
-    expect(conditionOf(two, 'one')).toEqual(down)
-  }, PATIENCE)
-  for (const port of ports) expect(await toolsAt(urlAt(port))).toEqual(['ours_add', 'ours_confirm', 'ours_wait'])
+  const ports = [await freePort(), await freePort(), await freePort()] as const
+  const entry = (port: number) => ({ url: urlAt(port), pannier: { listSeconds: 1 } })
+  const mine = ['ours_add', 'ours_confirm', 'ours_wait']
+  await Promise.all(
+    ports.map((port, at) =>
+      gatewayAt(port, { ours: { url: ours.url }, next: entry(ports[(at + 1) % ports.length] ?? port) }),
+    ),
+  )
+  const next = mine.map((name) => `next_${name}`)
+  const all = [...next, ...mine]
+  const look = async (): Promise<void> => {
+    for (const port of ports) expect(await toolsAt(urlAt(port))).toEqual(all)
+  }
+  await vi.waitFor(look, PATIENCE)
+  await new Promise((resolve) => setTimeout(resolve, 2500)) // lists are read again
+  await look()
+  expect(await call(await connectClient('v2', urlAt(ports[0])), 'next_ours_add', { a: 1, b: 2 })).toBe('3')
 })
 
 test('gateways before gateways serve what is behind them, in each way that requests take', async () => {
@@ -84,11 +90,12 @@ test('gateways before gateways serve what is behind them, in each way that reque
 })
 
 /** A server of the stateless era, and the gateways that its requests name. */
-async function namingServer(seen: Set<unknown>): Promise<string> {
+async function namingServer(seen: Set<unknown>, behind?: () => string): Promise<string> {
   const { server } = await modernServer()
   const handler = server.nodeHandler()
   const host = createHost((req, res) => {
     seen.add(req.headers['pannier-via'])
+    if (behind !== undefined) res.setHeader('pannier-behind', behind())
     handler(req, res)
   })
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
@@ -136,12 +143,39 @@ test('what callers say of gateways counts for their own requests alone', async (
   expect(await toolsAt(url)).toContain('behind_server_add')
 })
 
+test('a server that names a gateway is left out for that gateway, and nothing else is', async () => {
+  const seen = new Set<string>()
+  const honest = await modernServer()
+  const liar = await namingServer(new Set(), () => [...seen].join(', '))
+  const pannier = { listSeconds: 1 }
+  const inner = await startGateway({ honest: { url: honest.url }, liar: { url: liar, pannier } })
+  const named = await namingServer(seen)
+  const outer = await startGateway({
+    named: { url: named },
+    inner: { url: inner.url, pannier },
+    alone: { url: `${inner.url}/liar`, pannier },
+  })
+  expect([...seen]).toEqual([expect.stringMatching(/^[\w-]{12}$/)])
+  await vi.waitFor(async () => {
+    expect(conditionOf(outer.gateway, 'alone')).toEqual({ kind: 'down', why: `it ${BEHIND_ITSELF}` })
+    const listed = await toolsAt(outer.url)
+    expect(listed.filter((name) => name.startsWith('inner_liar'))).toEqual([])
+    expect(listed).toContain('inner_honest_add')
+  }, PATIENCE)
+  expect(conditionOf(outer.gateway, 'inner')).toEqual({ kind: 'up' })
+  const client = await connectClient('v2', outer.url)
+  expect(await call(client, 'inner_honest_add', { a: 1, b: 2 })).toBe('3')
+  expect(await toolsAt(inner.url)).toContain('liar_add')
+  expect(await call(await connectClient('v2', inner.url), 'liar_add', { a: 1, b: 2 })).toBe('3')
+})
+
 test('a gateway that its own file starts ends at once, and the entry says why, in one process and in workers', async () => {
   const ours = await modernServer()
   const file = join(folder, 'mcp.json')
   const self = {
     command: process.execPath,
     args: ['--conditions=pannier-source', main, 'gateway', file, '--stdio'],
+    env: quickStart,
     pannier: { state: 'stateful' },
   }
   const entries = { ours: { url: ours.url }, self }
@@ -164,7 +198,10 @@ test('a gateway that its own file starts ends at once, and the entry says why, i
   }
 })
 
-test('a ring through a program is cut by the gateway that is the program', async () => {
+test('a ring through a program is cut before the gateway that started it', async () => {
+  const whole = ['program_ours', 'program_third_ours'].flatMap((start) =>
+    ['add', 'confirm', 'wait'].map((name) => `${start}_${name}`),
+  )
   const ours = await modernServer()
   const [first, third] = [await freePort(), await freePort()]
   const file = join(folder, 'program.json')
@@ -177,10 +214,10 @@ test('a ring through a program is cut by the gateway that is the program', async
   await gatewayAt(third, { ours: { url: ours.url }, first: { url: urlAt(first), pannier: again } })
   await vi.waitFor(async () => {
     expect(await toolsAt(urlAt(third))).toContain('first_program_ours_add')
-    expect(await toolsAt(urlAt(first))).toEqual(['program_ours_add', 'program_ours_confirm', 'program_ours_wait'])
+    expect(await toolsAt(urlAt(first))).toEqual(whole)
   }, PATIENCE)
   await new Promise((resolve) => setTimeout(resolve, 2500)) // lists are read again
-  expect(await toolsAt(urlAt(first))).toEqual(['program_ours_add', 'program_ours_confirm', 'program_ours_wait'])
+  expect(await toolsAt(urlAt(first))).toEqual(whole)
 })
 
 test('files that start each other end where the first one comes again', async () => {

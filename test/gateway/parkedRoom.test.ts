@@ -6,7 +6,7 @@ import { effectTools } from './fixtures/effectTools.ts'
 import { sessionServer, startGateway } from './fixtures/gateways.ts'
 import { answered, textOf } from './fixtures/parkedRounds.ts'
 
-const principal: ServerOptions['principal'] = async ({ header }) => ({ id: header('x-user') ?? 'nobody' })
+const principal: NonNullable<ServerOptions['principal']> = async ({ header }) => ({ id: header('x-user') ?? 'nobody' })
 
 async function startDesk(limits: object) {
   const { url: server } = await sessionServer(undefined, () => effectTools([]))

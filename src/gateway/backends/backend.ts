@@ -46,9 +46,6 @@ export interface BackendOptions {
   readonly relieve?: (backend: Backend, caller: string) => boolean
 }
 
-/** How long a call takes to end that was ended for another one. */
-const RELIEVED_WITHIN_MS = 1000
-
 export class Backend {
   readonly name: string
   readonly config: BackendConfig
@@ -61,7 +58,7 @@ export class Backend {
   readonly subscriptions = new BackendSubscriptions((method, params) => this.#heard(method, params))
   readonly credentials: CallerCredentials
   readonly #login: OperatorLogin
-  readonly #via: EntryVia
+  readonly via: EntryVia
   /** What it lists to callers with credentials of their own. */
   readonly ownOffers: OwnOffers
   /** Where it is reached over HTTP. */
@@ -73,12 +70,12 @@ export class Backend {
     this.#options = options
     this.config = config
     this.name = name
-    this.limits = new BackendLimits(config)
+    this.limits = new BackendLimits(config, (caller) => options.relieve?.(this, caller) === true)
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
-    this.#via = options.via.before()
-    this.#login = new OperatorLogin({ ...options, via: this.#via })
+    this.via = options.via.before()
+    this.#login = new OperatorLogin({ ...options, via: this.via })
     this.ownOffers = new OwnOffers(config.settings.listSeconds * 1000)
-    this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls], this.#via) : undefined
+    this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls], this.via) : undefined
     this.#connector = new Connector({
       config,
       logger,
@@ -103,7 +100,7 @@ export class Backend {
       connector: this.#connector,
       link: this.#linkOptions(),
       isShared: () => this.isShared,
-      relieve: (caller) => this.#relieve(caller),
+      relieve: (caller) => this.limits.relieve(caller),
       onContradicted: () => {
         this.#prober.doubt()
         this.#connector.reconnect('it asks for a session that it did not need before.')
@@ -249,9 +246,7 @@ export class Backend {
     if (this.#options.rejectsStateful()) await this.judged()
     if (this.isRejected) throw new BackendError('BACKEND_REFUSED', this.name, REJECTED)
     if (this.config.settings.definitions === 'pin' && relayed.method === 'tools/call') this.#assertServed(relayed)
-    const holder = holderOf(relayed)
-    if (this.limits.isFull && this.#relieve(holder)) await this.limits.left(RELIEVED_WITHIN_MS)
-    const leave = this.enter(holder)
+    const leave = await this.limits.entered(holderOf(relayed))
     try {
       const credentials = await this.credentials.of(relayed)
       const sent = this.#sender.send({ ...relayed, credentials })
@@ -261,15 +256,6 @@ export class Backend {
     } finally {
       leave()
     }
-  }
-
-  #relieve(caller: string): boolean {
-    return this.#options.relieve?.(this, caller) === true
-  }
-
-  /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */
-  enter(caller: string, isListening = false): () => void {
-    return this.limits.enter(caller, isListening)
   }
 
   /** Nothing was sent that the server could refuse, where it needs credentials and the gateway has none. */
@@ -305,14 +291,14 @@ export class Backend {
     this.subscriptions.close()
     await Promise.all([this.#sender.close(), this.#connector.close()])
     this.upstreams?.close()
-    this.#via.close()
+    this.via.close()
   }
 
   #linkOptions(): LinkOptions {
     const { settings } = this.config
     return {
       server: this.name,
-      via: this.#via,
+      via: this.via,
       upstreams: this.upstreams,
       declared: {},
       credentials: undefined,

@@ -67,7 +67,6 @@ export class Connector {
     this.#options = options
     this.lists = new BackendLists({
       ...options,
-      via: options.link.via,
       signal: this.stopped,
       onStale: () => this.refreshLists(),
     })

@@ -4,6 +4,9 @@ import type { BackendConfig } from '../config/index.ts'
 import { BackendError, tooLarge, tooMany } from '../errors.ts'
 import { shareOf, Shares } from './shares.ts'
 
+/** How long a call takes to end that was ended for another one. */
+const RELIEVED_WITHIN_MS = 1000
+
 export class BackendLimits {
   readonly #config: BackendConfig
   readonly #inFlight = new Shares()
@@ -11,17 +14,17 @@ export class BackendLimits {
   readonly #onIdle: (() => void)[] = []
   readonly #onLeft: (() => void)[] = []
 
-  constructor(config: BackendConfig) {
+  /** Ends a call that waits for an answer, for a call of this caller; false where there is none that may be. */
+  readonly relieve: (caller: string) => boolean
+
+  constructor(config: BackendConfig, relieve: (caller: string) => boolean = () => false) {
     this.#config = config
+    this.relieve = relieve
   }
 
   /** The number of requests under way. */
   get inFlight(): number {
     return this.#inFlight.all
-  }
-
-  get isFull(): boolean {
-    return this.inFlight >= this.#config.settings.maxInFlight
   }
 
   /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */
@@ -38,14 +41,16 @@ export class BackendLimits {
     }
   }
 
+  /** Counts a request that is no stream, where need be in the place of a call that waits for an answer. */
+  async entered(caller: string): Promise<() => void> {
+    const isFull = this.inFlight >= this.#config.settings.maxInFlight
+    if (isFull && this.relieve(caller)) await heard(this.#onLeft, RELIEVED_WITHIN_MS)
+    return this.enter(caller, false)
+  }
+
   /** Resolves when no request is under way, at the latest after this time. */
   async idle(withinMs: number): Promise<void> {
     if (this.inFlight > 0) await heard(this.#onIdle, withinMs)
-  }
-
-  /** Resolves when a request has ended, at the latest after this time. */
-  left(withinMs: number): Promise<void> {
-    return heard(this.#onLeft, withinMs)
   }
 
   assertSize(result: Json): void {

@@ -2,15 +2,13 @@
 import { DAY_MS, type Json, unref } from '../../protocol/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, BehindItself } from '../errors.ts'
+import { BackendError } from '../errors.ts'
 import type { Link } from '../links/link.ts'
-import type { EntryVia } from '../loops/via.ts'
 import { NOTHING, type Offer, type ReadOffer, readOffer } from './offer.ts'
 
 export interface BackendListsOptions {
   readonly config: BackendConfig
   readonly logger: () => Logger
-  readonly via: EntryVia
   /** Aborts when the server is not wanted any longer. */
   readonly signal: AbortSignal
   /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
@@ -53,7 +51,7 @@ export class BackendLists {
   }
 
   async read(link: Link): Promise<ReadOffer> {
-    const { config, logger, via, signal } = this.#options
+    const { config, logger, signal } = this.#options
     const { name, settings } = config
     const late = AbortSignal.timeout(settings.startSeconds * 1000)
     const read = await readOffer(link, AbortSignal.any([late, signal])).catch((error: unknown) => {
@@ -61,7 +59,6 @@ export class BackendLists {
       const sentence = `has not listed what it offers within ${settings.startSeconds} seconds.`
       throw new BackendError('BACKEND_TIMEOUT', name, sentence)
     })
-    if (via.leadsBack) throw new BehindItself(name)
     if (read.isCut) logger().warn({ server: name }, 'A server lists more than is read. The rest is left out.')
     return read
   }

@@ -4,10 +4,10 @@
  * - Each gateway has a random name; the workers of one gateway share it. What it sends over HTTP names it. A gateway that
  *   finds its own name in a request refuses it.
  * - Lists are answered from memory, so that no single request goes around a ring. So a gateway tells those that ask it
- *   which gateways are behind it, as the servers behind it have told. One that finds itself there does not serve that entry.
- *   A program cannot tell those that started it, so it looks for their names, too.
- * - Nothing is remembered of what callers say: it could be made up, and count against others. A server that makes something
- *   up is not served.
+ *   which gateways are behind it, as the servers behind it have told. Of what it has, it leaves out for each of them the
+ *   servers that lead back there (split horizon, as in routing). A program asks in the name of those that started it, too.
+ * - What is told could be made up. What a server says of gateways has the effect that these do not get that server, and no
+ *   other. What a caller says counts for its own requests alone.
  */
 import { randomBytes } from 'node:crypto'
 import { programNames, startedBy } from './started.ts'
@@ -27,11 +27,9 @@ export interface ViaOptions {
 /** A gateway by its name, before all its servers. */
 export class Via {
   readonly #id: string
-  /** This gateway, and those that have started it: what leads to one of them leads back here. */
-  readonly #before: ReadonlySet<string>
   /** What programs get. */
   readonly env: Readonly<Record<string, string>>
-  /** What requests over HTTP say: this gateway, and those that have started it. */
+  /** What requests over HTTP say: this gateway, and those that have started it. What leads to one of them leads back here. */
   readonly header: string
   readonly #entries = new Set<EntryVia>()
   #behind = ''
@@ -41,8 +39,7 @@ export class Via {
     const started = startedBy(file)
     this.#id = id
     this.env = programNames(started, id, file)
-    this.#before = new Set([id, ...started.filter(isGatewayName)])
-    this.header = [...this.#before].join(', ')
+    this.header = [...new Set([id, ...started.filter(isGatewayName)])].join(', ')
     this.#write()
   }
 
@@ -58,7 +55,7 @@ export class Via {
 
   /** The gateway before one of its servers. */
   before(): EntryVia {
-    const entry = new EntryVia(this, this.#before, () => this.#write())
+    const entry = new EntryVia(this, () => this.#write())
     this.#entries.add(entry)
     return entry
   }
@@ -69,24 +66,27 @@ export class Via {
     this.#write()
   }
 
+  /** Takes one name of each server in turn, so that none fills the list. */
   #write(): void {
-    const behind = [...this.#entries].flatMap(({ gateways }) => gateways)
-    this.#behind = [...new Set([this.#id, ...behind])].slice(0, MAX_BEHIND).join(', ')
+    const told = Array.from(this.#entries, ({ gateways }) => gateways)
+    const longest = Math.max(0, ...told.map(({ length }) => length))
+    const names = new Set([this.#id])
+    for (let turn = 0; turn < longest; turn++)
+      for (const { [turn]: name } of told) if (name !== undefined && names.size < MAX_BEHIND) names.add(name)
+    this.#behind = [...names].join(', ')
   }
 }
 
 /** A gateway before one of its servers: what it says there, and what it has heard from there. */
 export class EntryVia {
   readonly #via: Via
-  readonly #before: ReadonlySet<string>
   readonly #onChange: () => void
   #heard: string | undefined
   /** Those behind this entry, as its last answer said. */
   gateways: readonly string[] = []
 
-  constructor(via: Via, before: ReadonlySet<string>, onChange: () => void) {
+  constructor(via: Via, onChange: () => void) {
     this.#via = via
-    this.#before = before
     this.#onChange = onChange
   }
 
@@ -98,9 +98,11 @@ export class EntryVia {
     return this.#via.env
   }
 
-  /** Whether this gateway is behind that server, or one that has started it, which then leads on to it. */
-  get leadsBack(): boolean {
-    return this.gateways.some((name) => this.#before.has(name))
+  /** Whether one of the gateways that a request came through is behind that server. */
+  leadsTo(header: string): boolean {
+    if (this.gateways.length === 0) return false
+    const names = namesIn(header)
+    return this.gateways.some((name) => names.includes(name))
   }
 
   /** Takes what an answer says; undefined where it is of no gateway. */

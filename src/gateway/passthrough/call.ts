@@ -126,7 +126,7 @@ export class PassthroughCall implements PassthroughOwner {
   #begin(headers: string[]): PassthroughRequest {
     const { admission, sink, backend, upstreams, isListening } = this.#admitted
     const { timeoutSeconds, maxResultBytes } = backend.config.settings
-    this.#leaveBackend = backend.enter(holderByHeaders(admission.principal, sink.address), isListening)
+    this.#leaveBackend = backend.limits.enter(holderByHeaders(admission.principal, sink.address), isListening)
     if (!isListening) this.#handler.load.enter() // streams that stay open do not count as load
     return new PassthroughRequest({
       server: backend.name,

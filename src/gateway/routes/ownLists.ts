@@ -1,4 +1,7 @@
-/** What a route lists to a caller, where servers may list something else to each: those that get credentials of callers. */
+/**
+ * What a route lists to a caller, where that is not what everyone is listed: servers that get credentials of callers may list
+ * something else to each, and other gateways do not get what leads back to them.
+ */
 import { type Json, unref } from '../../protocol/index.ts'
 import type { Call, CallerLists, Entries, MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
@@ -7,6 +10,7 @@ import { callerOf, holderOf } from '../backends/callers.ts'
 import { type Offer, type OfferingLink, type ReadOffer, readOffer } from '../backends/offer.ts'
 import { type OfferedCaller, ONE_CALLER } from '../backends/ownOffers.ts'
 import { notThere } from '../errors.ts'
+import { VIA_HEADER } from '../loops/via.ts'
 import { RouteDirectory, type RouteScope } from './directory.ts'
 import { requestFor } from './tasks/source.ts'
 
@@ -48,13 +52,13 @@ export class OwnLists {
 
   /** The lists of this caller, read where they may have changed; undefined where all callers have the same. */
   readonly of = (call: Call): Promise<CallerLists | undefined> | undefined => {
-    if (this.#mayDiffer) return this.#read(call)
+    if (this.#mayDiffer(call)) return this.#read(call)
     this.#assertKnown(undefined)
     return undefined
   }
 
   async #read(call: Call): Promise<CallerLists | undefined> {
-    await Promise.all(this.#differing().map((backend) => this.#latest(backend, call)))
+    await Promise.all(this.#differing(call).map((backend) => this.#latest(backend, call)))
     const { entries, offers } = this.#directoryOf(call)
     this.#assertKnown(offers[0])
     return this.lists?.ofCaller(entries)
@@ -69,15 +73,20 @@ export class OwnLists {
 
   /** What this caller was listed last; undefined where all callers have the same. */
   directory(call: Call): RouteDirectory | undefined {
-    return this.#mayDiffer ? this.#directoryOf(call).directory : undefined
+    return this.#mayDiffer(call) ? this.#directoryOf(call).directory : undefined
   }
 
-  get #mayDiffer(): boolean {
-    return this.#options.scope.backends().some(({ listsDiffer }) => listsDiffer)
+  #mayDiffer(call: Call): boolean {
+    return this.#options.scope.backends().some((backend) => backend.listsDiffer || leadsBack(backend, call))
   }
 
-  #differing(): readonly Backend[] {
-    return this.#options.scope.backends().filter(({ listsDiffer, isRejected }) => listsDiffer && !isRejected)
+  #differing(call: Call): readonly Backend[] {
+    return this.#listed(call).filter(({ listsDiffer, isRejected }) => listsDiffer && !isRejected)
+  }
+
+  /** The servers that this caller is listed. */
+  #listed(call: Call): readonly Backend[] {
+    return this.#options.scope.backends().filter((backend) => !leadsBack(backend, call))
   }
 
   async #latest(backend: Backend, call: Call): Promise<void> {
@@ -92,15 +101,20 @@ export class OwnLists {
   #directoryOf(call: Call): OwnDirectory {
     const { scope } = this.#options
     const of = offeredTo(call)
-    const own = new Map(this.#differing().map((backend) => [backend, backend.ownOffers.known(of)]))
+    const own = new Map(this.#differing(call).map((backend) => [backend, backend.ownOffers.known(of)]))
     const offers = [...own.values()]
-    const ready = this.#ready.get(of.caller)
+    const listed = this.#listed(call).map(({ name }) => name)
+    const key = digestOf([of.caller, listed])
+    const ready = this.#ready.get(key)
     const isCurrent = ready?.revision === this.#revision && ready.offers.length === offers.length
     if (isCurrent && ready.offers.every((offer, index) => offer === offers[index])) return ready
-    const directory = new RouteDirectory(scope, (backend) => backend.served(own.get(backend) ?? backend.offer))
+    const backends = (): readonly Backend[] => scope.backends().filter(({ name }) => listed.includes(name))
+    const directory = new RouteDirectory({ ...scope, backends }, (backend) =>
+      backend.served(own.get(backend) ?? backend.offer),
+    )
     const made = { offers, revision: this.#revision, directory, entries: directory.refresh().entries }
-    this.#ready.delete(of.caller)
-    this.#ready.set(of.caller, made)
+    this.#ready.delete(key)
+    this.#ready.set(key, made)
     for (const oldest of this.#ready.keys()) {
       if (this.#ready.size <= MAX_READY) break
       this.#ready.delete(oldest)
@@ -115,6 +129,12 @@ function offeredTo(call: Call): OfferedCaller {
   const parts = { principal, peer, address: address ?? channel.address }
   const token = principal === undefined ? authorizationOf(call) : undefined
   return { caller: digestOf([callerOf(parts), token ?? null]), holder: holderOf(parts) }
+}
+
+/** Whether the caller is a gateway that this server leads back to. */
+function leadsBack(backend: Backend, { header }: Call): boolean {
+  const via = header?.(VIA_HEADER)
+  return via !== undefined && backend.via.leadsTo(via)
 }
 
 function authorizationOf({ authorization, header }: Call): string | undefined {

@@ -94,7 +94,8 @@ export class Route {
     this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
     this.shutdown = new Shutdown(this.assembly, 'debug') // the gateway says it for all of them
     this.#passthrough = alone && this.#passthroughTo(alone)
-    const handler = new LoopGuard(options.via, this.#passthrough ?? this.assembly.endpoint.handler)
+    const leadsBack = (header: string): boolean => alone?.()?.via.leadsTo(header) === true
+    const handler = new LoopGuard(options.via, this.#passthrough ?? this.assembly.endpoint.handler, leadsBack)
     const endpoint = { ...this.assembly.endpoint, handler }
     this.node = nodeHandler(endpoint, guards)
     this.fetch = fetchHandler(endpoint, guards)

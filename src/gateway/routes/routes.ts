@@ -1,7 +1,7 @@
 /** The addresses of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for some of their tools. */
 import type { DrainOptions, EventBus, ServerOptions } from '../../server/index.ts'
 import { type CallCounter, type Capability, type Connections, DRAIN_MS } from '../../server/internal.ts'
-import type { Backend } from '../backends/backend.ts'
+import type { Backend, BackendOptions } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
 import { SharedListener } from './sharedListener.ts'
@@ -56,6 +56,14 @@ export class Routes {
   readonly #byPath = new Map<string, Route>()
   /** Calls come back to the address they were made at; the count is of all together. */
   readonly #parking = new Parking()
+  /** What servers tell routes, and ask of them. */
+  readonly hooks: Pick<BackendOptions, 'onOffer' | 'onUpdated' | 'relieve'> = {
+    onOffer: () => this.refresh(),
+    onUpdated: (backend, uri) => {
+      for (const route of this.#byPath.values()) route.updated(backend, uri)
+    },
+    relieve: ({ name }, caller) => this.#parking.relieve(name, caller),
+  }
   #config: RoutesConfig = { named: [], served: [], views: {}, catalogue: 'all' }
   #names: CatalogNames = createNames([])
   #listener: SharedListener | undefined
@@ -153,11 +161,6 @@ export class Routes {
     return this.#parking.waiting
   }
 
-  /** Ends a call that waits for an answer of its caller, where its server has no room for a call of another. */
-  relieve(backend: Backend, caller: string): boolean {
-    return this.#parking.relieve(backend.name, caller)
-  }
-
   /** How many other gateways serve the same, as far as this one knows; any number where some are configured. */
   get knownOthers(): number {
     const { PANNIER_PEERS: configured = '' } = process.env
@@ -167,10 +170,6 @@ export class Routes {
   /** How many calls are under way at all addresses. */
   get inFlight(): number {
     return [...this.#byPath.values()].reduce((sum, { assembly }) => sum + assembly.load.inFlight, 0)
-  }
-
-  updated(backend: Backend, uri: string): void {
-    for (const route of this.#byPath.values()) route.updated(backend, uri)
   }
 
   async open(): Promise<void> {
