@@ -21,7 +21,6 @@ import { healthOf, leftOutOf, serversOf } from './admin/health.ts'
 import { measuresOf } from './admin/measures.ts'
 import { missingKeys, SetupWarnings } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
-import { createNames } from './catalog/index.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
 import { assertDatabaseUsable, type GatewayDatabase, openDatabase } from './database.ts'
 import { Definitions } from './definitions.ts'
@@ -89,7 +88,7 @@ export class Gateway {
     })
     this.#definitions = new Definitions({
       file: options.file,
-      nameOf: (server, tool) => createNames(namedServers(this.#config)).exposed(server, tool),
+      nameOf: (server, tool) => this.#routes.names.exposed(server, tool),
       logger: () => this.#logger.current,
       onAccepted: () => void Promise.all(this.backends.map((backend) => backend.recheck())),
     })

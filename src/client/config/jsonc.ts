@@ -10,7 +10,9 @@ export function parseCommentedJson(content: string, file: string): unknown {
 /** The same as a tree, which knows where everything stands in the text, and how often. */
 export function parseCommentedTree(content: string, file: string): CommentedTree {
   const text = withoutMark(content)
-  return { root: parseWith(parseTree, text, file), lineAt: (offset) => lineAt(text, offset) }
+  const root = parseWith(parseTree, text, file)
+  let starts: readonly number[] | undefined
+  return { root, lineAt: (offset) => lineIn((starts ??= lineStarts(text)), offset) }
 }
 
 export interface CommentedTree {
@@ -27,7 +29,7 @@ function parseWith<Parsed>(parseText: Parse<Parsed>, text: string, file: string)
   const parsed = parseShallow(() => parseText(text, errors, { allowTrailingComma: true }), file)
   const [first] = errors
   if (first === undefined) return parsed
-  const sentence = `${file} is not valid JSON at line ${lineAt(text, first.offset)}: ${problemOf(first)}.`
+  const sentence = `${file} is not valid JSON at line ${lineIn(lineStarts(text), first.offset)}: ${problemOf(first)}.`
   throw new ClientError('CONFIG_UNREADABLE', sentence)
 }
 
@@ -43,8 +45,20 @@ function withoutMark(content: string): string {
   return content.replace(/^\ufeff/, '')
 }
 
-function lineAt(text: string, offset: number): number {
-  return text.slice(0, offset).split('\n').length
+/** Where each line begins. */
+function lineStarts(text: string): readonly number[] {
+  return [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)]
+}
+
+/** The number of the line that an offset is in: how many begin there or before, by bisection. */
+function lineIn(starts: readonly number[], offset: number): number {
+  let [low, high] = [0, starts.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((starts[middle] ?? 0) <= offset) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function problemOf({ error }: ParseError): string {

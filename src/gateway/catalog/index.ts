@@ -1,7 +1,8 @@
 export { unionInstructions } from './instructions.ts'
 export { type CatalogNames, createNames } from './names.ts'
 export { passes } from './patterns.ts'
-export { type NamedServer, SEPARATOR } from './prefixes.ts'
+export { SEPARATOR } from './prefixIndex.ts'
+export type { NamedServer } from './prefixes.ts'
 export { exposedUri, resolveUri } from './uris.ts'
 export { applyView, nameBehindView, type View } from './views.ts'
 export {

@@ -1,5 +1,5 @@
 /** The instructions of all servers as one text, which models read before they use anything. */
-import { SEPARATOR } from './prefixes.ts'
+import { SEPARATOR } from './prefixIndex.ts'
 
 export interface InstructedServer {
   readonly name: string

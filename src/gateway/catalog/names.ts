@@ -6,7 +6,8 @@
  *   cut and ends with a digest of the original, and only the server's list tells the original.
  */
 import { hash } from 'node:crypto'
-import { isName, MAX_NAME, type NamedServer, prefixesOf, SEPARATOR } from './prefixes.ts'
+import { PrefixIndex, SEPARATOR } from './prefixIndex.ts'
+import { isName, MAX_NAME, type NamedServer, prefixesOf } from './prefixes.ts'
 
 /** What a name stands for. */
 export type ResolvedName =
@@ -31,9 +32,9 @@ const DIGEST_END = /-x[0-9a-f]{10}$/
 /** `servers`: all that are configured, whether they are up or not. At most one of them has no prefix. */
 export function createNames(servers: readonly NamedServer[]): CatalogNames {
   const prefixes = prefixesOf(servers)
-  const owners = [...prefixes].map(([server, prefix]) => ({ server, start: `${prefix}${SEPARATOR}` }))
+  const owners = new PrefixIndex<{ readonly server: string; readonly start: string }>()
+  for (const [server, prefix] of prefixes) owners.add(prefix, { server, start: `${prefix}${SEPARATOR}` })
   const bare = servers.find(({ prefix }) => prefix === false)?.name
-  const ownerOf = (exposed: string) => owners.find(({ start }) => exposed.startsWith(start))
 
   const exposed = (server: string, name: string): string => {
     const prefix = prefixes.get(server)
@@ -41,7 +42,7 @@ export function createNames(servers: readonly NamedServer[]): CatalogNames {
     const whole = `${start}${name}`
     const isKept = isName(name) && whole.length <= MAX_NAME && !DIGEST_END.test(name)
     // Without a prefix a name may look like one of another server.
-    if (isKept && (prefix !== undefined || ownerOf(name) === undefined)) return whole
+    if (isKept && (prefix !== undefined || owners.ownerOf(name) === undefined)) return whole
     return start + digested(name, MAX_NAME - start.length)
   }
 
@@ -49,7 +50,7 @@ export function createNames(servers: readonly NamedServer[]): CatalogNames {
     prefix: (server) => prefixes.get(server),
     exposed,
     resolve: (given) => {
-      const owner = ownerOf(given) ?? (bare === undefined ? undefined : { server: bare, start: '' })
+      const owner = owners.ownerOf(given) ?? (bare === undefined ? undefined : { server: bare, start: '' })
       if (owner === undefined || given.length > MAX_NAME) return undefined
       const { server, start } = owner
       const name = given.slice(start.length)

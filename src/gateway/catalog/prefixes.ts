@@ -7,6 +7,7 @@
  * - A prefix that the configuration gives is used as it is.
  */
 import { hash } from 'node:crypto'
+import { PrefixIndex, SEPARATOR } from './prefixIndex.ts'
 
 /** A server as far as its names depend on it. */
 export interface NamedServer {
@@ -14,9 +15,6 @@ export interface NamedServer {
   /** False for none. @default made from the name */
   readonly prefix?: string | false
 }
-
-/** Between the prefix of a server and its own name of a tool or prompt: `github_search`. */
-export const SEPARATOR = '_'
 
 /** The specification allows 128; models' interfaces allow 64. */
 export const MAX_NAME = 64
@@ -26,33 +24,33 @@ const DIGEST_DIGITS = 6
 /** The prefix of each server that has one, by its name. */
 export function prefixesOf(servers: readonly NamedServer[]): ReadonlyMap<string, string> {
   const prefixes = new Map<string, string>()
-  const claim = (name: string, prefix: string): void => void prefixes.set(name, prefix)
-  for (const { name, prefix } of servers) if (typeof prefix === 'string') claim(name, prefix)
-  for (const { name } of servers.filter(({ prefix }) => prefix === undefined).toSorted(byClaim)) {
-    const taken = [...prefixes.values()]
-    claim(
-      name,
-      freePrefix(name, (candidate) => !taken.some((other) => clash(candidate, other))),
-    )
+  const taken = new PrefixIndex<string>()
+  const claim = (name: string, prefix: string): void => {
+    prefixes.set(name, prefix)
+    taken.add(prefix, name)
   }
+  for (const { name, prefix } of servers) if (typeof prefix === 'string') claim(name, prefix)
+  const isFree = (prefix: string): boolean => taken.clashing(prefix) === undefined
+  const others = servers.filter(({ prefix }) => prefix === undefined)
+  const claims = others.map(({ name }): Claim => ({ name, base: plain(name) })).toSorted(byPrecedence)
+  for (const each of claims) claim(each.name, freePrefix(each, isFree))
   return prefixes
 }
 
-/** Whether a name could begin with both. */
-export function clash(one: string, other: string): boolean {
-  const [a, b] = [one + SEPARATOR, other + SEPARATOR]
-  return a.startsWith(b) || b.startsWith(a)
+/** A server whose prefix is made from its name, and that name in plain characters. */
+interface Claim {
+  readonly name: string
+  readonly base: string
 }
 
 /** Names that need no change come first, and the shorter before the longer. */
-function byClaim({ name: a }: NamedServer, { name: b }: NamedServer): number {
-  const changed = Number(plain(a) !== a) - Number(plain(b) !== b)
-  return changed || plain(a).length - plain(b).length || (a < b ? -1 : 1)
+function byPrecedence(a: Claim, b: Claim): number {
+  const changed = Number(a.base !== a.name) - Number(b.base !== b.name)
+  return changed || a.base.length - b.base.length || (a.name < b.name ? -1 : 1)
 }
 
 /** The best prefix that is free. */
-function freePrefix(name: string, isFree: (prefix: string) => boolean): string {
-  const base = plain(name)
+function freePrefix({ name, base }: Claim, isFree: (prefix: string) => boolean): string {
   const dashed = base.replaceAll(SEPARATOR, '-')
   if (isFree(base)) return base
   let candidate = dashed

@@ -2,7 +2,8 @@
 import type { FieldPath } from '../../client/internal.ts'
 import { isObject, isOneTypo } from '../../protocol/index.ts'
 import { createNames } from '../catalog/names.ts'
-import { type NamedServer, SEPARATOR } from '../catalog/prefixes.ts'
+import { SEPARATOR } from '../catalog/prefixIndex.ts'
+import type { NamedServer } from '../catalog/prefixes.ts'
 import type { ViewSettings } from './gatewaySettings.ts'
 
 export interface Doubt {

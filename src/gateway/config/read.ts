@@ -14,7 +14,8 @@ import {
   type Variables,
 } from '../../client/internal.ts'
 import { isMisspelt, isObject } from '../../protocol/index.ts'
-import { clash, type NamedServer } from '../catalog/prefixes.ts'
+import { PrefixIndex } from '../catalog/prefixIndex.ts'
+import type { NamedServer } from '../catalog/prefixes.ts'
 import { BACKEND_SETTINGS, type BackendSettings, backendSettings, type DefinitionPolicy } from './backendSettings.ts'
 import { doubtsInEntry, doubtsInViews } from './doubtful.ts'
 import { GATEWAY_SETTINGS, type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
@@ -224,24 +225,27 @@ function checkAddress(address: Address, report: (problem: EntryProblem) => void)
 
 /** Checks what servers must not share: names, addresses and prefixes. */
 function checkNames(read: readonly ReadEntry[], invalid: (path: FieldPath, sentence: string) => void): void {
-  for (const [at, { backend, path }] of read.entries()) {
-    const earlier = read.slice(0, at)
+  const named = new Map<string, FieldPath>()
+  const prefixed = new PrefixIndex<FieldPath>()
+  let hasBare = false
+  for (const { backend, path } of read) {
     const fault = routeNameFault(backend.name)
     if (fault !== undefined) invalid(path, fault)
-    const same = earlier.find((each) => each.backend.name === backend.name)
-    if (same !== undefined) invalid(path, `has the name of ${keyText(same.path)}; give it another one.`)
+    const same = named.get(backend.name)
+    if (same === undefined) named.set(backend.name, path)
+    else invalid(path, `has the name of ${keyText(same)}; give it another one.`)
     const { prefix } = backend.settings
     if (prefix === undefined) continue
-    const other = earlier.find((each) => prefixesClash(prefix, each.backend.settings.prefix))
-    if (other === undefined) continue
     const place = [...path, 'pannier', 'prefix']
-    invalid(place, prefix === false ? ONE_BARE : `cannot be told apart from that of ${keyText(other.path)}.`)
+    if (prefix === false) {
+      if (hasBare) invalid(place, ONE_BARE)
+      hasBare = true
+      continue
+    }
+    const other = prefixed.clashing(prefix)
+    if (other !== undefined) invalid(place, `cannot be told apart from that of ${keyText(other)}.`)
+    prefixed.add(prefix, path)
   }
 }
 
 const ONE_BARE = 'must not be false, because another server has no prefix already.'
-
-function prefixesClash(one: string | false, other: string | false | undefined): boolean {
-  if (typeof one === 'string' && typeof other === 'string') return clash(one, other)
-  return one === false && other === false
-}

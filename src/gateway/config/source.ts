@@ -32,9 +32,8 @@ export function sourceOfText(text: string, file: string): ConfigSource {
   })
   const gateway = root && findNodeAtLocation(root, ['gateway'])
   const entries = containers.flatMap(({ path, node }) => {
-    const members = propertiesOf(node).map(({ name, value }) => ({ path: [...path, name], name, node: value }))
-    // Of a name that stands twice, everyone reads the last.
-    return members.filter(({ name }, at) => !members.slice(at + 1).some((later) => later.name === name))
+    const members = propertiesOf(node).filter((each) => isLast(each, node))
+    return members.map(({ name, value }) => ({ path: [...path, name], name, node: value }))
   })
   return {
     file,
@@ -92,11 +91,24 @@ function propertiesOf({ type, children = [] }: Node): readonly Property[] {
   )
 }
 
+/** Of a name that stands twice, everyone reads the last. */
+function isLast({ name, key }: Property, node: Node): boolean {
+  return lastByName(node).get(name)?.key === key
+}
+
+const MEMBERS = new WeakMap<Node, ReadonlyMap<string, Property>>()
+
+/** The members of an object by name. They are remembered, because many paths lead through the object of all servers. */
+function lastByName(node: Node): ReadonlyMap<string, Property> {
+  const known = MEMBERS.get(node) ?? new Map(propertiesOf(node).map((each) => [each.name, each]))
+  MEMBERS.set(node, known)
+  return known
+}
+
 function repeatedIn(node: Node, path: FieldPath): readonly FieldPath[] {
   if (node.type === 'array') return (node.children ?? []).flatMap((child, at) => repeatedIn(child, [...path, at]))
   const properties = propertiesOf(node)
-  const names = properties.map(({ name }) => name)
-  const twice = new Set(names.filter((name, at) => names.indexOf(name) < at))
+  const twice = new Set(properties.filter((each) => !isLast(each, node)).map(({ name }) => name))
   return [
     ...[...twice].map((name) => [...path, name]),
     ...properties.flatMap(({ name, value }) => (value === undefined ? [] : repeatedIn(value, [...path, name]))),
@@ -108,7 +120,7 @@ function nearestNode(root: Node, path: FieldPath): Node {
   let [nearest, current]: [Node, Node | undefined] = [root, root]
   for (const part of path) {
     if (current === undefined) break
-    const property: Property | undefined = propertiesOf(current).findLast(({ name }) => name === part)
+    const property: Property | undefined = typeof part === 'string' ? lastByName(current).get(part) : undefined
     current = typeof part === 'number' ? current.children?.[part] : property?.value
     nearest = property?.key ?? current ?? nearest
   }

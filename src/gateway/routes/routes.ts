@@ -89,6 +89,11 @@ export class Routes {
     this.#byPath.set(UNION_PATH, this.union)
   }
 
+  /** What tools of servers are called at `/mcp`. */
+  get names(): CatalogNames {
+    return this.#names
+  }
+
   /** The route at a path, or whose metadata document is there. */
   at(path: string): Route | undefined {
     const found = this.#byPath.get(path.endsWith('/') ? path.slice(0, -1) : path)
