@@ -39,18 +39,47 @@ export async function readAddress(entry: unknown, context: EntryContext): Promis
   if (!isObject(entry)) return invalid('must be an object.')
   const fields = fieldsOf(entry, context)
   const type = entry['type']
-  if (fields.has('command') && fields.has('url') && !DECIDING_TYPES.has(type)) return invalid(COMMAND_AND_URL)
+  const urlField = urlFieldOf(entry)
+  if (fields.has('command') && urlField !== undefined && !DECIDING_TYPES.has(type))
+    return invalid(commandAndUrl(urlField))
   if (fields.has('command') && !HTTP_TYPES.has(type)) return commandOf(fields, context)
-  if (!fields.has('url'))
+  if (urlField === undefined)
     return invalid(fields.has('command') ? `has the type "${String(type)}", and needs a "url".` : NO_ADDRESS)
-  return { url: fields.address('url'), headers: fields.headers(), ...(type === 'sse' && { transport: 'sse' }) }
+  const different = differentUrls(entry)
+  if (different !== undefined) return invalid(different)
+  return { url: fields.address(urlField), headers: fields.headers(), ...(type === 'sse' && { transport: 'sse' }) }
+}
+
+/** The words for the address: of nearly all programs; of Gemini CLI and Qwen Code; of Windsurf and Antigravity. */
+export const URL_FIELDS: readonly string[] = ['url', 'httpUrl', 'serverUrl']
+
+/** The field with the address of a server over HTTP. */
+export function urlFieldOf(entry: Json): string | undefined {
+  return urlFieldsIn(entry)[0]
+}
+
+function urlFieldsIn(entry: Json): readonly string[] {
+  return URL_FIELDS.filter((field) => entry[field] !== undefined && entry[field] !== null)
+}
+
+/** Of different addresses each program takes another one, so none of them is chosen. */
+function differentUrls(entry: Json): string | undefined {
+  const fields = urlFieldsIn(entry)
+  if (new Set(fields.map((field) => entry[field])).size < 2) return undefined
+  const quoted = fields.map((field) => `"${field}"`)
+  const listed = `${quoted.slice(0, -1).join(', ')} and ${quoted.at(-1)}`
+  return `has different addresses in ${listed}; leave in the one that is meant.`
 }
 
 const NO_ADDRESS = 'needs a "command" or a "url".'
-const HTTP_TYPES: ReadonlySet<unknown> = new Set(['http', 'sse'])
+// "streamable-http" is the word of Roo Code, "streamableHttp" that of Cline.
+const HTTP_TYPES: ReadonlySet<unknown> = new Set(['http', 'sse', 'streamable-http', 'streamableHttp'])
 const DECIDING_TYPES: ReadonlySet<unknown> = new Set([...HTTP_TYPES, 'stdio', 'local'])
-// Without a type it is unknown which of the two is meant, and one of them starts a program.
-const COMMAND_AND_URL = 'has a "command" and a "url"; leave one of them out, or choose with the type "stdio" or "http".'
+
+/** Without a type it is unknown which of the two is meant, and one of them starts a program. */
+function commandAndUrl(urlField: string): string {
+  return `has a "command" and a "${urlField}"; leave one of them out, or choose with the type "stdio" or "http".`
+}
 
 async function commandOf(fields: Fields, context: EntryContext): Promise<CommandAddress> {
   const { project } = context

@@ -73,6 +73,23 @@ describe('the files of', () => {
     expect(await addressOf(`${file}#web`, { HOST: 'example.com', KEY: 'k' })).toEqual(expected)
     expect(await readEntry(file, 'here', {})).toMatchObject({ command: 'here' })
   })
+
+  test.each([
+    ['Gemini CLI and Qwen Code: httpUrl', { httpUrl: 'https://${HOST}/mcp', headers: { 'X-Key': 'k' } }],
+    ['Windsurf and Antigravity: serverUrl', { serverUrl: 'https://${HOST}/mcp', headers: { 'X-Key': 'k' } }],
+    [
+      'two programs, each with its own word',
+      { url: 'https://a/mcp', serverUrl: 'https://a/mcp', headers: { 'X-Key': 'k' } },
+    ],
+  ])('%s', async (_, entry) => {
+    const file = fileWith({ mcpServers: { entry } }, 'words.json')
+    expect(await readEntry(file, 'entry', { HOST: 'a' })).toEqual({ url: 'https://a/mcp', headers: { 'X-Key': 'k' } })
+  })
+
+  test.each(['streamable-http', 'streamableHttp'])('Roo Code and Cline: the type %s', async (type) => {
+    const file = fileWith({ mcpServers: { web: { type, command: 'a', url: 'https://a/mcp' } } }, 'types.json')
+    expect(await readEntry(file, 'web', {})).toEqual({ url: 'https://a/mcp', headers: {} })
+  })
 })
 
 describe('a file that cannot be used is refused with its place and no value', () => {
@@ -119,6 +136,24 @@ describe('a file that cannot be used is refused with its place and no value', ()
       { command: secret, url: 'http://a' },
       'CONFIG_INVALID',
       /#a has a "command" and a "url";/,
+    ],
+    [
+      'a command and the address of another program',
+      { command: secret, httpUrl: 'http://a' },
+      'CONFIG_INVALID',
+      /#a has a "command" and a "httpUrl";/,
+    ],
+    [
+      'two addresses',
+      { url: `http://${secret}`, httpUrl: 'http://a', serverUrl: 'http://a' },
+      'CONFIG_INVALID',
+      /#a has different addresses in "url", "httpUrl" and "serverUrl"; leave in the one that is meant\./,
+    ],
+    [
+      'half an address of another program',
+      { serverUrl: `http://:${secret}` },
+      'CONFIG_INVALID',
+      /#a: "serverUrl" must be a complete address/,
     ],
     ['a missing envFile', { command: 'a', envFile: 'none.env' }, 'CONFIG_UNREADABLE', /none\.env \(ENOENT\)/],
   ])('%s', async (_, entry, code, sentence) => {

@@ -1,7 +1,7 @@
 /**
- * Reads the configuration files of VS Code, Claude, Copilot, Cursor and others: JSON with comments, with named servers
- * under `mcpServers` or `servers`. An entry becomes an address. Error messages name files, entries, fields and
- * variables, and never quote a value.
+ * Reads the configuration files of VS Code, Claude, Copilot, Cursor, Gemini CLI, Windsurf and others: JSON with comments,
+ * with named servers under `mcpServers` or `servers`. An entry becomes an address. Error messages name files, entries,
+ * fields and variables, and never quote a value.
  */
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -57,10 +57,10 @@ function serverList(names: readonly string[]): string {
   return names.length === 0 ? 'it has none.' : `it has ${names.map((name) => `"${name}"`).join(', ')}.`
 }
 
-/** A file in `.vscode` or `.cursor` belongs to the folder above. */
+/** A file in `.vscode`, `.cursor` or `.gemini` belongs to the folder above. */
 function projectOf(file: string): string {
   const folder = dirname(resolve(file))
-  return ['.vscode', '.cursor'].includes(basename(folder)) ? dirname(folder) : folder
+  return ['.vscode', '.cursor', '.gemini'].includes(basename(folder)) ? dirname(folder) : folder
 }
 
 function editorVariables(project: string): Record<string, string> {

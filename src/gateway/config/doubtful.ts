@@ -1,5 +1,5 @@
 /** What can be used, and is most likely meant otherwise. Warnings never quote a value. */
-import type { FieldPath } from '../../client/internal.ts'
+import { type FieldPath, URL_FIELDS } from '../../client/internal.ts'
 import { isObject, isOneTypo } from '../../protocol/index.ts'
 import { createNames } from '../catalog/names.ts'
 import { SEPARATOR } from '../catalog/prefixIndex.ts'
@@ -21,8 +21,9 @@ const BARE_VARIABLE = 'has a "$" before a name, and is passed on as it is; a var
 /** In the entry of a server, as it is written. */
 export function doubtsInEntry(entry: unknown): readonly Doubt[] {
   if (!isObject(entry)) return []
-  const { command, type, url } = entry
-  const texts = [...textsIn(entry, 'env'), ...textsIn(entry, 'headers'), { path: ['url'], text: url }]
+  const { command, type } = entry
+  const urls = URL_FIELDS.map((field) => ({ path: [field], text: entry[field] }))
+  const texts = [...textsIn(entry, 'env'), ...textsIn(entry, 'headers'), ...urls]
   const doubts = [
     { path: ['command'], sentence: commandDoubt(command) },
     ...texts.map(({ path, text }) => ({ path, sentence: variableDoubt(text) })),

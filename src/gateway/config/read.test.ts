@@ -244,6 +244,36 @@ test('all problems are told at once, by file, line and key, and without any valu
   expect(lines.join('\n')).not.toContain(secret)
 })
 
+test('the addresses of other programs are read, checked and named as the file has them', async () => {
+  const file = fileWith(`{
+  "mcpServers": {
+    "gemini": { "httpUrl": "https://a.example/mcp", "timeout": 5000, "trust": true },
+    "windsurf": { "serverUrl": "https://\${HOST:-b.example}/mcp", "pannier": { "urls": ["https://c.example/mcp"] } },
+    "doubt": { "serverUrl": "https://a.example/$TOKEN" },
+    "typo": { "command": "a", "serverURL": "https://a.example/mcp" }
+  }
+}`)
+  const { servers, warnings = [] } = await readGatewayConfig(file, {})
+  expect(servers.slice(0, 2).map(({ address }) => address)).toEqual([
+    { url: 'https://a.example/mcp', headers: {} },
+    { url: 'https://b.example/mcp', headers: {} },
+  ])
+  expect(warnings.map((warning) => problemText(warning).replace(`${folder}/`, ''))).toEqual([
+    'mcp.json:5: mcpServers.doubt.serverUrl has a "$" before a name, and is passed on as it is; a variable is written ${NAME}.',
+    'mcp.json:6: mcpServers.typo.serverURL is not read; did you mean "serverUrl"?',
+  ])
+  const wrong = fileWith(`{
+  "mcpServers": {
+    "user": { "httpUrl": "https://ann:${secret}@a.example" },
+    "two": { "url": "https://a.example/sse", "httpUrl": "https://a.example/mcp" }
+  }
+}`)
+  expect(await problemsOf(readGatewayConfig(wrong, {}))).toEqual([
+    'mcp.json:3: mcpServers.user.httpUrl holds a user name or password; give an Authorization header or a bearer token instead.',
+    'mcp.json:4: mcpServers.two has different addresses in "url" and "httpUrl"; leave in the one that is meant.',
+  ])
+})
+
 test('what nobody reads where it stands is warned of, by file, line and key', async () => {
   const file = fileWith(`{
   "servers": {
@@ -278,8 +308,8 @@ test('what can be used, and is most likely meant otherwise, is warned of without
     "crm": { "command": "npx -y ${secret}", "args": ["-c", "echo $HOME"], "env": { "A": "$TOKEN", "B": "a$b 5$" } },
     "web": { "type": "htttp", "url": "https://a.example/mcp",
       "headers": { "Authorization": "${secret}", "X-A": "\${${secret}", "X-B": "$COPILOT_MCP_X" } },
-    "fine": { "command": "C:\\\\Program Files\\\\a.exe", "type": "streamable-http", "env": { "C": "\${TOKEN:-x}" } },
-    "also": { "url": "https://a.example/mcp", "headers": { "authorization": "\${TOKEN:-x}" } }
+    "fine": { "command": "C:\\\\Program Files\\\\a.exe", "env": { "C": "\${TOKEN:-x}" } },
+    "also": { "type": "streamable-http", "url": "https://a.example/mcp", "headers": { "authorization": "\${TOKEN:-x}" } }
   },
   "gateway": { "views": { "s": { "tools": ["crm_*", "*", "c*", "find_*"], "deny": ["crm"], "rename": { "web_x": "x", "wbe_x": "y" } } } }
 }`)

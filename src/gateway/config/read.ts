@@ -11,9 +11,10 @@ import {
   httpUrlFault,
   readAddress,
   readConfigFile,
+  urlFieldOf,
   type Variables,
 } from '../../client/internal.ts'
-import { isMisspelt, isObject } from '../../protocol/index.ts'
+import { isMisspelt, isObject, type Json } from '../../protocol/index.ts'
 import { PrefixIndex } from '../catalog/prefixIndex.ts'
 import type { NamedServer } from '../catalog/prefixes.ts'
 import { BACKEND_SETTINGS, type BackendSettings, backendSettings, type DefinitionPolicy } from './backendSettings.ts'
@@ -171,7 +172,7 @@ async function readBackend(
   const known: Variables = { ...variables, onValue, ...(disabled && { stays: () => true }) }
   const headerVariables: Variables = { ...known, stays: (each) => disabled || isPrincipalVariable(each) }
   const address = await readAddress(entry, { project, variables: known, headerVariables, report })
-  if (!disabled) checkAddress(address, report)
+  if (!disabled) checkAddress(address, fields, report)
   const place = { path: ['pannier'], variables: known, report, elsewhere: notOfServer }
   const settings = backendSettings(fields['pannier'], place, definitions)
   for (const name of Object.keys(fields))
@@ -213,10 +214,10 @@ function takesReplicas(address: Address): boolean {
 }
 
 /** What `readAddress` leaves to those who use the address. */
-function checkAddress(address: Address, report: (problem: EntryProblem) => void): void {
+function checkAddress(address: Address, fields: Json, report: (problem: EntryProblem) => void): void {
   if (!('url' in address)) return
   const fault = address.url === '' ? undefined : httpUrlFault(address.url)
-  if (fault !== undefined) report({ path: ['url'], code: 'CONFIG_INVALID', sentence: fault })
+  if (fault !== undefined) report({ path: [urlFieldOf(fields) ?? 'url'], code: 'CONFIG_INVALID', sentence: fault })
   for (const [name, value] of Object.entries(address.headers ?? {})) {
     const sentence = headerFault(name, value)
     if (sentence !== undefined) report({ path: ['headers', name], code: 'CONFIG_INVALID', sentence })

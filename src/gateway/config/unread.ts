@@ -2,7 +2,7 @@
  * Members that nobody reads where they stand, although they look like ours: misspelt, or a setting in the wrong place. Other
  * programs have members of their own in the same file, so none of them is an error.
  */
-import type { FieldPath } from '../../client/internal.ts'
+import { type FieldPath, URL_FIELDS } from '../../client/internal.ts'
 import { isObject, isOneTypo, type Json } from '../../protocol/index.ts'
 import { BACKEND_SETTINGS } from './backendSettings.ts'
 import { GATEWAY_SETTINGS } from './gatewaySettings.ts'
@@ -14,7 +14,7 @@ export interface UnreadMember {
 }
 
 const CONTAINERS = ['mcpServers', 'servers']
-const STANDARD = ['command', 'args', 'env', 'envFile', 'cwd', 'url', 'headers', 'type', 'disabled']
+const STANDARD = ['command', 'args', 'env', 'envFile', 'cwd', ...URL_FIELDS, 'headers', 'type', 'disabled']
 /** Words for the same that are no typing mistakes. */
 const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ['cmd', 'command'],

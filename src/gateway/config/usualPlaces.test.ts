@@ -57,6 +57,12 @@ test.each<[NodeJS.Platform, Record<string, string>, string]>([
   expect(files).toContainEqual({ program: 'Claude Desktop', file })
 })
 
+test('Gemini CLI has its servers in the settings of a folder and of the user', () => {
+  const files = candidates({ platform: 'linux', env: {}, home: '/h', cwd: '/project' })
+  for (const folder of ['/project', '/h'])
+    expect(files).toContainEqual({ program: 'Gemini CLI', file: `${folder}/.gemini/settings.json` })
+})
+
 test('a file is named once, also in the home folder', () => {
   const files = candidates({ platform: 'linux', env: {}, home: '/h', cwd: '/h' }).map(({ file }) => file)
   expect(new Set(files).size).toBe(files.length)

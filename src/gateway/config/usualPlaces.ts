@@ -46,12 +46,14 @@ export function candidates(machine: UserMachine): readonly { readonly program: s
     ['Claude Code', cwd, '.mcp.json'],
     ['VS Code', cwd, '.vscode', 'mcp.json'],
     ['Cursor', cwd, '.cursor', 'mcp.json'],
+    ['Gemini CLI', cwd, '.gemini', 'settings.json'],
     ['Claude Code', home, '.claude.json'],
     ['Claude Desktop', config, 'Claude', 'claude_desktop_config.json'],
     ['VS Code', config, 'Code', 'User', 'mcp.json'],
     ['VS Code', config, 'Code', 'User', 'settings.json'],
     ['Cursor', home, '.cursor', 'mcp.json'],
     ['Copilot', home, '.copilot', 'mcp-config.json'],
+    ['Gemini CLI', home, '.gemini', 'settings.json'],
     ['Windsurf', home, '.codeium', 'windsurf', 'mcp_config.json'],
   ]
   const seen = new Set<string>()
