@@ -41,6 +41,11 @@ export class InputError extends Error {
   override readonly name = 'InputError'
 }
 
+/** A gateway says that it has not reached the server that is meant. */
+export class AbsentServerError extends Error {
+  override readonly name = 'AbsentServerError'
+}
+
 export interface Failure {
   readonly exitCode: ExitCode
   readonly text: string
@@ -89,6 +94,7 @@ function exitCodeOf(error: Error): ExitCode | undefined {
   const code = clientCode(error)
   if (code !== undefined) return EXIT_BY_CODE.get(code) ?? EXIT.protocolError
   if (error instanceof InputError || error instanceof StateError || error instanceof ProbeError) return EXIT.badInput
+  if (error instanceof AbsentServerError) return EXIT.protocolError
   if (error instanceof SdkError) return sdkExitCode(error.code)
   // The SDK has no class for this error.
   return error.message === 'Not connected' ? EXIT.noConnection : undefined

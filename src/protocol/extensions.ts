@@ -10,6 +10,9 @@ export const ECHO_CAPABILITY = 'dev.pannier/state-echo'
 /** The key of a state in `_meta`, for hosts that cannot send a top-level member. */
 export const ECHO_META_KEY = 'dev.pannier/state'
 
+/** In the `_meta` of a gateway's lists: sentences about servers that are not there, by what their names begin with. */
+export const ABSENT_META_KEY = 'dev.pannier/absent'
+
 export type EchoPlace = 'top' | 'meta'
 
 export function understandsRounds(declared: ClientCapabilities): boolean {

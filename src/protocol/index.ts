@@ -11,6 +11,7 @@ export { hasEnvelope, META, metaOf, readClient, readEnvelope } from './envelope.
 export { CodedError, type ProtocolCode, ProtocolError, RemoteError } from './errors.ts'
 export {
   ECHO_CAPABILITY,
+  ABSENT_META_KEY,
   ECHO_META_KEY,
   type EchoPlace,
   echoPlace,

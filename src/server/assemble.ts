@@ -88,7 +88,8 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const telemetry = new Telemetry(registry)
   const results = new Results(identity, options.maxResultBytes)
   const hooks = new ResultHooks(results)
-  const lists = new Lists({ registry, identity, caching, pageSize: options.pageSize ?? 1000, logger: log })
+  const pageSize = options.pageSize ?? 1000
+  const lists = new Lists({ registry, identity, caching, pageSize, logger: log, meta: relaying?.listMeta })
   const watched = new WatchedResources()
   const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched, callHolder)
   const carrier = new Carrier({

@@ -74,7 +74,7 @@ proves(
     )
     const called = await pannier(['call', url, 'gone_anything'])
     expect(called.status).toBe(4)
-    expect(called.stderr).toContain('The server "gone" cannot be reached')
+    expect(called.stderr).toContain('The server "gone" is not there: it cannot be reached')
     const listed = await pannier(['tools', `${url}/gone`])
     expect(listed).toMatchObject({ status: 4, stdout: '' })
     expect(listed.stderr).toContain('The server "gone" is not there: it cannot be reached: nothing listens there.')

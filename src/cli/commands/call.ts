@@ -46,8 +46,8 @@ export function callCommand(server: readonly string[] | undefined): Command {
 
 /** From this list the SDK also learns which arguments it mirrors in headers. */
 async function findTool(client: Client, name: string, options: CallOptions): Promise<Tool> {
-  const { tools } = await client.listTools(undefined, options)
-  return findListed(client, options, { kind: 'tool', name, items: tools })
+  const { tools, _meta: meta } = await client.listTools(undefined, options)
+  return findListed(name, { kind: 'tool', items: tools, meta })
 }
 
 function unnamedText(name: string): string {

@@ -11,9 +11,9 @@ import {
   type Task,
   taskOf,
 } from '../../client/index.ts'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { ABSENT_META_KEY, isObject, type Json } from '../../protocol/index.ts'
 import { type CallOptions, withServer } from '../connection.ts'
-import { EXIT, type ExitCode, failureOf, InputError } from '../exit.ts'
+import { AbsentServerError, EXIT, type ExitCode, failureOf, InputError } from '../exit.ts'
 import {
   type AnswererHost,
   type AnswerFlags,
@@ -178,32 +178,28 @@ function showDetached(task: Task, { display }: CommandContext, output: 'text' | 
 
 const UNPLAIN_ID = 'note: The id has characters that are not shown as they are; --output json has it exactly.'
 
-/**
- * The item with this name; throws, listing the names that exist. A gateway says of each name of a server that is not
- * there why it is not. It is asked for a prompt of that name, which changes nothing even if the server has come up now.
- */
-export async function findListed<Item extends { readonly name: string }>(
-  client: Client,
-  options: CallOptions,
-  { kind, name, items }: { kind: string; name: string; items: readonly Item[] },
-): Promise<Item> {
-  if (items.every((one) => one.name !== name) && client.getServerVersion()?.name === GATEWAY) {
-    const error: unknown = await client.getPrompt({ name }, options).catch((thrown: unknown) => thrown)
-    if (isOfBackend(error)) throw error
-  }
-  return findByName(kind, name, items)
+interface NamedList<Item> {
+  readonly kind: string
+  readonly items: readonly Item[]
+  /** The `_meta` of the list. */
+  readonly meta: unknown
 }
 
-const GATEWAY = 'pannier-gateway'
-
-function isOfBackend(error: unknown): boolean {
-  const data: unknown = error instanceof Error && 'data' in error ? error.data : undefined
-  return isObject(data) && String(data['code']).startsWith('BACKEND_')
-}
-
-function findByName<Item extends { readonly name: string }>(kind: string, name: string, items: readonly Item[]): Item {
+/** The item with this name; throws, listing the names that exist, or with what a gateway says of the server of that name. */
+export function findListed<Item extends { readonly name: string }>(name: string, list: NamedList<Item>): Item {
+  const { kind, items, meta } = list
   const item = items.find((one) => one.name === name)
   if (item !== undefined) return item
+  const absent = absentServer(name, meta)
+  if (absent !== undefined) throw new AbsentServerError(absent)
   const names = items.map((one) => plainLine(one.name, 60)).join(', ')
   throw new InputError(`The server has no ${kind} "${plainLine(name, 60)}"; it has ${names || 'none'}.`)
+}
+
+/** What a gateway says of the server that a name belongs to, where that was never reached. */
+function absentServer(name: string, meta: unknown): string | undefined {
+  const absent = isObject(meta) ? meta[ABSENT_META_KEY] : undefined
+  if (!isObject(absent)) return undefined
+  const [, sentence] = Object.entries(absent).find(([start]) => name.startsWith(start)) ?? []
+  return typeof sentence === 'string' ? sentence : undefined
 }

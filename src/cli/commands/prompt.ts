@@ -25,8 +25,8 @@ export function promptCommand(server: readonly string[] | undefined): Command {
         const [name = ''] = values
         const params = { name, arguments: stringArguments(flags.arg ?? []), ...logMeta(flags) }
         return runInteractive(target, flags, context, async (client, options) => {
-          const { prompts } = await client.listPrompts(undefined, options)
-          await findListed(client, options, { kind: 'prompt', name, items: prompts })
+          const { prompts, _meta: meta } = await client.listPrompts(undefined, options)
+          findListed(name, { kind: 'prompt', items: prompts, meta })
           return { method: 'prompts/get', params }
         })
       }),

@@ -12,6 +12,7 @@ import {
 } from '../../server/internal.ts'
 import type { DrainOptions, ServerOptions } from '../../server/index.ts'
 import { createMarks } from '../../state/seal/index.ts'
+import type { Json } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import { PassthroughHandler } from '../passthrough/handler.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
@@ -36,6 +37,8 @@ export interface RouteOptions {
   /** What it may have, now or later. */
   readonly capabilities: ReadonlySet<Capability>
   readonly instructions: () => string | undefined
+  /** For the `_meta` of its lists. */
+  readonly listMeta?: () => Json | undefined
   /** The server whose own address this is: what can pass to it as bytes does. */
   readonly alone?: () => Backend | undefined
   /** Resolves when all servers were tried, or have had their time. */
@@ -84,6 +87,7 @@ export class Route {
         },
         ownLists: own.of,
         instructions,
+        listMeta: options.listMeta ?? (() => undefined),
         ready,
         keepsState: () => directory.keepsState,
       },

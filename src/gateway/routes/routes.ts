@@ -4,6 +4,7 @@ import { type CallCounter, type Capability, type Connections, DRAIN_MS } from '.
 import type { Backend, BackendOptions } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
+import { absentMeta } from './absent.ts'
 import { SharedListener } from './sharedListener.ts'
 import type { ListedTools } from './directory.ts'
 import { Parking } from '../parking/parking.ts'
@@ -48,7 +49,7 @@ export interface RouteCatalogue extends ListedTools {
   readonly path: string
 }
 
-type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions' | 'alone'>
+type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions' | 'listMeta' | 'alone'>
 
 export class Routes {
   readonly union: Route
@@ -85,6 +86,7 @@ export class Routes {
       },
       capabilities: EVERYTHING,
       instructions: () => unionInstructions(options.backends().map(this.#instructed)),
+      listMeta: () => absentMeta(options.backends(), this.#names),
     })
     this.#byPath.set(UNION_PATH, this.union)
   }
@@ -236,6 +238,7 @@ export class Routes {
       },
       capabilities: TOOLS_ONLY,
       instructions: () => undefined,
+      listMeta: () => absentMeta(backends(), this.#names, this.#viewOf(name)),
     }
   }
 

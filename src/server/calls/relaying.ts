@@ -2,6 +2,7 @@
 import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Lists } from '../catalog/lists.ts'
 import type { Registry } from '../catalog/registry.ts'
+import type { Json } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { Logger } from '../logger.ts'
 import type { Results } from '../results.ts'
@@ -25,6 +26,8 @@ export interface Relaying {
   readonly instructions: () => string | undefined
   /** The lists of this caller; undefined where they are those of everyone. */
   readonly ownLists?: (call: Call) => Promise<CallerLists | undefined> | undefined
+  /** More for the `_meta` of all lists, as it is at the moment; undefined for nothing. */
+  readonly listMeta?: () => Json | undefined
   /** Whether a server behind this one keeps something between calls. */
   readonly keepsState: () => boolean
   /** Resolves when it is known what is offered; undefined where it is. */

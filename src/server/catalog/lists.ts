@@ -27,8 +27,16 @@ interface KnownList {
   readonly entries: readonly Listed[]
   /** Those that are not for everyone. */
   readonly guarded: readonly Listed[]
-  /** By the set of entries that a caller sees: for each that is not for everyone, whether this one sees it. */
+  /**
+   * By the set of entries that a caller sees, for each that is not for everyone, whether this one sees it; and by what
+   * the `_meta` has.
+   */
   readonly written: Map<string, readonly Written[]>
+}
+
+interface ListedWith {
+  readonly cacheScope: 'public' | 'private'
+  readonly meta: Json | undefined
 }
 
 // A server has few kinds of callers. Should it have more, the oldest set is written again when it is needed.
@@ -41,6 +49,8 @@ interface ListsOptions {
   readonly caching: Required<Caching>
   readonly pageSize: number
   readonly logger: () => Logger
+  /** More for the `_meta` of each list, as it is at the moment. @default nothing */
+  readonly meta?: (() => Json | undefined) | undefined
 }
 
 export class Lists {
@@ -75,7 +85,9 @@ export class Lists {
   #pages(listing: Listing, principal: Principal | undefined): readonly Written[] {
     const list = this.#known.get(listing) ?? this.#collect(listing)
     const hidden = list.guarded.length === 0 ? NONE : this.#hiddenFrom(principal, listing, list)
-    const set = list.guarded.map((entry) => (hidden.has(entry) ? '0' : '1')).join('')
+    const meta = this.#options.meta?.()
+    const seen = list.guarded.map((entry) => (hidden.has(entry) ? '0' : '1')).join('')
+    const set = meta === undefined ? seen : seen + JSON.stringify(meta)
     const known = list.written.get(set)
     if (known !== undefined) return known
     const { caching, pageSize } = this.#options
@@ -83,7 +95,7 @@ export class Lists {
     const cacheScope = list.guarded.length === 0 ? caching.cacheScope : 'private'
     const pages = chunked(visible, pageSize).map((entries, index, all) => {
       const nextCursor = index + 1 < all.length ? cursorOf(index + 1) : undefined
-      return this.#write(listing, entries, { ...(nextCursor !== undefined && { nextCursor }) }, cacheScope)
+      return this.#write(listing, entries, { ...(nextCursor !== undefined && { nextCursor }) }, { cacheScope, meta })
     })
     for (const oldest of list.written.keys()) {
       if (list.written.size < MAX_SETS) break
@@ -116,7 +128,7 @@ export class Lists {
     return list
   }
 
-  #write(listing: Listing, entries: readonly Listed[], more: Json, cacheScope: 'public' | 'private'): Written {
+  #write(listing: Listing, entries: readonly Listed[], more: Json, { cacheScope, meta }: ListedWith): Written {
     const { caching, identity } = this.#options
     const modern = {
       resultType: 'complete',
@@ -124,9 +136,14 @@ export class Lists {
       ...more,
       ttlMs: caching.ttlMs,
       cacheScope,
-      _meta: { [META.server]: identity },
+      _meta: { [META.server]: identity, ...meta },
     }
-    const legacy = { resultType: 'complete', [listing]: entries.map(legacyListed), ...more }
+    const legacy = {
+      resultType: 'complete',
+      [listing]: entries.map(legacyListed),
+      ...more,
+      ...(meta && { _meta: meta }),
+    }
     return { modern: JSON.stringify(modern), legacy: JSON.stringify(legacy) }
   }
 }
