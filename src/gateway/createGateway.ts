@@ -19,6 +19,7 @@ import { backendCells, type GatewayFacts } from './admin/cells.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
 import { healthOf, leftOutOf, serversOf } from './admin/health.ts'
 import { measuresOf } from './admin/measures.ts'
+import { type Announce, announceAlways } from './announce.ts'
 import { missingKeys, SetupWarnings } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
@@ -90,6 +91,7 @@ export class Gateway {
       file: options.file,
       nameOf: (server, tool) => this.#routes.names.exposed(server, tool),
       logger: () => this.#logger.current,
+      announce: this.#announce,
       onAccepted: () => void Promise.all(this.backends.map((backend) => backend.recheck())),
     })
     this.#served = new ServedBackends(options, (config) => this.#createBackend(config))
@@ -264,10 +266,15 @@ export class Gateway {
     })
   }
 
+  get #announce(): Announce {
+    return this.#options.workers?.announce ?? announceAlways
+  }
+
   #createBackend(config: BackendConfig): Backend {
     return new Backend({
       config,
       logger: () => this.#logger.current,
+      announce: this.#announce,
       via: this.#via,
       credentials: this.#options.credentials,
       authorizer: this.#options.authorizer,

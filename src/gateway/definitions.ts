@@ -16,6 +16,7 @@ import {
   pinPath,
   type Pins,
 } from './catalog/index.ts'
+import { type Announce, announceAlways } from './announce.ts'
 import { acceptCommand, type BackendConfig } from './config/index.ts'
 
 export interface DefinitionsOptions {
@@ -24,6 +25,8 @@ export interface DefinitionsOptions {
   /** The name of a tool at `/mcp`. */
   readonly nameOf: (server: string, tool: string) => string
   readonly logger: () => Logger
+  /** Says something of a server in the log. @default always */
+  readonly announce?: Announce
   /** Definitions may have been accepted. */
   readonly onAccepted: () => void
 }
@@ -92,7 +95,7 @@ export class Definitions {
 
   /** Tells what changed, and what is withheld as of now. */
   #report(server: string, { pins, changed, withheld }: PinCheck): void {
-    const { file, logger, nameOf } = this.#options
+    const { file, logger, nameOf, announce = announceAlways } = this.#options
     const before = this.#withheld.get(server) ?? NONE.withheld
     this.#withheld.set(server, withheld)
     for (const { tool, change } of changed) if (!withheld.has(tool)) logger().warn({ server, tool, change }, CHANGED)
@@ -101,8 +104,9 @@ export class Definitions {
       const { tool, change } = offered
       if (offered.server !== server || !withheld.has(tool) || !isNews(tool)) continue
       const accept = acceptCommand(file, [nameOf(server, tool)])
-      logger().warn({ server, tool, change, accept }, WITHHELD)
+      announce(topicOf(server, tool), change, () => logger().warn({ server, tool, change, accept }, WITHHELD))
     }
+    for (const tool of before) if (!withheld.has(tool)) announce(topicOf(server, tool), undefined, () => {})
   }
 
   #tryLater(): void {
@@ -130,4 +134,8 @@ function memoryPins(): PinStore {
       return known
     },
   }
+}
+
+function topicOf(server: string, tool: string): string {
+  return `${server} withholds ${tool}`
 }

@@ -5,6 +5,7 @@ import { bearer, type LimitOptions, type ListenOptions, type ServerOptions } fro
 import { isLocalHost, type Logger, type LoggerSlot } from '../server/internal.ts'
 import type { PostgresConnection } from '../postgres/internal.ts'
 import { memoryRates } from '../state/stores/index.ts'
+import type { Announce } from './announce.ts'
 import type { CredentialsHook } from './backends/credentials.ts'
 import type { AuthorizerHook } from './backends/login.ts'
 import type { GatewayConfig, GatewaySettings } from './config/index.ts'
@@ -87,6 +88,8 @@ export interface WorkerSiblings {
   readonly count: number
   /** Tells how the gateway is set up, once for all of them. */
   readonly warn: (sentence: string) => void
+  /** Says something of a server, once for all of them. */
+  readonly announce: Announce
 }
 
 export type LimitCounters = Pick<LimitOptions, 'store' | 'calls'>

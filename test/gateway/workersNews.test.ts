@@ -1,6 +1,8 @@
 /** What a gateway with workers says of its servers and of how it is set up. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
 
@@ -9,11 +11,37 @@ const workers = { args: ['--workers', '2'], env: { PANNIER_LOG_LEVEL: 'warn' } }
 
 const count = (text: string, part: string): number => text.split(part).length - 1
 
-test('a server that is not there at the start is in the log, once for each worker', async () => {
-  const { shown } = await startGatewayProcess({ gone: { url: 'http://127.0.0.1:1/' } }, workers)
-  await vi.waitFor(() => expect(count(shown(), 'A server is not there.')).toBe(2), PATIENCE)
-  expect(shown()).toMatch(/"server":"gone","why":"it cannot be reached/)
+test('what workers find of a server is in the log once, and once more when it is true again', async () => {
+  const attempts = { count: 0 }
+  const gone = await refusingServer(attempts)
+  const keeping = { url: (await sessionServer()).url }
+  const { shown, reload } = await startGatewayProcess({ gone, keeping }, workers)
+  const saysOnce = async (times: number): Promise<void> => {
+    await vi.waitFor(() => expect(count(shown(), 'A server is not there.')).toBe(times), PATIENCE)
+    const before = attempts.count
+    await vi.waitFor(() => expect(attempts.count).toBeGreaterThan(before + 8), PATIENCE) // both workers try again
+    expect(count(shown(), 'A server is not there.')).toBe(times)
+  }
+  await saysOnce(1)
+  expect(shown()).toMatch(/"server":"gone","why":"it answers HTTP 503/)
+  await vi.waitFor(() => expect(count(shown(), 'A server keeps something between calls')).toBe(1), PATIENCE)
+  reload({ keeping })
+  await vi.waitFor(() => expect(shown()).toContain('1 removed (gone)'), PATIENCE)
+  reload({ gone, keeping })
+  await saysOnce(2)
+  expect(count(shown(), 'A server keeps something between calls')).toBe(1)
 })
+
+/** The entry of a server that answers every request with 503. */
+async function refusingServer(attempts: { count: number }): Promise<object> {
+  const host = createServer((_, res) => {
+    attempts.count++
+    res.writeHead(503).end()
+  })
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void host.close())
+  return { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp` }
+}
 
 test('what is lost with a worker is said once for all of them, and not in words for several gateways', async () => {
   const servers = { stdio: stdioEntry(), http: { url: (await sessionServer()).url, pannier: { state: 'stateful' } } }

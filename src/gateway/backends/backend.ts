@@ -4,6 +4,7 @@ import type { Verdict } from '../../probe/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import { passes } from '../catalog/index.ts'
 import type { BackendConfig } from '../config/index.ts'
+import { type Announce, announceAlways } from '../announce.ts'
 import { BackendError, REJECTED, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
 import { CallerCredentials, type CredentialsHook } from './credentials.ts'
@@ -26,6 +27,8 @@ import type { EntryVia, Via } from '../loops/via.ts'
 export interface BackendOptions {
   readonly config: BackendConfig
   readonly logger: () => Logger
+  /** Says something of it in the log. @default always */
+  readonly announce?: Announce
   /** The gateway that it is behind. */
   readonly via: Via
   /** Gives the credentials of callers, beside those in the configuration. */
@@ -65,7 +68,7 @@ export class Backend {
   readonly upstreams: Upstreams | undefined
 
   constructor(options: BackendOptions) {
-    const { config, logger } = options
+    const { config, logger, announce = announceAlways } = options
     const { name, address } = config
     this.#options = options
     this.config = config
@@ -79,6 +82,7 @@ export class Backend {
     this.#connector = new Connector({
       config,
       logger,
+      announce,
       link: this.#linkOptions(),
       demand: () => this.#login.demand(),
       onLink: (link) => {
@@ -91,7 +95,8 @@ export class Backend {
     this.#prober = new BackgroundProber({
       server: name,
       address: () => this.#login.probedAddress(),
-      logger: options.logger,
+      logger,
+      announce,
       onVerdict: () => options.onOffer(this),
     })
     this.#sender = new BackendSender({

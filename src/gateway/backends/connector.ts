@@ -17,6 +17,7 @@ import { followListChanges, type ListChangesOptions } from './listChanges.ts'
 import { BackendLists, type CheckedOffer, countOf } from './lists.ts'
 import type { LoginDemand } from './login.ts'
 import { openLink } from '../links/open.ts'
+import type { Announce } from '../announce.ts'
 import { EVERY_QUESTION } from '../links/relayed.ts'
 import { ListRefresher } from './listRefresher.ts'
 
@@ -35,6 +36,7 @@ export interface ConnectorOptions {
   /** There is a link that requests can be sent on. */
   readonly onLink: (link: Link) => void
   readonly logger: () => Logger
+  readonly announce: Announce
   /** The lists have changed, or the server has come up. */
   readonly onOffer: () => void
   /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
@@ -136,6 +138,7 @@ export class Connector {
 
   async close(): Promise<void> {
     this.#stopped.abort()
+    this.#unlog()
     this.lists.close()
     this.#firstTry.resolve()
     await Promise.all([this.#link?.close(), this.#lister?.close(), this.#givenUp?.close()])
@@ -155,7 +158,7 @@ export class Connector {
     this.about = link.about
     this.lists.take(read)
     this.condition = { kind: 'up' }
-    this.#logged = undefined
+    this.#unlog()
     this.demanded = undefined
     this.#firstTry.resolve()
     this.#options.onOffer()
@@ -203,14 +206,26 @@ export class Connector {
     // Times and process ids differ each time, and are no news.
     const news = [found.why, ...printed].join('\n').replace(/\d+/g, '')
     if (this.#logged !== news)
-      logger().warn(
-        { server: config.name, ...said, ...(printed.length > 0 && { printed }) },
-        'A server is not there. It is tried again.',
+      this.#announce(news, () =>
+        logger().warn(
+          { server: config.name, ...said, ...(printed.length > 0 && { printed }) },
+          'A server is not there. It is tried again.',
+        ),
       )
     this.#logged = news
     this.condition = found
     this.#firstTry.resolve()
     return found
+  }
+
+  #announce(news: string | undefined, log: () => void): void {
+    this.#options.announce(`${this.#options.config.name} is not there`, news, log)
+  }
+
+  /** What was said of it is not true any longer. */
+  #unlog(): void {
+    if (this.#logged !== undefined) this.#announce(undefined, () => {})
+    this.#logged = undefined
   }
 
   async #conditionOf(error: unknown): Promise<Condition & { kind: 'down' }> {

@@ -6,6 +6,7 @@ import { probe, type Verdict } from '../../probe/index.ts'
 import { isKnownStateless } from '../../probe/internal.ts'
 import { sleep } from '../../protocol/index.ts'
 import type { Logger } from '../../server/internal.ts'
+import type { Announce } from '../announce.ts'
 import type { Link } from '../links/link.ts'
 
 export interface BackgroundProberOptions {
@@ -13,6 +14,7 @@ export interface BackgroundProberOptions {
   /** Where to probe, with the credentials of now. */
   readonly address: () => Promise<Address>
   readonly logger: () => Logger
+  readonly announce: Announce
   readonly onVerdict: () => void
 }
 
@@ -116,9 +118,13 @@ export class BackgroundProber {
   #take(verdict: Verdict): void {
     const isNews = this.verdict?.state !== verdict.state
     this.verdict = verdict
-    if (!isNews || verdict.state !== 'STATEFUL') return
+    if (!isNews) return
+    const { server, logger, announce } = this.#options
     const { state, confidence, message } = verdict
-    this.#options.logger().warn({ server: this.#options.server, state, confidence, why: message }, STATEFUL)
+    const kept = state === 'STATEFUL' ? state : undefined
+    announce(`${server} keeps something`, kept, () =>
+      logger().warn({ server, state, confidence, why: message }, STATEFUL),
+    )
   }
 }
 

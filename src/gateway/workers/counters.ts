@@ -8,7 +8,7 @@ export class SharedCounters {
   readonly #calls = new MemoryCalls()
 
   /** For one process, whose calls end with it. */
-  forProcess(): { readonly methods: Omit<PrimaryMethods, 'warn'>; readonly endAll: () => void } {
+  forProcess(): { readonly methods: Pick<PrimaryMethods, 'count' | 'begin' | 'end'>; readonly endAll: () => void } {
     const own: string[] = []
     const end = (caller: string): void => {
       const at = own.indexOf(caller)

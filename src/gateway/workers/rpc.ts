@@ -60,4 +60,6 @@ export interface PrimaryMethods {
   end(params: { readonly caller: string }): void
   /** Tells a sentence, unless another worker had it told. */
   warn(params: { readonly sentence: string }): void
+  /** Notes what is true of a topic; whether no other worker has said it, so that this one does. */
+  isNews(params: { readonly topic: string; readonly text: string | undefined }): boolean
 }

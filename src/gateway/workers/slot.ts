@@ -4,6 +4,7 @@ import { sleep } from '../../protocol/index.ts'
 import { IpcChannel, ProcessGoneError } from './channel.ts'
 import type { SharedCounters } from './counters.ts'
 import { withTimeout } from './withTimeout.ts'
+import type { SharedNews } from './sharedNews.ts'
 import type { PrimaryMethods, WorkerMethods, WorkerStart } from './rpc.ts'
 import { closeUnaccepted } from './unacceptedConnections.ts'
 
@@ -13,6 +14,7 @@ export interface SlotOptions {
   readonly worker: number
   readonly env: Readonly<Record<string, string>>
   readonly counters: SharedCounters
+  readonly news: SharedNews
   readonly onWarning: (sentence: string) => void
   /** Its process has ended; `how` is its signal or its exit code. */
   readonly onEnd: (slot: WorkerSlot, how: string) => void
@@ -80,12 +82,14 @@ export class WorkerSlot {
   }
 
   #fork(): WorkerChannel {
-    const { env, counters, onWarning, onEnd } = this.#options
+    const { env, counters, news, onWarning, onEnd } = this.#options
     const counted = counters.forProcess()
+    const said = news.forProcess()
     const child = cluster.fork({ ...env, PANNIER_ADVERTISE: '' }) // its own address is another
     closeUnaccepted(child)
     const channel: WorkerChannel = new IpcChannel(child, {
       ...counted.methods,
+      ...said.methods,
       warn: ({ sentence }) => onWarning(sentence),
     })
     const ended = Promise.withResolvers<void>()
@@ -96,6 +100,7 @@ export class WorkerSlot {
     child.once('exit', (code, signal) => {
       channel.close()
       counted.endAll()
+      said.endAll()
       this.#channel = undefined
       this.url = undefined
       this.isServing = false

@@ -10,7 +10,7 @@ import cluster from 'node:cluster'
 import { once } from 'node:events'
 import type { RateStore } from '../../state/stores/index.ts'
 import type { Gateway } from '../createGateway.ts'
-import type { GatewayOptions, LimitCounters } from '../options.ts'
+import type { GatewayOptions, LimitCounters, WorkerSiblings } from '../options.ts'
 import { type MetricsText, prometheusMetrics } from '../telemetry/prometheus.ts'
 import { IpcChannel } from './channel.ts'
 import type { PrimaryMethods, WorkerMethods, WorkerStart, WorkerTableOptions } from './rpc.ts'
@@ -71,7 +71,11 @@ class GatewayWorker {
     this.#place = place
     this.#metrics = config.settings.admin === false ? undefined : await prometheusMetrics()
     const shared = splitLimits(config, place)
-    const workers = { count: place.workers, warn: (sentence: string) => this.#warn(sentence) }
+    const workers: WorkerSiblings = {
+      count: place.workers,
+      warn: (sentence) => this.#warn(sentence),
+      announce: (topic, text, log) => void this.#announce(topic, text, log),
+    }
     this.#gateway = this.#options.create({ ...shared, id, ...(keys && { keys }), counters: this.#counters(), workers })
     return this.#gateway.listenForReplicas(own)
   }
@@ -83,6 +87,11 @@ class GatewayWorker {
 
   #warn(sentence: string): void {
     void this.#primary.ask('warn', { sentence }).catch(() => {}) // all ends with the primary
+  }
+
+  async #announce(topic: string, text: string | undefined, log: () => void): Promise<void> {
+    // Without the primary nobody else says it.
+    if (await this.#primary.ask('isNews', { topic, text }).catch(() => text !== undefined)) log()
   }
 
   /** One count for all workers. */

@@ -15,6 +15,7 @@ import { startedBy } from '../loops/started.ts'
 import { newGatewayId } from '../loops/via.ts'
 import { ProcessGoneError } from './channel.ts'
 import { SharedCounters } from './counters.ts'
+import { SharedNews } from './sharedNews.ts'
 import { withTimeout, SilentWorkerError } from './withTimeout.ts'
 import type { ServeAddress, WorkerReport, WorkerStart, WorkerTableOptions } from './rpc.ts'
 import { ownAddress } from './ownAddress.ts'
@@ -61,6 +62,7 @@ export class Workers {
   constructor(options: WorkersOptions) {
     startedBy(options.config.file) // throws where this gateway is behind itself
     const counters = new SharedCounters()
+    const news = new SharedNews()
     this.#options = options
     this.#config = options.config
     this.#keys = hasKeys(options.config) ? undefined : newKey()
@@ -69,6 +71,7 @@ export class Workers {
         worker: index + 1,
         env: options.env,
         counters,
+        news,
         onWarning: (sentence) => this.#warn(sentence),
         onEnd: (slot, how) => this.#ended(slot, how),
       })
