@@ -103,6 +103,11 @@ export class Gateway {
     return this.#served.all
   }
 
+  /** The mcp.json file that is served; undefined where the configuration is an object. */
+  get file(): string | undefined {
+    return this.#config.file
+  }
+
   /** The servers of the configuration that cannot be served, each with what is wrong in its entry. */
   get leftOut(): GatewayConfig['unusable'] {
     return this.#config.unusable

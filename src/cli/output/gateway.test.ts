@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gatewayConfigOf } from '../../gateway/config/index.ts'
-import { catalogueText, changesText, gatewayConfigText, servedText, usualPlacesText } from './gateway.ts'
+import { catalogueText, changesText, gatewayConfigText, servedText, usualPlacesText, withheldText } from './gateway.ts'
 
 const secret = 'hunter2'
 
@@ -64,6 +64,18 @@ test('what a catalogue lists is a sentence, with what a search saves', () => {
   expect(catalogueText({ path: '/mcp', tools: 1234, saved: { before: 98_412, after: 2311 } })).toBe(
     '/mcp: 1,234 tools, found through 3. A model reads 2,311 bytes instead of 98,412.',
   )
+})
+
+test('below the table is the command that accepts withheld definitions, as it can be typed', () => {
+  const withheld = (...tools: readonly string[]) => ({ withheld: new Set(tools) })
+  const textOf = (gateway: object) => withheldText(gateway as Parameters<typeof withheldText>[0])
+  expect(textOf({ file: 'my mcp.json', backends: [withheld('a'), withheld()] })).toEqual([
+    "1 tool is withheld. See what changed with: pannier gateway accept --config 'my mcp.json'",
+  ])
+  expect(textOf({ file: 'mcp.json', backends: [withheld('a'), withheld('b', 'c')] })).toEqual([
+    '3 tools are withheld. See what changed with: pannier gateway accept --config mcp.json',
+  ])
+  expect(textOf({ file: 'mcp.json', backends: [withheld()] })).toEqual([])
 })
 
 test('a revision that a server makes up adds no lines and no control sequences to the table', () => {

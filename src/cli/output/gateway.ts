@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Address, nameOf, plainLine, plainText } from '../../client/index.ts'
 import { createNames, type OfferedTool, SEPARATOR } from '../../gateway/catalog/index.ts'
 import {
+  acceptCommand,
   BACKEND_DEFAULTS,
   type BackendConfig,
   difference,
@@ -149,6 +150,14 @@ export function lostText(gateway: Pick<Gateway, 'backends' | 'cellsOf'>): readon
   return [`What a caller has at ${names} is lost with the process of the gateway that has it${advice}.`]
 }
 
+/** How to see the tools that are withheld. It is a line of its own, because a column would break the command. */
+export function withheldText({ backends, file }: Pick<Gateway, 'backends' | 'file'>): readonly string[] {
+  const count = backends.reduce((sum, { withheld }) => sum + withheld.size, 0)
+  if (count === 0) return []
+  const what = count === 1 ? '1 tool is withheld' : `${count} tools are withheld`
+  return [`${what}. See what changed with: ${acceptCommand(file)}`]
+}
+
 function leftOutRow({ name, problems }: Gateway['leftOut'][number]): readonly string[] {
   const why = problems.map(problemText).join(' ')
   return [plainLine(name, 40), '', '', '', '', '', `left out: ${plainLine(why, 200)}`]
@@ -185,12 +194,12 @@ function rowOf(backend: ServedBackend, cells: ReturnType<Gateway['cellsOf']>): r
     stateOf(backend),
     String(servedTools.length),
     cells === undefined ? '' : cellsText(cells),
-    servingOf(backend) + withheldText(backend),
+    servingOf(backend) + withheldPart(backend),
   ]
 }
 
-function withheldText({ withheld: { size } }: ServedBackend): string {
-  return size === 0 ? '' : `; withheld: ${size} ${size === 1 ? 'tool' : 'tools'} (pannier gateway accept)`
+function withheldPart({ withheld: { size } }: ServedBackend): string {
+  return size === 0 ? '' : `; withheld: ${size} ${size === 1 ? 'tool' : 'tools'}`
 }
 
 function stateOf({ config, verdict }: ServedBackend): string {

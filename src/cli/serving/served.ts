@@ -4,7 +4,7 @@ import { createGateway } from '../../gateway/internal.ts'
 import { guardGroups } from '../../client/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { storedLoginFor } from '../connection.ts'
-import { catalogueText, lostText, servedText } from '../output/gateway.ts'
+import { catalogueText, lostText, servedText, withheldText } from '../output/gateway.ts'
 
 export interface ServeAddressOptions {
   readonly port: number
@@ -41,8 +41,8 @@ export function gatewayOf(options: GatewayOptions): Gateway {
 export async function tableOf(gateway: Gateway, { width, withinMs }: TableOptions): Promise<string> {
   const late = new Promise((resolve) => unref(setTimeout(resolve, withinMs)))
   await Promise.race([gateway.judged(), late])
-  const texts = [servedText(gateway, width), ...lostText(gateway), ...gateway.catalogues.map(catalogueText)]
-  return texts.join('\n')
+  const catalogues = gateway.catalogues.map(catalogueText)
+  return [servedText(gateway, width), ...withheldText(gateway), ...lostText(gateway), ...catalogues].join('\n')
 }
 
 /** The addresses of the admin pages; `/metrics` only where something is measured. */
