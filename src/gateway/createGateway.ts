@@ -19,7 +19,6 @@ import { backendCells, type GatewayFacts } from './admin/cells.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
 import { healthOf, leftOutOf, serversOf } from './admin/health.ts'
 import { measuresOf } from './admin/measures.ts'
-import { type Announce, announceAlways } from './announce.ts'
 import { missingKeys, SetupWarnings } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
@@ -67,10 +66,7 @@ export class Gateway {
     this.#config = options
     this.#logger = new LoggerSlot(options.logger)
     this.#via = new Via(options)
-    this.#metrics = new GatewayMetrics(() => ({
-      servers: this.backends.map(measuresOf),
-      parked: this.#routes.parked,
-    }))
+    this.#metrics = new GatewayMetrics(() => ({ servers: this.backends.map(measuresOf), parked: this.#routes.parked }))
     this.#database = openDatabase(options, {
       address: () => this.#routes.address,
       reached: () => this.#reached,
@@ -91,7 +87,7 @@ export class Gateway {
       file: options.file,
       nameOf: (server, tool) => this.#routes.names.exposed(server, tool),
       logger: () => this.#logger.current,
-      announce: this.#announce,
+      announce: options.workers?.announce,
       onAccepted: () => void Promise.all(this.backends.map((backend) => backend.recheck())),
     })
     this.#served = new ServedBackends(options, (config) => this.#createBackend(config))
@@ -263,23 +259,16 @@ export class Gateway {
   }
 
   #setRoutes(): void {
-    this.#routes.set({
-      named: namedServers(this.#config),
-      served: this.backends.map(({ name }) => name),
-      views: this.#config.settings.views,
-      catalogue: this.#config.settings.catalogue,
-    })
-  }
-
-  get #announce(): Announce {
-    return this.#options.workers?.announce ?? announceAlways
+    const { views, catalogue } = this.#config.settings
+    const served = this.backends.map(({ name }) => name)
+    this.#routes.set({ named: namedServers(this.#config), served, views, catalogue })
   }
 
   #createBackend(config: BackendConfig): Backend {
     return new Backend({
       config,
       logger: () => this.#logger.current,
-      announce: this.#announce,
+      announce: this.#options.workers?.announce,
       via: this.#via,
       credentials: this.#options.credentials,
       authorizer: this.#options.authorizer,

@@ -5,7 +5,6 @@
  */
 import { unwatchFile, watchFile } from 'node:fs'
 import { type Json, unref } from '../protocol/index.ts'
-import type { Logger } from '../server/internal.ts'
 import {
   checkDefinitions,
   offeredTools,
@@ -16,17 +15,14 @@ import {
   pinPath,
   type Pins,
 } from './catalog/index.ts'
-import { type Announce, announceAlways } from './announce.ts'
+import { announce, type ServerLog } from './announce.ts'
 import { acceptCommand, type BackendConfig } from './config/index.ts'
 
-export interface DefinitionsOptions {
+export interface DefinitionsOptions extends ServerLog {
   /** The mcp.json file, beside which the pins are. Without one they last as long as the gateway. */
   readonly file: string | undefined
   /** The name of a tool at `/mcp`. */
   readonly nameOf: (server: string, tool: string) => string
-  readonly logger: () => Logger
-  /** Says something of a server in the log. @default always */
-  readonly announce?: Announce
   /** Definitions may have been accepted. */
   readonly onAccepted: () => void
 }
@@ -95,7 +91,7 @@ export class Definitions {
 
   /** Tells what changed, and what is withheld as of now. */
   #report(server: string, { pins, changed, withheld }: PinCheck): void {
-    const { file, logger, nameOf, announce = announceAlways } = this.#options
+    const { file, logger, nameOf } = this.#options
     const before = this.#withheld.get(server) ?? NONE.withheld
     this.#withheld.set(server, withheld)
     for (const { tool, change } of changed) if (!withheld.has(tool)) logger().warn({ server, tool, change }, CHANGED)
@@ -104,9 +100,12 @@ export class Definitions {
       const { tool, change } = offered
       if (offered.server !== server || !withheld.has(tool) || !isNews(tool)) continue
       const accept = acceptCommand(file, [nameOf(server, tool)])
-      announce(topicOf(server, tool), change, () => logger().warn({ server, tool, change, accept }, WITHHELD))
+      announce(this.#options, topicOf(server, tool), change, () =>
+        logger().warn({ server, tool, change, accept }, WITHHELD),
+      )
     }
-    for (const tool of before) if (!withheld.has(tool)) announce(topicOf(server, tool), undefined, () => {})
+    for (const tool of before)
+      if (!withheld.has(tool)) announce(this.#options, topicOf(server, tool), undefined, () => {})
   }
 
   #tryLater(): void {

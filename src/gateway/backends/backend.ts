@@ -1,10 +1,9 @@
 /** One server behind the gateway: which requests it gets, and over which of its links. */
 import { type Json, MODERN_VERSION } from '../../protocol/index.ts'
 import type { Verdict } from '../../probe/index.ts'
-import type { Logger } from '../../server/internal.ts'
 import { passes } from '../catalog/index.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { type Announce, announceAlways } from '../announce.ts'
+import type { ServerLog } from '../announce.ts'
 import { BackendError, REJECTED, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
 import { CallerCredentials, type CredentialsHook } from './credentials.ts'
@@ -24,11 +23,8 @@ import { BackendSubscriptions } from './subscriptions/subscriptions.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import type { EntryVia, Via } from '../loops/via.ts'
 
-export interface BackendOptions {
+export interface BackendOptions extends ServerLog {
   readonly config: BackendConfig
-  readonly logger: () => Logger
-  /** Says something of it in the log. @default always */
-  readonly announce?: Announce
   /** The gateway that it is behind. */
   readonly via: Via
   /** Gives the credentials of callers, beside those in the configuration. */
@@ -68,7 +64,7 @@ export class Backend {
   readonly upstreams: Upstreams | undefined
 
   constructor(options: BackendOptions) {
-    const { config, logger, announce = announceAlways } = options
+    const { config, logger } = options
     const { name, address } = config
     this.#options = options
     this.config = config
@@ -81,8 +77,7 @@ export class Backend {
     this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls], this.via) : undefined
     this.#connector = new Connector({
       config,
-      logger,
-      announce,
+      log: options,
       link: this.#linkOptions(),
       demand: () => this.#login.demand(),
       onLink: (link) => {
@@ -95,8 +90,7 @@ export class Backend {
     this.#prober = new BackgroundProber({
       server: name,
       address: () => this.#login.probedAddress(),
-      logger,
-      announce,
+      log: options,
       onVerdict: () => options.onOffer(this),
     })
     this.#sender = new BackendSender({

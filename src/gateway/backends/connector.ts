@@ -1,6 +1,5 @@
 /** The gateway's own link to a server: it is opened again for as long as it takes, and the server's lists are read there. */
 import { backoffMs, type Json, sleep } from '../../protocol/index.ts'
-import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
 import {
   BackendError,
@@ -17,7 +16,7 @@ import { followListChanges, type ListChangesOptions } from './listChanges.ts'
 import { BackendLists, type CheckedOffer, countOf } from './lists.ts'
 import type { LoginDemand } from './login.ts'
 import { openLink } from '../links/open.ts'
-import type { Announce } from '../announce.ts'
+import { announce, type ServerLog } from '../announce.ts'
 import { EVERY_QUESTION } from '../links/relayed.ts'
 import { ListRefresher } from './listRefresher.ts'
 
@@ -35,8 +34,7 @@ export interface ConnectorOptions {
   readonly demand: () => Promise<LoginDemand | undefined>
   /** There is a link that requests can be sent on. */
   readonly onLink: (link: Link) => void
-  readonly logger: () => Logger
-  readonly announce: Announce
+  readonly log: ServerLog
   /** The lists have changed, or the server has come up. */
   readonly onOffer: () => void
   /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
@@ -69,6 +67,7 @@ export class Connector {
     this.#options = options
     this.lists = new BackendLists({
       ...options,
+      logger: options.log.logger,
       signal: this.stopped,
       onStale: () => this.refreshLists(),
     })
@@ -199,7 +198,7 @@ export class Connector {
 
   async #failed(error: unknown): Promise<Condition> {
     if (error instanceof BehindItself) this.lists.empty()
-    const { config, logger } = this.#options
+    const { config, log } = this.#options
     const found = await this.#conditionOf(error)
     const { kind: _, ...said } = found
     const printed = error instanceof EndedAtStart ? error.printed : []
@@ -207,10 +206,12 @@ export class Connector {
     const news = [found.why, ...printed].join('\n').replace(/\d+/g, '')
     if (this.#logged !== news)
       this.#announce(news, () =>
-        logger().warn(
-          { server: config.name, ...said, ...(printed.length > 0 && { printed }) },
-          'A server is not there. It is tried again.',
-        ),
+        log
+          .logger()
+          .warn(
+            { server: config.name, ...said, ...(printed.length > 0 && { printed }) },
+            'A server is not there. It is tried again.',
+          ),
       )
     this.#logged = news
     this.condition = found
@@ -218,8 +219,9 @@ export class Connector {
     return found
   }
 
-  #announce(news: string | undefined, log: () => void): void {
-    this.#options.announce(`${this.#options.config.name} is not there`, news, log)
+  #announce(news: string | undefined, say: () => void): void {
+    const { config, log } = this.#options
+    announce(log, `${config.name} is not there`, news, say)
   }
 
   /** What was said of it is not true any longer. */

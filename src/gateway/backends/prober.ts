@@ -5,16 +5,14 @@ import type { Address } from '../../client/index.ts'
 import { probe, type Verdict } from '../../probe/index.ts'
 import { isKnownStateless } from '../../probe/internal.ts'
 import { sleep } from '../../protocol/index.ts'
-import type { Logger } from '../../server/internal.ts'
-import type { Announce } from '../announce.ts'
+import { announce, type ServerLog } from '../announce.ts'
 import type { Link } from '../links/link.ts'
 
 export interface BackgroundProberOptions {
   readonly server: string
   /** Where to probe, with the credentials of now. */
   readonly address: () => Promise<Address>
-  readonly logger: () => Logger
-  readonly announce: Announce
+  readonly log: ServerLog
   readonly onVerdict: () => void
 }
 
@@ -119,11 +117,11 @@ export class BackgroundProber {
     const isNews = this.verdict?.state !== verdict.state
     this.verdict = verdict
     if (!isNews) return
-    const { server, logger, announce } = this.#options
+    const { server, log } = this.#options
     const { state, confidence, message } = verdict
     const kept = state === 'STATEFUL' ? state : undefined
-    announce(`${server} keeps something`, kept, () =>
-      logger().warn({ server, state, confidence, why: message }, STATEFUL),
+    announce(log, `${server} keeps something`, kept, () =>
+      log.logger().warn({ server, state, confidence, why: message }, STATEFUL),
     )
   }
 }

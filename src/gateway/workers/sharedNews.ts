@@ -20,7 +20,7 @@ export class SharedNews {
     this.#forget(process, topic)
     if (text === undefined) return false
     const said = this.#said.get(topic) ?? new Map<symbol, string>()
-    const isNews = !said.values().some((other) => other === text)
+    const isNews = ![...said.values()].includes(text)
     this.#said.set(topic, said.set(process, text))
     return isNews
   }

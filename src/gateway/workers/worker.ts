@@ -74,7 +74,7 @@ class GatewayWorker {
     const workers: WorkerSiblings = {
       count: place.workers,
       warn: (sentence) => this.#warn(sentence),
-      announce: (topic, text, log) => void this.#announce(topic, text, log),
+      announce: (topic, text, say) => void this.#announce(topic, text, say),
     }
     this.#gateway = this.#options.create({ ...shared, id, ...(keys && { keys }), counters: this.#counters(), workers })
     return this.#gateway.listenForReplicas(own)
@@ -89,9 +89,9 @@ class GatewayWorker {
     void this.#primary.ask('warn', { sentence }).catch(() => {}) // all ends with the primary
   }
 
-  async #announce(topic: string, text: string | undefined, log: () => void): Promise<void> {
+  async #announce(topic: string, text: string | undefined, say: () => void): Promise<void> {
     // Without the primary nobody else says it.
-    if (await this.#primary.ask('isNews', { topic, text }).catch(() => text !== undefined)) log()
+    if (await this.#primary.ask('isNews', { topic, text }).catch(() => text !== undefined)) say()
   }
 
   /** One count for all workers. */
