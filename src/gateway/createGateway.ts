@@ -176,7 +176,7 @@ export class Gateway {
   nodeHandler(): NodeHandler {
     this.#start()
     return (req, res) => {
-      const route = this.#routes.at(pathOf(req))
+      const route = this.#routes.at(pathOf(req), (name) => req.headers[name]?.toString())
       if (route === undefined) send(res, NOT_FOUND)
       else route.node(req, res)
     }
@@ -185,7 +185,7 @@ export class Gateway {
   /** Answers one web-standard request. */
   readonly fetch = async (request: Request): Promise<Response> => {
     this.#start()
-    const route = this.#routes.at(new URL(request.url).pathname)
+    const route = this.#routes.at(new URL(request.url).pathname, (name) => request.headers.get(name) ?? undefined)
     if (route !== undefined) return route.fetch(request)
     return new Response(NOT_FOUND.body ?? null, { status: 404, headers: { 'content-type': 'application/json' } })
   }

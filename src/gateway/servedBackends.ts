@@ -69,11 +69,11 @@ export class ServedBackends {
     return before.filter((backend) => !this.#all.includes(backend))
   }
 
-  /** Closes servers that are not served any more: now, or after their calls, which are not waited for here. */
+  /** Closes servers that are not served any more: now, or when nobody can come back, which is not waited for here. */
   async retire(left: readonly Backend[]): Promise<void> {
-    const idle = left.filter(({ inFlight }) => inFlight === 0)
-    for (const backend of left) if (!idle.includes(backend)) this.#closeAfterCalls(backend)
-    await Promise.all(idle.map((backend) => backend.close()))
+    const unused = left.filter((backend) => !isAwaited(backend))
+    for (const backend of left) if (!unused.includes(backend)) this.#closeLater(backend)
+    await Promise.all(unused.map((backend) => backend.close()))
   }
 
   /** Ends what calls are still under way. */
@@ -82,12 +82,22 @@ export class ServedBackends {
     await Promise.all([...this.#all.map((backend) => backend.close()), ...this.#retiring])
   }
 
-  #closeAfterCalls(backend: Backend): void {
-    const retired = Promise.race([backend.limits.idle(DRAIN_MS), this.#closing.promise])
+  #closeLater(backend: Backend): void {
+    const over = backend.asksInPlace ? backend.limits.idle(DRAIN_MS) : drainTime()
+    const retired = Promise.race([over, this.#closing.promise])
       .then(() => backend.close())
       .finally(() => this.#retiring.delete(retired))
     this.#retiring.add(retired)
   }
+}
+
+/** Between two rounds of a call, a server of the stateless era has no request. */
+function isAwaited({ inFlight, asksInPlace, about }: Backend): boolean {
+  return inFlight > 0 || (about !== undefined && !asksInPlace)
+}
+
+function drainTime(): Promise<void> {
+  return new Promise((resolve) => unref(setTimeout(resolve, DRAIN_MS)))
 }
 
 function servedBy({ servers }: GatewayConfig): readonly BackendConfig[] {

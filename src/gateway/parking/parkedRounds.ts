@@ -9,6 +9,7 @@ import {
   type MethodParts,
 } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
+import type { Backend } from '../backends/backend.ts'
 import { holderOf } from '../backends/callers.ts'
 import { forwardable } from '../links/relayed.ts'
 import { BackendError, callLost, isBackendGone } from '../errors.ts'
@@ -46,11 +47,25 @@ export class ParkedRounds {
     this.#parts = parts
   }
 
+  /** Whether a request brings the ticket of a call of this server. */
+  async isTicket(
+    call: Call,
+    { backend, name }: Pick<ParkableCall, 'backend' | 'name'>,
+    args: unknown,
+  ): Promise<boolean> {
+    try {
+      const { own } = await this.#parts.rounds.open(call, subjectOf(backend, name, args))
+      return own !== undefined && readTicket(own) !== undefined
+    } catch {
+      return false
+    }
+  }
+
   /** Gives the text of the result. A round of a call that waits in another process is answered there. */
   async play(asking: ParkableCall): Promise<string> {
     const { rounds } = this.#parts
     const { call, backend, name, params, finish } = asking
-    const subject = { name: `${backend.name} ${name}`, args: params['arguments'] ?? {} }
+    const subject = subjectOf(backend, name, params['arguments'])
     const revived = await rounds.open(call, subject)
     const ticket = revived.own === undefined ? undefined : readTicket(revived.own)
     const isElsewhere = ticket !== undefined && !this.#isHere(ticket)
@@ -173,6 +188,11 @@ export class ParkedRounds {
     recorded.result(result)
     return JSON.stringify(result)
   }
+}
+
+/** What a ticket is bound to. */
+function subjectOf({ name: server }: Backend, name: string, args: unknown): { name: string; args: unknown } {
+  return { name: `${server} ${name}`, args: args ?? {} }
 }
 
 interface RunningRound {

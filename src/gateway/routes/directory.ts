@@ -84,6 +84,8 @@ export class RouteDirectory implements Directory {
   readonly #scope: RouteScope
   readonly #offerOf: ServedOffer
   #contents = EMPTY
+  /** Those whose lists were read last. */
+  #backends: readonly Backend[] = []
   #listed: readonly Json[] = []
   #search: ToolSearch | undefined
 
@@ -92,10 +94,27 @@ export class RouteDirectory implements Directory {
     this.#offerOf = offerOf
   }
 
+  /** The same as it is now, whatever is configured later. */
+  frozen(): RouteDirectory {
+    const [names, view, catalogue] = [this.#scope.names(), this.#scope.view(), this.#scope.catalogue()]
+    const backends = this.#backends
+    const scope = { backends: () => backends, names: () => names, view: () => view, catalogue: () => catalogue }
+    const frozen = new RouteDirectory(scope, this.#offerOf)
+    frozen.#backends = backends
+    frozen.#contents = this.#contents
+    frozen.#search = this.#search
+    return frozen
+  }
+
   /** Whether a server behind this route keeps something between calls. */
   get keepsState(): boolean {
     const isPart = (backend: Backend): boolean => this.#scope.view() === undefined || this.#hasToolOf(backend)
     return this.#scope.backends().some((backend) => backend.keepsState && isPart(backend))
+  }
+
+  /** Whether a server behind this route asks in the middle of a call. */
+  get asksInPlace(): boolean {
+    return this.#backends.some(({ asksInPlace }) => asksInPlace)
   }
 
   /** Defined where tools are found by searching. */
@@ -128,6 +147,7 @@ export class RouteDirectory implements Directory {
   /** Reads the lists of all servers anew. Gives the entries, and the lists that have changed. */
   refresh(): { entries: Entries; changed: readonly ListName[] } {
     const before = { contents: this.#contents, listed: this.#listed }
+    this.#backends = this.#scope.backends()
     this.#contents = this.#collect()
     const { tools, prompts, resources, templates } = this.#contents
     const searched = this.#scope.catalogue() === 'search'

@@ -19,25 +19,45 @@ export interface OwnDirectories {
   directory(call: Call): Directory | undefined
 }
 
+/** What was listed before the configuration was read again. */
+export interface EarlierDirectories {
+  /** What is found there, the latest first. */
+  all<T>(look: (directory: Directory) => T | undefined): readonly T[]
+}
+
 export interface RouteMethodsOptions extends RelayOptions {
   /** What everyone is listed. */
   readonly directory: Directory
   readonly own: OwnDirectories
+  readonly former: EarlierDirectories
 }
+
+type Look = (directory: Directory) => BackendTarget | undefined
 
 export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): HandlerMethods {
   const relay = new Relay(options, parts)
   const { results } = parts
 
+  /** What a caller names. Of a call that began before the configuration was read again, what the name led to then. */
+  const find = async (call: Call, look: Look, args: unknown): Promise<BackendTarget | undefined> => {
+    const current = look(directoryFor(options, call))
+    if (!isRound(call)) return current
+    const earlier = options.former.all(look).filter(({ backend }) => backend !== current?.backend)
+    return earlier.length === 0 ? current : relay.begunAt(call, current ? [current, ...earlier] : earlier, args)
+  }
+
+  const searchOf = (call: Call): ToolSearch | undefined =>
+    directoryFor(options, call).search ?? (isRound(call) ? options.former.all(({ search }) => search)[0] : undefined)
+
   /** Undefined for a call of a tool by its own name. */
-  const useSearch = (directory: Directory, { find, describe }: ToolSearch, name: string, call: Call) => {
+  const useSearch = async ({ find: search, describe }: ToolSearch, name: string, call: Call) => {
     const { arguments: args } = call.params
-    if (name === FIND_TOOL) return results.complete(find(args), call.peer)
+    if (name === FIND_TOOL) return results.complete(search(args), call.peer)
     if (name === DESCRIBE_TOOL) return results.complete(describe(args), call.peer)
     if (name !== CALL_TOOL) return undefined
     const named = readToolCall(args)
     if ('fault' in named) return results.complete(toolError(named.fault), call.peer)
-    const found = directory.tool(named.name)
+    const found = await find(call, (directory) => directory.tool(named.name), named.arguments)
     if (found !== undefined) return relay.tool(call, found, named.arguments)
     return results.complete(describe({ name: named.name }), call.peer) // says that there is none, and what is near
   }
@@ -45,12 +65,12 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
   return {
     callTool: async (call) => {
       const name = textOf(call.params, 'name')
-      const directory = directoryFor(options, call)
-      const used = directory.search && useSearch(directory, directory.search, name, call)
+      const search = searchOf(call)
+      const used = search && (await useSearch(search, name, call))
       if (used !== undefined) return used
-      const found = directory.tool(name)
-      if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name.slice(0, 100)}".`)
       const { arguments: args } = call.params
+      const found = await find(call, (directory) => directory.tool(name), args)
+      if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name.slice(0, 100)}".`)
       const given = args ?? {}
       if (call.header !== undefined && call.peer.era === 'modern' && isObject(given))
         assertParamHeaders(mirroredIn(found.listed), given, call.header)
@@ -58,13 +78,13 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     },
     getPrompt: async (call) => {
       const name = textOf(call.params, 'name')
-      const found = directoryFor(options, call).prompt(name)
+      const found = await find(call, (directory) => directory.prompt(name), call.params['arguments'])
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${name.slice(0, 100)}".`)
       return relay.call(call, found, { ...call.params, name: found.name })
     },
     readResource: async (call) => {
       const uri = textOf(call.params, 'uri')
-      const found = directoryFor(options, call).resource(uri)
+      const found = await find(call, (directory) => directory.resource(uri), call.params['arguments'])
       if (found === undefined) throw new ProtocolError('RESOURCE_UNKNOWN', 'There is no such resource.', { uri })
       return relay.call(call, found, { ...call.params, uri: found.name })
     },
@@ -77,6 +97,11 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
       return relay.call(call, found, { ...call.params, ref: known })
     },
   }
+}
+
+/** A client of a kind that takes questions as results brings back what it was given with them. */
+function isRound({ peer, params }: Call): boolean {
+  return peer.takesInputRequired && params['requestState'] !== undefined
 }
 
 function directoryFor({ own, directory }: RouteMethodsOptions, call: Call): Directory {

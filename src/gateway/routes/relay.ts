@@ -106,6 +106,19 @@ export class Relay {
     }
   }
 
+  /**
+   * Which of several targets a round belongs to, that of the present configuration first. A ticket is for a call that waits
+   * here, which only servers that ask in place have; any other state is for a server that has given it.
+   */
+  async begunAt(call: Call, targets: readonly BackendTarget[], args: unknown): Promise<BackendTarget | undefined> {
+    for (const target of targets) {
+      const { backend } = target
+      if (backend.about === undefined) continue // it has begun nothing
+      if ((await this.#parked.isTicket(call, target, args)) === backend.asksInPlace) return target
+    }
+    return targets[0]
+  }
+
   /** The answer of the gateway that serves this caller; undefined where this one does. */
   #answerElsewhere({ recorded, target, state }: RelayingCall): Promise<string | undefined> {
     const { backend, name } = target

@@ -17,6 +17,7 @@ import type { Backend } from '../backends/backend.ts'
 import { PassthroughHandler } from '../passthrough/handler.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
 import type { Parking } from '../parking/parking.ts'
+import { FormerDirectories } from './former/directories.ts'
 import { OwnLists } from './ownLists.ts'
 import { routeMethods } from './methods.ts'
 import type { BackendTarget } from './relay.ts'
@@ -59,6 +60,7 @@ export class Route {
   readonly node: NodeHandler
   readonly fetch: FetchHandler
   readonly #directory: RouteDirectory
+  readonly #former = new FormerDirectories()
   readonly #own: OwnLists
   /** The resources that clients watch, by their address here. */
   readonly #watched = new Map<string, BackendTarget>()
@@ -83,7 +85,7 @@ export class Route {
         handlers: (parts) => {
           tasks.join(parts)
           own.lists = parts.lists
-          return routeMethods({ path, directory, own, parking, recorder, tasks }, parts)
+          return routeMethods({ path, directory, own, former: this.#former, parking, recorder, tasks }, parts)
         },
         ownLists: own.of,
         instructions,
@@ -119,7 +121,7 @@ export class Route {
       limits,
       faults,
       inner: endpoint.handler,
-      backend,
+      backend: () => (this.#former.mayHaveParked ? undefined : backend()),
       route,
       logger: server.logger,
       metrics,
@@ -134,6 +136,11 @@ export class Route {
 
   get listedTools(): ListedTools {
     return this.#directory.listedTools
+  }
+
+  /** Another configuration is served from now on. Calls that wait go on under the names of this one. */
+  keepNames(): void {
+    this.#former.keep(this.#directory)
   }
 
   /** Lists what the servers offer now. */

@@ -1,4 +1,5 @@
 /** The addresses of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for some of their tools. */
+import type { HeaderReader } from '../../protocol/index.ts'
 import type { DrainOptions, EventBus, ServerOptions } from '../../server/index.ts'
 import { type CallCounter, type Capability, type Connections, DRAIN_MS } from '../../server/internal.ts'
 import type { Backend, BackendOptions } from '../backends/backend.ts'
@@ -8,6 +9,7 @@ import { absentMeta } from './absent.ts'
 import { SharedListener } from './sharedListener.ts'
 import type { ListedTools } from './directory.ts'
 import { Parking } from '../parking/parking.ts'
+import { FormerRoutes } from './former/routes.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions } from './route.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
@@ -55,6 +57,7 @@ export class Routes {
   readonly union: Route
   readonly #options: RoutesOptions
   readonly #byPath = new Map<string, Route>()
+  readonly #former = new FormerRoutes()
   /** Calls come back to the address they were made at; the count is of all together. */
   readonly #parking = new Parking()
   /** What servers tell routes, and ask of them. */
@@ -96,9 +99,10 @@ export class Routes {
     return this.#names
   }
 
-  /** The route at a path, or whose metadata document is there. */
-  at(path: string): Route | undefined {
-    const found = this.#byPath.get(path.endsWith('/') ? path.slice(0, -1) : path)
+  /** The route at a path, or whose metadata document is there. `header`: of the request. */
+  at(path: string, header: HeaderReader): Route | undefined {
+    const plain = path.endsWith('/') ? path.slice(0, -1) : path
+    const found = this.#byPath.get(plain) ?? this.#former.at(plain, header)
     if (found !== undefined) return found
     for (const route of this.#byPath.values()) if (route.assembly.endpoint.documents.has(path)) return route
     return undefined
@@ -106,6 +110,7 @@ export class Routes {
 
   /** Serves this from now on. What was served before keeps its route, with all that goes on there. */
   set(config: RoutesConfig): void {
+    if (this.#isOpen) for (const route of this.#all) route.keepNames()
     this.#config = config
     this.#names = createNames(config.named)
     const wanted = new Map<string, () => RouteParts>([
@@ -115,12 +120,14 @@ export class Routes {
     for (const [path, route] of this.#byPath) {
       if (path === UNION_PATH || wanted.has(path)) continue
       this.#byPath.delete(path)
-      void route.drain()
+      this.#former.keep(route)
     }
     for (const [path, partsOf] of wanted) {
       if (this.#byPath.has(path)) continue
-      const route = this.#create(path, partsOf())
+      const former = this.#former.take(path)
+      const route = former ?? this.#create(path, partsOf())
       this.#byPath.set(path, route)
+      if (former !== undefined) continue
       if (this.#listener !== undefined) route.shutdown.addListener(this.#listener.join())
       this.#reach(route).catch(this.#options.onUnopened)
       if (this.#isOpen) route.open().catch(this.#options.onUnopened)
@@ -154,7 +161,11 @@ export class Routes {
 
   /** Lists what the servers offer now. */
   refresh(): void {
-    for (const route of this.#byPath.values()) route.refresh()
+    for (const route of this.#all) route.refresh()
+  }
+
+  get #all(): readonly Route[] {
+    return [...this.#byPath.values(), ...this.#former.all]
   }
 
   /** What is listed where tools of many servers are: at `/mcp`, and in views. */
@@ -176,7 +187,7 @@ export class Routes {
 
   /** How many calls are under way at all addresses. */
   get inFlight(): number {
-    return [...this.#byPath.values()].reduce((sum, { assembly }) => sum + assembly.load.inFlight, 0)
+    return this.#all.reduce((sum, { assembly }) => sum + assembly.load.inFlight, 0)
   }
 
   async open(): Promise<void> {
@@ -187,7 +198,7 @@ export class Routes {
   async drain(options: DrainOptions): Promise<void> {
     const { deadlineMs = DRAIN_MS } = options
     this.#parked = this.#parking.drain(deadlineMs / 2)
-    await Promise.all(Array.from(this.#byPath.values(), (route) => route.drain(options)))
+    await Promise.all(this.#all.map((route) => route.drain(options)))
   }
 
   async #reach(route: Route): Promise<void> {

@@ -1,0 +1,132 @@
+/** Calls that wait for their clients while the entries of their servers are removed or changed, with the gateway as a process. */
+import type { Client as ClientV2 } from '@modelcontextprotocol/client'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { call as byHand } from '../fixtures/modernClient.ts'
+import { serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
+import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
+import { call, type ClientKind, CLIENTS, connectClient, modernServer, stdioEntry } from './fixtures/gateways.ts'
+import { FRESH, WORKERS } from './fixtures/workers.ts'
+
+const PATIENCE = { timeout: 30_000 }
+const until = untilAllEnd()
+let servers: Record<string, object> = {}
+
+beforeAll(async () => {
+  // Callers without a name have half of the processes of each worker.
+  const stdio = stdioEntry({ state: 'stateful', maxProcesses: 64 })
+  servers = { ...(await serversOfBothEras(until)).servers, stdio }
+})
+
+/** Calls a tool that asks twice; gives its text, once the questions are answered. */
+async function begin(kind: ClientKind, url: string, tool: string, args: object = {}) {
+  const client = await connectClient(kind, url, FRESH)
+  const asked = Promise.withResolvers<void>()
+  const answering = Promise.withResolvers<void>()
+  const answer = async () => {
+    asked.resolve()
+    await answering.promise
+    return { action: 'accept', content: { sure: true } } as const
+  }
+  if (client instanceof ClientV1) client.setRequestHandler(ElicitRequestSchema, answer)
+  else (client as unknown as ClientV2).setRequestHandler('elicitation/create', answer)
+  const result = call(client, tool, args).catch((error: unknown) => `failed: ${String(error)}`)
+  await Promise.race([asked.promise, result.then((text) => expect.fail(text))])
+  return { client, result, answer: () => answering.resolve() }
+}
+
+async function beginAll(url: string) {
+  const cells = CLIENTS.flatMap((kind) =>
+    Object.keys(servers).flatMap((server) => [
+      { cell: `${kind}, ${server}, /mcp`, kind, url, tool: `${server}_confirm` },
+      { cell: `${kind}, ${server}, /mcp/${server}`, kind, url: `${url}/${server}`, tool: 'confirm' },
+    ]),
+  )
+  return Promise.all(cells.map(async ({ cell, kind, url: at, tool }) => ({ cell, ...(await begin(kind, at, tool)) })))
+}
+
+const changedEntry = (entry: object): object => {
+  const { pannier } = entry as { pannier?: object }
+  return { ...entry, pannier: { ...pannier, timeoutSeconds: 98 } }
+}
+
+const CHANGES = new Map<string, () => Promise<object>>([
+  ['removed', async () => ({ other: { url: (await modernServer()).url } })],
+  [
+    'changed',
+    async () => Object.fromEntries(Object.entries(servers).map(([name, entry]) => [name, changedEntry(entry)])),
+  ],
+  [
+    'of servers that are not there',
+    async () => Object.fromEntries(Object.keys(servers).map((name) => [name, { url: 'http://127.0.0.1:1/mcp' }])),
+  ],
+  [
+    'of servers of the other era',
+    async () => {
+      const { url } = await modernServer()
+      return { ours: servers['stdio'], http: { url }, stdio: { url } }
+    },
+  ],
+])
+
+test.each([
+  ['removed', 'one process', {}],
+  ['changed', 'one process', {}],
+  ['of servers that are not there', 'one process', {}],
+  ['of servers of the other era', 'one process', {}],
+  ['removed', 'two workers', WORKERS],
+  ['of servers of the other era', 'two workers', WORKERS],
+] as const)(
+  'calls that wait are answered although their entries are now %s, with %s',
+  async (change, _, options) => {
+    const gateway = await startGatewayProcess(servers, options)
+    const calls = await beginAll(gateway.url)
+    gateway.reload((await CHANGES.get(change)?.()) ?? {})
+    await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
+    for (const { answer } of calls) answer()
+    const ended = await Promise.all(calls.map(async ({ cell, result }) => [cell, await result]))
+    expect(Object.fromEntries(ended)).toEqual(
+      Object.fromEntries(calls.map(({ cell }) => [cell, 'accept true, accept true'])),
+    )
+  },
+  60_000,
+)
+
+test('where an entry is removed no other call begins, at any address, and where it is back its sessions go on', async () => {
+  const gateway = await startGatewayProcess(servers)
+  const waiting = await begin('v1', `${gateway.url}/stdio`, 'confirm')
+  gateway.reload({ other: { url: (await modernServer()).url } })
+  await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
+  for (const kind of CLIENTS) await expect(connectClient(kind, `${gateway.url}/stdio`)).rejects.toThrow('/mcp/NAME')
+  const { status, message } = await byHand(`${gateway.url}/stdio`, 'add', { a: 1, b: 2 })
+  expect(status).toBe(200)
+  expect(message.error.message).toBe('There is no tool "add".')
+  await expect(call(waiting.client, 'add', { a: 1, b: 2 })).rejects.toThrow('There is no tool "add".')
+  expect((await waiting.client.listTools()).tools).toEqual([])
+  gateway.reload(servers)
+  await vi.waitFor(() => expect(gateway.shown()).toContain('3 added'), PATIENCE)
+  waiting.answer()
+  expect(await waiting.result).toBe('accept true, accept true')
+  expect(await call(waiting.client, 'add', { a: 1, b: 2 })).toBe('3')
+})
+
+test('a call that waits goes on under the name that it had in a view, or by way of a search that is gone', async () => {
+  const viewed = (views: object): object => ({ admin: false, views })
+  const { stdio } = servers
+  const settings = viewed({ some: { rename: { stdio_confirm: 'sure' } }, searched: { catalogue: 'search' } })
+  const gateway = await startGatewayProcess({ stdio }, { settings })
+  const at = (name: string): string => gateway.url.replace(/mcp$/, `views/${name}`)
+  const searched = { name: 'call_tool', args: { name: 'stdio_confirm' } }
+  const cells = CLIENTS.flatMap((kind) => [
+    { kind, url: at('some'), name: 'sure', args: {} },
+    { kind, url: at('searched'), ...searched },
+  ])
+  const calls = await Promise.all(cells.map(({ kind, url, name, args }) => begin(kind, url, name, args)))
+  const changed = viewed({ some: { tools: ['stdio_add'] }, searched: {} })
+  gateway.reload(JSON.stringify({ mcpServers: { stdio }, gateway: changed }))
+  await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
+  for (const { answer } of calls) answer()
+  const texts = await Promise.all(calls.map(({ result }) => result))
+  expect(texts).toEqual(calls.map(() => 'accept true, accept true'))
+})
