@@ -32,25 +32,25 @@ export function prefixesOf(servers: readonly NamedServer[]): ReadonlyMap<string,
   for (const { name, prefix } of servers) if (typeof prefix === 'string') claim(name, prefix)
   const isFree = (prefix: string): boolean => taken.clashing(prefix) === undefined
   const others = servers.filter(({ prefix }) => prefix === undefined)
-  const claims = others.map(({ name }): Claim => ({ name, base: plain(name) })).toSorted(byPrecedence)
+  const claims = others.map(({ name }): PrefixClaim => ({ name, base: plain(name) })).toSorted(byPrecedence)
   for (const each of claims) claim(each.name, freePrefix(each, isFree))
   return prefixes
 }
 
 /** A server whose prefix is made from its name, and that name in plain characters. */
-interface Claim {
+interface PrefixClaim {
   readonly name: string
   readonly base: string
 }
 
 /** Names that need no change come first, and the shorter before the longer. */
-function byPrecedence(a: Claim, b: Claim): number {
+function byPrecedence(a: PrefixClaim, b: PrefixClaim): number {
   const changed = Number(a.base !== a.name) - Number(b.base !== b.name)
   return changed || a.base.length - b.base.length || (a.name < b.name ? -1 : 1)
 }
 
 /** The best prefix that is free. */
-function freePrefix({ name, base }: Claim, isFree: (prefix: string) => boolean): string {
+function freePrefix({ name, base }: PrefixClaim, isFree: (prefix: string) => boolean): string {
   const dashed = base.replaceAll(SEPARATOR, '-')
   if (isFree(base)) return base
   let candidate = dashed
