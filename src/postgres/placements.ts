@@ -118,8 +118,11 @@ export class Placements {
     return new Map(rows.map(({ id: row, epoch }) => [row, epoch]))
   }
 
-  /** Takes a caller whom nobody has. One that this gateway has keeps its epoch. */
-  async claim(gateway: string, caller: PlacedCaller): Promise<PlaceOfCaller> {
+  /**
+   * Takes a caller whom nobody has. One that this gateway has keeps its epoch, unless the caller begins anew: then what was
+   * kept under the epoch before is not theirs any more.
+   */
+  async claim(gateway: string, caller: PlacedCaller, isAnew = false): Promise<PlaceOfCaller> {
     const [row] = await this.#rows<PlaceRow>(
       `WITH leased AS (
          SELECT FROM ${this.#gateways} WHERE id = $3 AND leased_until > now() FOR KEY SHARE
@@ -128,7 +131,8 @@ export class Placements {
          SELECT $1::bytea, $2::bytea, $3::uuid, ${this.#epoch}, $4::float8 FROM leased
          ON CONFLICT (id) DO UPDATE SET
            gateway = excluded.gateway, freed_at = NULL, idle_ms = excluded.idle_ms,
-           epoch = CASE WHEN p.gateway = excluded.gateway THEN p.epoch ELSE excluded.epoch END
+           epoch = CASE WHEN p.gateway = excluded.gateway AND NOT $5 THEN p.epoch ELSE excluded.epoch END,
+           session = CASE WHEN p.gateway = excluded.gateway AND $5 THEN NULL ELSE p.session END
            WHERE p.gateway IS NULL OR p.gateway = excluded.gateway
          RETURNING epoch, session
        )
@@ -138,7 +142,7 @@ export class Placements {
          LEFT JOIN taken AS t ON true
          LEFT JOIN ${this.#placements} AS p ON p.id = $1
          LEFT JOIN ${this.#gateways} AS g ON g.id = p.gateway`,
-      [Buffer.from(placementId(caller), 'hex'), digest(caller.server), gateway, caller.idleMs],
+      [Buffer.from(placementId(caller), 'hex'), digest(caller.server), gateway, caller.idleMs, isAnew],
     )
     return placeOf(row)
   }

@@ -54,13 +54,16 @@ export class Leases {
   /** The leases on callers of a server, until it is removed. */
   of(server: LeasedServer): ServerLeases {
     const { name, url, idleMs } = server
+    const key = JSON.stringify([name, url ?? null])
+    const former = [...this.#servers.keys()].filter((each) => each.key === key)
     const leases = new ServerLeases({
       placements: this.#placements,
       gateway: this.#gateway,
       sessions: this.#sessions,
       name,
-      key: JSON.stringify([name, url ?? null]),
+      key,
       idleMs,
+      former: () => former.filter((each) => this.#servers.has(each)),
     })
     this.#servers.set(leases, server)
     return leases

@@ -11,7 +11,7 @@ function begin() {
   const claim = vi.fn(async () => ({ kind: 'here', epoch: String(++epoch), session: undefined }))
   const gateway = { gateway: { id: 'me', address: undefined }, isValid: true, known: async () => true }
   const parts = { placements: { claim, release }, gateway, sessions: {} } as unknown as ServerLeasesOptions
-  return { leases: new ServerLeases({ ...parts, name: 's', key: 's', idleMs: 1000 }), claim, release }
+  return { leases: new ServerLeases({ ...parts, name: 's', key: 's', idleMs: 1000, former: () => [] }), claim, release }
 }
 
 function leaseIn(place: CallerPlace) {

@@ -66,6 +66,8 @@ export interface ServerLeasesOptions {
   /** Names the server for all gateways: a server of the same name at another address is another one. */
   readonly key: string
   readonly idleMs: number
+  /** Leases of the same server here that end: its entry has changed, and calls under the one of before are under way. */
+  readonly former: () => readonly ServerLeases[]
 }
 
 /** How many callers are remembered who are elsewhere. */
@@ -192,10 +194,13 @@ export class ServerLeases {
 
   async #look(row: string, placed: PlacedCaller): Promise<CallerPlace> {
     const { placements, gateway } = this.#options
-    await this.#releasing.get(row)
+    const former = this.#options.former()
+    // What a caller has under the entry of before ends with it, and is given up under its own epoch.
+    const isAnew = (): boolean => former.some((leases) => leases.#held.has(row))
+    await Promise.all([this, ...former].map(async (leases) => leases.#releasing.get(row)))
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
       if (!(await gateway.known())) throw this.#unknown()
-      const place = await this.#asked(() => placements.claim(gateway.gateway.id, placed))
+      const place = await this.#asked(() => placements.claim(gateway.gateway.id, placed, isAnew()))
       switch (place.kind) {
         case 'unleased':
           await gateway.renew()

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { Caller } from '../../../test/docs/fixtures/caller.ts'
 import { newDatabase, runSql } from '../../../test/postgres/database.ts'
 import { proves } from '../../../test/proves.ts'
@@ -59,6 +59,15 @@ describe('requests that are counted in PostgreSQL', () => {
     ])
     await runSql(url, 'UPDATE pannier.rates SET expire = expire - 60000')
     expect(await other?.count('dora', 1)).toBe(0)
+  })
+
+  test('are forgotten once their minute is over, when somebody else is counted', async () => {
+    const [store, other] = connections.map(postgresRates)
+    await store?.count('dora', 5)
+    await runSql(url, 'UPDATE pannier.rates SET expire = expire - 91000')
+    await other?.count('eve', 5)
+    const rows = () => runSql<{ key: string }>(url, 'SELECT key FROM pannier.rates')
+    await vi.waitFor(async () => expect(await rows()).toHaveLength(1), { timeout: 5000 })
   })
 
   test('are counted by each instance for itself while the database cannot be reached', async () => {

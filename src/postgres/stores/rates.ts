@@ -1,10 +1,11 @@
-import { limiterRates, memoryLimiter, RATE_SECONDS, type RateStore } from '../../state/stores/index.ts'
+import { limiterRates, makeSweeper, memoryLimiter, RATE_SECONDS, type RateStore } from '../../state/stores/index.ts'
 import { databaseOf, type PostgresConnection } from '../database.ts'
 import { digest } from '../digest.ts'
 import { Impatience } from './impatience.ts'
 
 // Every request waits for its count.
 const COUNT_MS = 1000
+const CLOCKS_DIFFER_MS = 30_000
 
 /**
  * Counts requests for all instances that use this database. It stores digests instead of names. While the database cannot
@@ -27,9 +28,20 @@ export function postgresRates(connection: PostgresConnection): RateStore {
       schemaName: database.names.tables.slice(1, -1), // the limiter adds quotes itself
       tableName: 'rates',
       tableCreated: true,
+      clearExpiredByTimeout: false, // it would keep them for an hour
       inMemoryBlockOnConsumed: limit + 1,
       insuranceLimiter: await memoryLimiter(limit),
     })
   })
-  return { count: (key, limit) => rates.count(digest(key).toString('base64url'), limit) }
+  // Instances write the time by their own clocks, of which one may be behind.
+  const text = `DELETE FROM ${database.names.tables}.rates WHERE expire < $1`
+  const sweep = makeSweeper(performance.now.bind(performance), () => {
+    query({ text, values: [Date.now() - CLOCKS_DIFFER_MS] }).catch(() => {}) // whoever counts gets the error itself
+  })
+  return {
+    count: (key, limit) => {
+      sweep()
+      return rates.count(digest(key).toString('base64url'), limit)
+    },
+  }
 }

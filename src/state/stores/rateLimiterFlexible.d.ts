@@ -20,6 +20,7 @@ declare module 'rate-limiter-flexible/lib/RateLimiterPostgres.js' {
       readonly schemaName: string
       readonly tableName: string
       readonly tableCreated: true
+      readonly clearExpiredByTimeout: boolean
       readonly inMemoryBlockOnConsumed: number
       readonly insuranceLimiter: { consume(key: string): Promise<unknown> }
     })
