@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { post } from '../fixtures/modernClient.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { call, CLIENTS, connectClient, sessionServer, startGateway } from './fixtures/gateways.ts'
-import { sessionScript } from './fixtures/sessionScript.ts'
+import { json, sessionScript } from './fixtures/sessionScript.ts'
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
 
@@ -103,6 +103,28 @@ test('a list that has no end is cut, and what was read of it is served', async (
   const { gateway } = await startGateway({ a: { url } }, { logger })
   expect(gateway.backends[0]?.offer.tools).toHaveLength(20_000)
   expect(warned.join()).toContain('A server lists more than is read.')
+})
+
+test.each([
+  ['1,000 pages', 'stateless', 'Short.', 1000],
+  ['1,000 pages', 'session', 'Short.', 1000],
+  ['32 MiB', 'stateless', 'x'.repeat(1024 * 1024), 31],
+])('of a list without an end %s are read, in the %s era', async (_, era, description, read) => {
+  const listed = (cursor = '0') => ({
+    tools: [{ ...tool(`t${cursor}`), description }],
+    nextCursor: String(Number(cursor) + 1),
+  })
+  const session = await sessionScript({
+    first: (request, res) => {
+      const { method, params } = request.message
+      if (method !== 'tools/list') return false
+      json(res, request, listed((params as { cursor?: string }).cursor))
+      return true
+    },
+  })
+  const url = era === 'session' ? session.url : await listingServer(listed)
+  const { gateway } = await startGateway({ a: { url } })
+  expect(gateway.backends[0]?.offer.tools).toHaveLength(read)
 })
 
 test('what a server sets for a client in a list reaches none, whose server that may be, at /mcp and at /mcp/NAME', async () => {
