@@ -26,6 +26,7 @@ import { resultOf } from '../response.ts'
 import type { LinkOptions } from './link.ts'
 import { SessionLost } from './lostSession.ts'
 import { paramsFor, type QuestionKind, questionsOf, type Relayed } from './relayed.ts'
+import { ServerRequests } from './serverRequests.ts'
 import { WaitingRequest } from './waitingRequest.ts'
 
 export interface BackendConnectionOptions
@@ -47,6 +48,8 @@ export class BackendConnection {
   readonly #underWay = new OpenRequests<WaitingRequest>()
   /** Requests that were given up so short a time ago that the server may still work on them. */
   readonly #givenUp = new Set<number>()
+  /** What the server asks. */
+  readonly #asked: ServerRequests
   /** What the server speaks, as far as is known. */
   era: Era = 'modern'
   #lastId: number
@@ -57,6 +60,13 @@ export class BackendConnection {
     this.#options = options
     const { transport, firstId = 0 } = options
     this.#lastId = firstId
+    this.#asked = new ServerRequests({
+      send: (message) => transport.send(message),
+      onTooMany: (why) => {
+        this.#close(why)
+        transport.close().catch(() => {}) // what is under way there ends with it
+      },
+    })
     transport.onmessage = (message: JSONRPCMessage) => {
       try {
         this.#receive(message)
@@ -159,7 +169,7 @@ export class BackendConnection {
       case 'notification':
         return this.#notified(message.method, message.params)
       case 'request':
-        void this.#asked(message.id, message.method, message.params)
+        void this.#asked.answer(message.id, () => this.#answerTo(message.method, message.params))
     }
   }
 
@@ -178,14 +188,6 @@ export class BackendConnection {
     const underWay = this.#underWay.get(params['progressToken'] as RequestId)
     if (underWay?.progressToken === undefined) return
     underWay.relayed.notify('notifications/progress', { ...params, progressToken: underWay.progressToken })
-  }
-
-  async #asked(id: RequestId, method: string, params: Json): Promise<void> {
-    const answer = await this.#answerTo(method, params).then(
-      (result) => ({ result }),
-      (error: unknown) => ({ error: wireErrorOf(error) }),
-    )
-    this.#options.transport.send({ jsonrpc: '2.0', id, ...answer } as JSONRPCMessage).catch(() => {})
   }
 
   async #answerTo(method: string, params: Json): Promise<Json> {
@@ -241,12 +243,6 @@ function readable(value: unknown): Message | undefined {
     if (error instanceof ProtocolError) return undefined
     throw error
   }
-}
-
-function wireErrorOf(error: unknown): Json {
-  if (!(error instanceof RemoteError)) return { code: CODES.INTERNAL_ERROR, message: 'The question was not answered.' }
-  const { code, message, data } = error
-  return { code, message, ...(data !== undefined && { data }) }
 }
 
 const CANCELLED = 'the call was cancelled there.'
