@@ -72,6 +72,23 @@ describe('a call that goes to its owner', () => {
     })
   })
 
+  test('comes back with a large response in time that does not grow with its square', { timeout: 5000 }, async () => {
+    const large = { ...answer, result: { content: [{ type: 'text', text: 'x'.repeat(16 * 1024 * 1024) }] } }
+    const event = `data: ${JSON.stringify(large)}\n\n`
+    const size = 16 * 1024
+    const chunks = Array.from({ length: Math.ceil(event.length / size) }, (_, at) =>
+      event.slice(at * size).slice(0, size),
+    )
+    const { forwarder, call } = begin(delivered(...chunks))
+    expect(await forwarder.forward(owner, call)).toEqual({ kind: 'answered', response: large })
+  })
+
+  test.each([0, 1, 2, 3, 40])('finds its events wherever they are divided: %s', async (before) => {
+    const events = `: a\n\n: b\n\ndata: ${JSON.stringify(answer)}\n\n`
+    const { forwarder, call } = begin(delivered(events.slice(0, before), ...events.slice(before)))
+    expect(await forwarder.forward(owner, call)).toEqual({ kind: 'answered', response: answer })
+  })
+
   test('tells where the owner was not reached', async () => {
     const { forwarder, call, log, sent } = begin({ kind: 'gone', why: 'refused', successor }, true)
     const gone = { kind: 'gone', why: 'refused', wasReached: false, wasSent: false }

@@ -10,6 +10,7 @@ import { type HeaderReader, isObject, type Json, parseJson, type RequestId } fro
 import type { Principal } from '../auth/authenticator.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
+import { EventSplitter } from './eventSplitter.ts'
 import type { Instance } from './instance.ts'
 import { discard, type Delivery, isNobody, type Messenger } from './messenger.ts'
 import type { Peers } from './peers.ts'
@@ -133,14 +134,12 @@ export class CallForwarder {
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
     const forget = this.#peers.onLost(owner.id, () => void reader?.cancel().catch(() => {}))
     let why = 'it ended before it answered'
-    let text = ''
+    const splitter = new EventSplitter()
     try {
       for (;;) {
         const chunk = await reader?.read()
         if (chunk?.value === undefined) break
-        const events = (text + chunk.value).split('\n\n')
-        text = events.pop() ?? ''
-        for (const event of events) {
+        for (const event of splitter.take(chunk.value)) {
           const message = messageIn(event)
           if (message === undefined) continue
           if (typeof message['method'] !== 'string') return { kind: 'answered', response: message }
