@@ -2,7 +2,7 @@ import type { Call } from '../../call.ts'
 import { holderOf } from '../../limits/holders.ts'
 import type { AdoptedQuestion } from './handOver.ts'
 import { PushedCall } from './pushedCall.ts'
-import { evictAbandoned } from './waitingLimits.ts'
+import { makeRoom } from './waitingLimits.ts'
 
 export interface WaitingCallsOptions {
   /** How many calls may wait for an answer at once. @default 1000 */
@@ -91,7 +91,7 @@ export class WaitingCalls {
     if (asking.isWaiting) return // it is counted already
     asking.chars ||= JSON.stringify(call.params).length
     const { maxWaiting = 1000, maxWaitingPerCaller = 100 } = this.#options
-    evictAbandoned(this.#calls.values(), asking, asking.holder, {
+    makeRoom(this.#calls.values(), asking, asking.holder, {
       perProcess: maxWaiting,
       perHolder: maxWaitingPerCaller,
       chars: MAX_WAITING_CHARS,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PushedCall } from './pushedCall.ts'
-import { evictAbandoned, type WaitingLimits } from './waitingLimits.ts'
+import { makeRoom, type WaitingLimits } from './waitingLimits.ts'
 
 const limits: WaitingLimits = { perProcess: 10, perHolder: 4, chars: 1000, charsPerHolder: 400 }
 
@@ -23,7 +23,7 @@ function withOneMore(waiting: Waiting[], holder: string, chars = 1): string[] | 
     return call as unknown as PushedCall
   })
   try {
-    evictAbandoned(calls, { chars } as PushedCall, holder, limits)
+    makeRoom(calls, { chars } as PushedCall, holder, limits)
     return ended
   } catch (error) {
     expect(error).toMatchObject({ code: 'PUSH_UNANSWERED' })
@@ -70,4 +70,26 @@ test('a group has half of the room, and then the largest holder of it loses one'
   const full = [...of(1, 'net\nann', { chars: 350 }), ...of(2, 'net\nbob', { chars: 70 })]
   expect(withOneMore(full, 'net\ncay', 10)).toEqual([])
   expect(withOneMore(full, 'net\ncay', 11)).toEqual(['net\nann0'])
+})
+
+test('where no client has disconnected, who has the most loses the oldest call to one who would have less', () => {
+  const here = { abandoned: false }
+  const waiting = [...of(3, 'ann', here), ...of(4, 'bob', here), ...of(3, 'cay', here)]
+  expect(withOneMore(waiting, 'dan')).toEqual(['bob0'])
+  expect(withOneMore(waiting, 'cay')).toBe('refused')
+  expect(withOneMore(waiting, 'bob')).toBe('refused')
+  const alike = Array.from({ length: 10 }, (_, n) => ({ holder: `one ${n}`, ...here }))
+  expect(withOneMore(alike, 'dan')).toBe('refused')
+  const large = [...of(3, 'ann', { ...here, chars: 130 }), ...of(2, 'bob', { ...here, chars: 300 })]
+  expect(withOneMore(large, 'dan', 11)).toEqual(['bob0'])
+  expect(withOneMore(large, 'dan', 600)).toBe('refused')
+})
+
+test('where no client has disconnected, the many holders of one group lose to one who is not of it', () => {
+  const many = (group: string) =>
+    Array.from({ length: 5 }, (_, n) => ({ holder: `${group}\n${n}`, name: `${group} ${n}`, abandoned: false }))
+  const waiting = [...many('net'), ...many('other')]
+  expect(withOneMore(waiting, 'dan')).toEqual(['net 0'])
+  expect(withOneMore(waiting, 'third\ndan')).toEqual(['net 0'])
+  expect(withOneMore(waiting, 'net\nnew')).toBe('refused')
 })
