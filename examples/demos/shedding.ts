@@ -2,6 +2,7 @@
  * `npm run demo -- shedding`: an instance with too many calls gives one away. The client gets a state and no question, and
  * sends the call again, which another instance continues.
  */
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { newKey } from 'pannier/state'
 import { type Instance, startInstance } from '../work-items/fleet.ts'
@@ -20,15 +21,23 @@ interface Leg {
 
 export async function sheddingDemo(): Promise<void> {
   headline('Pannier demo: a busy instance gives a call away, and another one continues it')
-  note('Instance A has room for one call and gets two at once. A call that finds it too full at a checkpoint is given')
-  note('away: one of the two, or both where they get there together. The client sends on what A gives away.')
+  note(
+    'Instance A has room for one call and gets two. The first one that finds it too full at a checkpoint is given away,',
+  )
+  note('and the other one stays. The client sends on what A gives away.')
   const keys = newKey()
   const start = (name: string, more = {}) => {
     const program = join(import.meta.dirname, 'prices.ts')
     return startInstance({ name, program, env: { PANNIER_KEYS: keys, ...more } })
   }
-  const [a, b] = await Promise.all([start('A', { MAX_IN_FLIGHT: '1' }), start('B')])
-  const calls = await Promise.all(SHOPS.map((shop, index) => runCall([a, b], shop, index + 1)))
+  const [a, b] = await Promise.all([start('A', { MAX_IN_FLIGHT: '1', CALLS: String(SHOPS.length) }), start('B')])
+  const begun: Promise<Leg[]>[] = []
+  for (const [index, shop] of SHOPS.entries()) {
+    const here = says(a, 'here', shop)
+    begun.push(runCall([a, b], shop, index + 1))
+    await Promise.race([here, ...begun]) // in this order
+  }
+  const calls = await Promise.all(begun)
   for (const legs of calls) showCall(legs)
   const shed = calls.filter((legs) => legs.length > 1).length
   say()
@@ -37,6 +46,14 @@ export async function sheddingDemo(): Promise<void> {
   )
   say('nothing but a key: the finished steps went from A to B inside the state, with the client.')
   say('Read next: examples/demos/prices.ts (the tool), and docs/guides/many-instances.md.')
+}
+
+/** Resolves when an instance says `{ [what]: value }`. */
+async function says({ child }: Instance, what: string, value: string): Promise<void> {
+  for (;;) {
+    const [message] = (await once(child, 'message')) as [Record<string, unknown>]
+    if (message[what] === value) return
+  }
 }
 
 // #region call

@@ -570,6 +570,20 @@ describe('checkpoints', () => {
     },
   )
 
+  test('a call that is handed over says so before its round ends', async () => {
+    const events: string[] = []
+    const onHandOver = () => void events.push('handed over')
+    const run = runOver(newJournal('call'), {}, { shedding: () => 'busy', onHandOver })
+    await run.play(async () => {
+      await run.checkpoint() // it has done nothing yet
+      await run.step('work', () => events.push('work'))
+      const checked = run.checkpoint()
+      events.push('checked')
+      await checked
+    })
+    expect(events).toEqual(['work', 'handed over', 'checked'])
+  })
+
   test('a call that is answered in place stays where it is', async () => {
     const run = runOver(newJournal('call'), {}, { shedding: () => 'draining', push: async () => accept('x') })
     expect(await run.play(() => run.checkpoint())).toEqual({ kind: 'complete', value: undefined })

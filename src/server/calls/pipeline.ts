@@ -84,7 +84,7 @@ export class Pipeline implements CallHandler {
       return this.#fail(call, error)
     } finally {
       leave?.()
-      if (counts) load.leave()
+      if (counts) load.leave(call.channel)
     }
   }
 

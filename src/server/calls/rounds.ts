@@ -169,6 +169,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       assertAskable: (request) => assertAskable(call, request),
       ...callersApproval(() => this.#caller, this.#options),
       shedding: () => load.shedding(),
+      onHandOver: () => load.handOver(call.channel),
       onRefused: () => call.observer?.answerRefused(),
       detachable: this.#invocation.detach !== undefined,
     }

@@ -17,6 +17,26 @@ test('calls are handed over from one more than the limit, and all of them in a d
   load.leave()
 })
 
+test('of calls that reach a checkpoint together only those are handed over that are too many', () => {
+  const load = new Load(2)
+  const calls = [{}, {}, {}, {}]
+  for (const _ of calls) load.enter()
+  const handedOver = calls.filter((call) => {
+    const isBusy = load.shedding() === 'busy'
+    if (isBusy) load.handOver(call)
+    return isBusy
+  })
+  expect(handedOver).toEqual(calls.slice(0, 2))
+  expect(load.inFlight).toBe(4) // until they are answered
+  load.enter()
+  expect(load.shedding()).toBe('busy')
+  for (const call of calls) load.leave(call)
+  expect([load.shedding(), load.inFlight]).toEqual(['no', 1])
+  load.enter()
+  load.enter()
+  expect(load.shedding()).toBe('busy')
+})
+
 test('without a limit no number of calls is too many', () => {
   const load = new Load()
   for (let n = 0; n < 1000; n++) load.enter()

@@ -2,6 +2,8 @@
 export class Load {
   readonly #maxInFlight: number
   readonly #idle = new Set<() => void>()
+  /** The calls that are handed over, and not yet answered. */
+  readonly #leaving = new Set<object>()
   #inFlight = 0
   #draining = false
 
@@ -19,15 +21,22 @@ export class Load {
 
   shedding(): 'no' | 'busy' | 'draining' {
     if (this.#draining) return 'draining'
-    return this.#inFlight > this.#maxInFlight ? 'busy' : 'no'
+    return this.#inFlight - this.#leaving.size > this.#maxInFlight ? 'busy' : 'no'
   }
 
   enter(): void {
     this.#inFlight++
   }
 
-  leave(): void {
+  /** Others stay because this call goes, although it is in flight until its state is written. */
+  handOver(call: object): void {
+    this.#leaving.add(call)
+  }
+
+  /** `call`: what it was handed over as, where it may have been. */
+  leave(call?: object): void {
     this.#inFlight--
+    if (call !== undefined && this.#leaving.size > 0) this.#leaving.delete(call)
     if (this.#inFlight === 0) for (const resolve of this.#idle) resolve()
   }
 
