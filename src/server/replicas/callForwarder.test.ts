@@ -85,7 +85,7 @@ describe('a call that goes to its owner', () => {
 
   test.each([0, 1, 2, 3, 40])('finds its events wherever they are divided: %s', async (before) => {
     const events = `: a\n\n: b\n\ndata: ${JSON.stringify(answer)}\n\n`
-    const { forwarder, call } = begin(delivered(events.slice(0, before), ...events.slice(before)))
+    const { forwarder, call } = begin(delivered(events.slice(0, before), ...events.slice(before).split('')))
     expect(await forwarder.forward(owner, call)).toEqual({ kind: 'answered', response: answer })
   })
 
