@@ -101,6 +101,28 @@ test('requests of a caller count at all addresses together, in both eras, and no
   for (const path of paths) expect((await send(path, 'stateless', 'bob')).status).toBe(200)
 })
 
+test.each(['stateless', 'session'] as const)(
+  'behind a proxy, requests of the %s era count by the address that the proxy writes, and what is none counts together',
+  async (era) => {
+    const limits = { requestsPerMinute: 2, clientAddressHeader: 'X-Real-IP' }
+    const { url } = await startGateway({ ours: { url: ours.url } }, {}, { gateway: { limits } })
+    const statusOf = async (path: string, address: string): Promise<number> => {
+      const [headers, body] = request(era, { 'x-real-ip': address })
+      return (await fetch(new URL(path, url), { method: 'POST', headers, body })).status
+    }
+    for (const addresses of [
+      ['192.0.2.1', '192.0.2.1', '203.0.113.9, 192.0.2.1'],
+      ['one', 'two', 'three'],
+    ]) {
+      const statuses: number[] = []
+      for (const [turn, address] of addresses.entries())
+        statuses.push(await statusOf(turn === 0 ? '/mcp' : '/mcp/ours', address))
+      expect(statuses).toEqual([200, 200, 429])
+    }
+    expect(await statusOf('/mcp', '192.0.2.2')).toBe(200)
+  },
+)
+
 test('at either gateway a session counts for its caller alone, with its streams, its questions and its end', async () => {
   const { gateways } = await balancedGateways(servers, testIsOver, { principal })
   const [here, there] = gateways.map(({ url }) => url)

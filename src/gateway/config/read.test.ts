@@ -327,6 +327,13 @@ test('what can be used, and is most likely meant otherwise, is warned of without
   ])
 })
 
+test('of many servers a warning names the first five', async () => {
+  const servers = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`s${at}`, { command: 'x' }]))
+  const views = { v: { tools: ['none'] } }
+  const { warnings = [] } = await gatewayConfigOf({ mcpServers: servers, gateway: { views } })
+  expect(warnings.map(problemText).join()).toMatch(/begin with "s0_", "s1_", "s2_", "s3_", "s4_" and so on\.$/)
+})
+
 test.each<[string, string, string]>([
   ['an empty file', ' \n', 'mcp.json is empty; it needs servers under "mcpServers".'],
   ['a list of servers', '{ "servers": [] }', '"servers" is a list; write an object with a name for each server.'],
