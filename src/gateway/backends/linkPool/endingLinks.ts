@@ -1,10 +1,30 @@
 /** Links that are being closed: their processes still run, and count until they have ended. */
+import type { CallerLease, ServerLeases } from '../../leases/serverLeases.ts'
 import type { Link } from '../../links/link.ts'
 
+/**
+ * What becomes of a link's session: it is ended; another gateway may go on with it; or another gateway has it already, or
+ * may have it.
+ */
+export type Leaving = 'ended' | 'handed on' | 'lost'
+
+interface EndingLink {
+  readonly link: Promise<Link>
+  /** What lets this gateway serve the caller. */
+  readonly lease: CallerLease | undefined
+}
+
 export class EndingLinks {
+  readonly #leases: ServerLeases | undefined
   readonly #ending = new Set<Promise<void>>()
 
-  add(ending: Promise<void>): void {
+  constructor(leases: ServerLeases | undefined) {
+    this.#leases = leases
+  }
+
+  /** Closes a link. Where no other link is under its lease (`isLast`), the caller is given up. */
+  end(ended: EndingLink, leaving: Leaving, isLast: (lease: CallerLease) => boolean): void {
+    const ending = this.#end(ended, leaving, isLast)
     this.#ending.add(ending)
     void ending.then(() => this.#ending.delete(ending))
   }
@@ -20,16 +40,24 @@ export class EndingLinks {
   async all(): Promise<void> {
     await Promise.all(this.#ending)
   }
+
+  async #end({ link, lease }: EndingLink, leaving: Leaving, isLast: (lease: CallerLease) => boolean): Promise<void> {
+    // What another gateway may have taken is not ended here.
+    if (leaving === 'lost' || lease?.isValid === false) return detachLink(link)
+    await (leaving === 'ended' ? closeLink(link) : detachLink(link))
+    if (lease !== undefined && isLast(lease))
+      await this.#leases?.release(lease, leaving === 'handed on' && lease.session !== undefined)
+  }
 }
 
 /** Ends what the link is to. */
-export async function closeLink(opened: Promise<Link>): Promise<void> {
+async function closeLink(opened: Promise<Link>): Promise<void> {
   const link = await opened.catch(() => undefined)
   await link?.close().catch(() => {}) // it is gone already
 }
 
 /** Leaves what the link is to for another gateway. */
-export async function detachLink(opened: Promise<Link>): Promise<void> {
+async function detachLink(opened: Promise<Link>): Promise<void> {
   const link = await opened.catch(() => undefined)
   await link?.detach().catch(() => {}) // it is gone already
 }

@@ -14,12 +14,12 @@
 import { unref } from '../../../protocol/index.ts'
 import { BackendError } from '../../errors.ts'
 import type { CallerLease, ServerLeases } from '../../leases/serverLeases.ts'
-import type { Link, LinkCallers } from '../../links/link.ts'
+import type { Link } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
 import { holderOf } from '../callers.ts'
-import { closeLink, detachLink, EndingLinks } from './endingLinks.ts'
+import { EndingLinks, type Leaving } from './endingLinks.ts'
 import { shareOf, Shares } from '../shares.ts'
-import { callersOn, linkKey, mayBeAskedForAnother, type Sharing } from './sharing.ts'
+import { callersOn, type LinkUse, linkKey, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
 import { PoolQueue } from './queue.ts'
 
 export interface LinkPoolOptions {
@@ -39,27 +39,15 @@ export interface LinkPoolOptions {
 }
 
 /** A link beside the gateway's own, and who uses it. */
-interface PooledLink {
+interface PooledLink extends LinkUse {
   readonly key: string
   /** Whose link it counts as. */
   readonly holder: string
   readonly link: Promise<Link>
-  /** The link, once it is open. */
-  opened: Link | undefined
   /** What lets this gateway serve the caller. */
   readonly lease: CallerLease | undefined
-  uses: number
-  readonly callers: LinkCallers
-  /** Whether the call that uses it may be asked about. */
-  isAsked: boolean
   idle: ReturnType<typeof setTimeout> | undefined
 }
-
-/**
- * What becomes of a link's session: it is ended; another gateway may go on with it; or another gateway has it already, or
- * may have it.
- */
-type Leaving = 'ended' | 'handed on' | 'lost'
 
 /** After so long without a free link, a call that waits for an answer is ended. Most others take less time. */
 const RELIEVED_AFTER_MS = 1000
@@ -74,11 +62,12 @@ export class LinkPool {
   readonly #inUse = new Shares()
   /** Links that no other call may use, and that are closed after their last. */
   readonly #retired = new Set<PooledLink>()
-  readonly #ending = new EndingLinks()
+  readonly #ending: EndingLinks
   #isHandingOn = false
 
   constructor(options: LinkPoolOptions) {
     this.#options = options
+    this.#ending = new EndingLinks(options.leases)
   }
 
   get size(): number {
@@ -109,7 +98,7 @@ export class LinkPool {
       throw error
     } finally {
       this.#inUse.remove(holder)
-      if (pooled.callers === 'one') pooled.isAsked = false // where others are on it as well, it was not
+      if (pooled.callers === 'one') pooled.isExclusive = false // where others are on it as well, it was not
       this.#release(pooled)
     }
   }
@@ -170,13 +159,13 @@ export class LinkPool {
   }
 
   #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): PooledLink | undefined {
-    const isAlone = sharing === 'call' || mayBeAskedForAnother(relayed)
+    const isExclusive = needsOwnLink(relayed, sharing)
     const hasShare = this.#hasShare(relayed)
     const key = linkKey(relayed, sharing)
     const found =
-      (hasShare || !isAlone ? this.#find(key, isAlone, lease) : undefined) ??
+      (hasShare || !isExclusive ? this.#find(key, isExclusive, lease) : undefined) ??
       (hasShare ? this.#openAnother(key, relayed, sharing, lease) : undefined)
-    if (found !== undefined && isAlone) found.isAsked = true
+    if (found !== undefined && isExclusive) found.isExclusive = true
     return found
   }
 
@@ -189,11 +178,10 @@ export class LinkPool {
     return isFree ? least : (this.#openAnother(key, relayed, 'all') ?? least)
   }
 
-  /** `alone`: no other call may use it. */
-  #find(key: string, alone: boolean, lease: CallerLease | undefined): PooledLink | undefined {
+  #find(key: string, isExclusive: boolean, lease: CallerLease | undefined): PooledLink | undefined {
     for (const pooled of this.#links) {
-      if (pooled.key !== key || pooled.lease !== lease || (alone && pooled.uses > 0)) continue
-      if (!isAmbiguous(pooled, alone) && this.#isUsable(pooled)) return pooled
+      if (pooled.key !== key || pooled.lease !== lease || !mayJoin(pooled, isExclusive)) continue
+      if (this.#isUsable(pooled)) return pooled
     }
     return undefined
   }
@@ -226,7 +214,7 @@ export class LinkPool {
       lease,
       uses: 0,
       callers: callersOn(relayed, sharing),
-      isAsked: false,
+      isExclusive: false,
       idle: undefined,
     }
     this.#links.add(pooled)
@@ -262,7 +250,7 @@ export class LinkPool {
 
   #release(pooled: PooledLink): void {
     pooled.uses--
-    if (pooled.uses === 0) pooled.isAsked = false
+    if (pooled.uses === 0) pooled.isExclusive = false
     if (pooled.uses === 0 && this.#retired.has(pooled)) this.#drop(pooled)
     if (pooled.uses > 0 || !this.#links.has(pooled)) return this.#waiting.wakeAll()
     if (this.#isHandingOn && pooled.lease !== undefined) return this.#drop(pooled)
@@ -283,16 +271,8 @@ export class LinkPool {
     clearTimeout(pooled.idle)
     const wasThere = this.#links.delete(pooled)
     if (!this.#retired.delete(pooled) && !wasThere) return
-    this.#ending.add(this.#end(pooled, leaving))
+    this.#ending.end(pooled, leaving, (lease) => !this.#has(lease))
     this.#waiting.wakeAll()
-  }
-
-  async #end({ link, lease }: PooledLink, leaving: Leaving): Promise<void> {
-    // What another gateway may have taken is not ended here.
-    if (leaving === 'lost' || lease?.isValid === false) return detachLink(link)
-    await (leaving === 'ended' ? closeLink(link) : detachLink(link))
-    if (lease === undefined || this.#has(lease)) return
-    await this.#options.leases?.release(lease, leaving === 'handed on' && lease.session !== undefined)
   }
 
   #retire(pooled: PooledLink): void {
@@ -307,12 +287,4 @@ export class LinkPool {
     const sentence = `has no room: ${maxLinks} callers use it, and none has left within ${waitMs / 1000} seconds. Try again later, or raise maxProcesses or maxSessions.`
     return new BackendError('BACKEND_BUSY', server, sentence)
   }
-}
-
-/**
- * Whether a question there could be taken for one about another call. Callers without a name are different people, so that
- * calls count which were given up and may still run.
- */
-function isAmbiguous({ callers, opened, isAsked }: PooledLink, alone: boolean): boolean {
-  return alone ? callers === 'nameless' && opened?.hasLeftovers === true : isAsked
 }

@@ -1,7 +1,7 @@
 /** Who may use one link together. */
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import { digestOf } from '../../../state/internal.ts'
-import type { LinkCallers } from '../../links/link.ts'
+import type { Link, LinkCallers } from '../../links/link.ts'
 import { declaredOf, EVERY_QUESTION, questionsOf, type Relayed } from '../../links/relayed.ts'
 import { callerOf, isNameless } from '../callers.ts'
 
@@ -46,7 +46,27 @@ export function declaredOn(relayed: Relayed, sharing: Sharing): ClientCapabiliti
  * stateless era only in the call that it belongs to, and callers without a name are different people. So two of their
  * calls that may be asked about are never on one link.
  */
-export function mayBeAskedForAnother(relayed: Relayed): boolean {
+export function needsOwnLink(relayed: Relayed, sharing: Sharing): boolean {
   const isPlain = !isNameless(relayed) && !relayed.peer.takesInputRequired
-  return !isPlain && Object.keys(questionsOf(relayed)).length > 0
+  return sharing === 'call' || (!isPlain && Object.keys(questionsOf(relayed)).length > 0)
+}
+
+/** Who is on a link. */
+export interface LinkUse {
+  readonly callers: LinkCallers
+  /** The link, once it is open. */
+  opened: Link | undefined
+  /** How many calls are on it, and tasks that it is held for. */
+  uses: number
+  /** Whether one of these calls needs it for itself. */
+  isExclusive: boolean
+}
+
+/**
+ * Whether a call may use a link beside those that are on it. `isExclusive`: it needs the link for itself. Callers without a
+ * name are different people, so that calls count which were given up: the server may still ask about them.
+ */
+export function mayJoin({ callers, opened, uses, isExclusive: isTaken }: LinkUse, isExclusive: boolean): boolean {
+  if (!isExclusive) return !isTaken
+  return uses === 0 && !(callers === 'nameless' && opened?.hasLeftovers === true)
 }
