@@ -2,20 +2,15 @@
  * A JSON-RPC connection to a server, over any transport of the SDK. Ids and progress tokens are its own, so that those of
  * different callers never meet.
  */
-import type { InputRequest, JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import {
-  CODES,
-  declaresAll,
   type Era,
   isObject,
   type Json,
   type Message,
-  neededCapability,
   OpenRequests,
   ProtocolError,
   readMessage,
-  readRelatedTask,
-  RemoteError,
   type RequestId,
   unref,
 } from '../../protocol/index.ts'
@@ -25,7 +20,8 @@ import { type BackendCode, BackendError, isNotThere, NO_MESSAGE, SessionForgotte
 import { resultOf } from '../response.ts'
 import type { LinkOptions } from './link.ts'
 import { SessionLost } from './lostSession.ts'
-import { paramsFor, type QuestionKind, questionsOf, type Relayed } from './relayed.ts'
+import { paramsFor, type Relayed } from './relayed.ts'
+import { answerTo, likelyCall, type OpenCalls } from './serverQuestions.ts'
 import { ServerRequests } from './serverRequests.ts'
 import { WaitingRequest } from './waitingRequest.ts'
 
@@ -35,13 +31,6 @@ export interface BackendConnectionOptions
   /** Ids of requests are larger. @default 0 */
   readonly firstId?: number
 }
-
-/** What a server may ask, by its method. */
-const ASKED: ReadonlyMap<string, QuestionKind> = new Map([
-  ['elicitation/create', 'elicitation'],
-  ['sampling/createMessage', 'sampling'],
-  ['roots/list', 'roots'],
-])
 
 export class BackendConnection {
   readonly #options: BackendConnectionOptions
@@ -169,7 +158,7 @@ export class BackendConnection {
       case 'notification':
         return this.#notified(message.method, message.params)
       case 'request':
-        void this.#asked.answer(message.id, () => this.#answerTo(message.method, message.params))
+        void this.#asked.answer(message.id, () => answerTo(message.method, message.params, this.#openCalls()))
     }
   }
 
@@ -181,7 +170,7 @@ export class BackendConnection {
     if (method === 'notifications/progress') return this.#progressed(params)
     if (method !== 'notifications/message') return this.#options.onNews(method, params)
     // Of several callers with names nobody knows whose it is: a call that is over here may still run there.
-    if (this.#options.callers !== 'all') this.#likely()?.relayed.notify(method, params)
+    if (this.#options.callers !== 'all') likelyCall(this.#openCalls())?.relayed.notify(method, params)
   }
 
   #progressed(params: Json): void {
@@ -190,41 +179,9 @@ export class BackendConnection {
     underWay.relayed.notify('notifications/progress', { ...params, progressToken: underWay.progressToken })
   }
 
-  async #answerTo(method: string, params: Json): Promise<Json> {
-    if (method === 'ping') return {}
-    const kind = ASKED.get(method)
-    if (kind === undefined) throw new RemoteError(CODES.METHOD_NOT_FOUND, `There is no method "${method}" here.`)
-    const request = { method, params } as InputRequest
-    const underWay = this.#ofTask(params) ?? this.#likely(kind)
-    const { ask, peer } = underWay?.relayed ?? {}
-    if (ask === undefined || peer === undefined || !declaresAll(peer.capabilities, neededCapability(request)))
-      throw new RemoteError(
-        CODES.INVALID_REQUEST,
-        'Nobody can be asked: the caller has not declared this, or the question belongs to no call, or to several.',
-      )
-    const goOn = underWay?.pause()
-    try {
-      return await ask(request)
-    } finally {
-      goOn?.()
-    }
-  }
-
-  /** A question of a task comes on the request for its result. */
-  #ofTask({ _meta: meta }: Json): WaitingRequest | undefined {
-    const taskId = readRelatedTask(meta)
-    if (taskId === undefined) return undefined
-    const isIt = ({ relayed }: WaitingRequest): boolean =>
-      relayed.method === 'tasks/result' && relayed.params['taskId'] === taskId
-    return [...this.#underWay.values()].find(isIt)
-  }
-
-  /** The request that a message without a reference belongs to; none where it could be of different callers. */
-  #likely(kind?: QuestionKind): WaitingRequest | undefined {
-    const all = [...this.#underWay.values()]
-    if (this.#options.callers !== 'one' && (all.length > 1 || this.hasLeftovers)) return undefined
-    const fitting = kind === undefined ? all : all.filter(({ relayed }) => questionsOf(relayed)[kind] !== undefined)
-    return fitting[0]
+  #openCalls(): OpenCalls {
+    const { callers } = this.#options
+    return { waiting: [...this.#underWay.values()], callers, hasLeftovers: this.hasLeftovers }
   }
 }
 
