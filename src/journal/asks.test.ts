@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type AskOptions, Asks, type Question, type Reading } from './asks.ts'
+import { type AskOptions, Asks } from './asks.ts'
+import type { Question, Reading } from './question.ts'
 import type { JournalError } from './errors.ts'
 import { type Approvers, type Journal, newJournal } from './journal.ts'
 import { RoundLifecycle } from './roundLifecycle.ts'

@@ -7,48 +7,22 @@
  *   `maxAsks` times. A question whose text changed is still the same one, and so is one that comes in place of all those of
  *   the last round: handlers that are repeatable ask these again.
  * - An answer of the client is kept in the journal even when this round does not need it.
- * - A question that names who may answer accepts only an answer whose giver was checked: by the task service, which
- *   recorded who that was, or here, where it comes with the caller's request.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject } from '../protocol/index.ts'
+import { type ApprovalOptions, approverId, assertForCaller, dropUnvouched } from './approval.ts'
 import { JournalError } from './errors.ts'
-import { type Approvers, assertKey, type Journal, reused } from './journal.ts'
+import { assertKey, type Journal, reused } from './journal.ts'
+import type { Question, Reading } from './question.ts'
 import { ignoreRejection, type RoundLifecycle } from './roundLifecycle.ts'
 
-/** A question of a handler: the request to send, and how to read the response. */
-export interface Question<T> {
-  /** The input request as it is sent to the client. */
-  readonly request: InputRequest
-  /** Equal for equal requests: shows whether a question has changed since it was answered. */
-  readonly fingerprint: string
-  /** Whether an answer is valid only for exactly this request. If not, it is valid for any question with its key. */
-  readonly pinned: boolean
-  /** Who may answer. @default the caller */
-  readonly approvers?: Approvers | undefined
-  /** The request as it is sent after a response that did not fit. @default the same request */
-  readonly again?: (issues: string) => InputRequest
-  /** Reads a response that already has the right shape. */
-  read(key: string, response: Readonly<Record<string, unknown>>): Reading<T> | Promise<Reading<T>>
-}
-
-/** The value that a response stands for, or that the response does not fit the question. */
-export type Reading<T> =
-  | { readonly ok: true; readonly value: T }
-  /** `issues` says what is wrong with the response, in words for the person. */
-  | { readonly ok: false; readonly issues?: string }
-
-export interface AskOptions {
+export interface AskOptions extends ApprovalOptions {
   /** The input responses that came with this round's request, by key. */
   readonly responses: Readonly<Record<string, unknown>>
   /** Sends a question over the live connection (session era). Absent: an unanswered ask ends the round. */
   readonly push?: ((key: string, request: InputRequest) => Promise<unknown>) | undefined
   /** Throws when the client did not declare the capability that the request needs. */
   readonly assertAskable: (request: InputRequest) => void
-  /** The id of the caller, if the caller is one of these; absent where callers are not known. */
-  readonly approverId?: (approvers: Approvers) => string | undefined
-  /** Whether questions may be for others than the caller, as in a task. @default false */
-  readonly asksOthers?: boolean
   /** How often one question is asked before the call fails with ASK_EXHAUSTED. */
   readonly maxAsks: number
   /** Called when a response did not fit its question. */
@@ -148,8 +122,8 @@ export class Asks {
     this.#lifecycle.assertOpen(`The question "${key}"`)
     this.#lifecycle.assertOutsideSteps(`The question "${key}"`)
     assertKey(key)
-    const callerId = this.#approverId(key, question)
-    if (callerId === undefined) this.#dropUnvouched(key, question)
+    const callerId = approverId(key, question, this.#options)
+    if (callerId === undefined) dropUnvouched(key, question, this.#journal)
     const { response, changes } = this.#responseTo(key, question)
     let { request } = question
     if (response !== undefined) {
@@ -161,30 +135,10 @@ export class Asks {
       this.#journal.answers.delete(key)
       request = requestAfter(question, reading)
     }
-    if (this.#options.asksOthers !== true) await this.#assertForCaller(key, question, callerId)
+    if (this.#options.asksOthers !== true) await assertForCaller(key, question, callerId, this.#detach)
     this.#options.assertAskable(request)
     const asking = { key, question, request, changes }
     return this.#options.push === undefined ? this.#askNextRound(asking) : this.#askInPlace(asking, this.#options.push)
-  }
-
-  /** The caller's id, where the question names who may answer and the caller is one of them. */
-  #approverId<T>(key: string, { approvers }: Question<T>): string | undefined {
-    if (approvers === undefined) return undefined
-    if (this.#options.approverId === undefined) throw callersUnknown(key)
-    return this.#options.approverId(approvers)
-  }
-
-  /** A question that is not for the caller makes a task of the call, or fails it. */
-  async #assertForCaller<T>(key: string, { approvers }: Question<T>, callerId: string | undefined): Promise<void> {
-    if (approvers === undefined || callerId !== undefined) return
-    await this.#detach()
-    throw needsTask(key, approvers)
-  }
-
-  /** Removes an answer that only the caller can have given, who may not give it. */
-  #dropUnvouched<T>(key: string, { approvers }: Question<T>): void {
-    const { answers } = this.#journal
-    if (approvers !== undefined && answers.get(key)?.by === undefined) answers.delete(key)
   }
 
   async #read<T>(key: string, question: Question<T>, response: unknown): Promise<Reading<T>> {
@@ -225,8 +179,8 @@ export class Asks {
       this.#lifecycle.assertOpen(`The question "${key}"`)
       this.#journal.open.set(key, { question: pin(question), times, changes })
       const response = await push(key, request)
-      const callerId = this.#approverId(key, question)
-      await this.#assertForCaller(key, question, callerId)
+      const callerId = approverId(key, question, this.#options)
+      await assertForCaller(key, question, callerId, this.#detach)
       const reading = await this.#read(key, question, response)
       if (reading.ok) {
         this.#keep(key, question, response as Readonly<Record<string, unknown>>, callerId)
@@ -273,21 +227,6 @@ function requestAfter({ request, again }: Question<unknown>, reading: Reading<un
 
 function pin(question: Question<unknown>): string | undefined {
   return question.pinned ? question.fingerprint : undefined
-}
-
-function needsTask(key: string, { by }: Approvers): JournalError {
-  return new JournalError(
-    'APPROVER_ELSEWHERE',
-    `Only ${by.join(' or ')} may answer "${key}", and only a task can wait for somebody else: the tool needs the option ` +
-      '"task", and the client must support tasks.',
-  )
-}
-
-function callersUnknown(key: string): JournalError {
-  return new JournalError(
-    'APPROVER_UNKNOWN',
-    `The question "${key}" says who may answer it, and this server does not know its callers; give it a "principal".`,
-  )
 }
 
 function exhausted(key: string, times: number, changes: number): JournalError {

@@ -1,7 +1,7 @@
 export { Declined, JournalError, ScopeClosed } from './errors.ts'
 export { type Approvers, isBlank, type Journal, newJournal, nextRound, readJournal, writeJournal } from './journal.ts'
 export { isGivenRejection } from './givenPromises.ts'
-export type { Question, Reading } from './asks.ts'
+export type { Question, Reading } from './question.ts'
 export { isRoundEnded } from './roundLifecycle.ts'
 export { Run, type RunOptions } from './run.ts'
 export type { OnceOptions, SharedClaims, Watch } from './steps.ts'

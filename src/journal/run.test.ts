@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { proves } from '../../test/proves.ts'
 import { Declined, JournalError, ScopeClosed } from './errors.ts'
 import { isBlank, type Journal, newJournal, readJournal, writeJournal } from './journal.ts'
-import type { Question } from './asks.ts'
+import type { Question } from './question.ts'
 import { Run, type RunOptions } from './run.ts'
 import type { SingleUse } from './steps.ts'
 

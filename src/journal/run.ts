@@ -4,10 +4,11 @@
  * not by what the handler does with the rejection that unwinds it.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { type AskOptions, Asks, type Question } from './asks.ts'
+import { type AskOptions, Asks } from './asks.ts'
 import { JournalError } from './errors.ts'
 import { type GivenListener, GivenPromises } from './givenPromises.ts'
 import type { Journal } from './journal.ts'
+import type { Question } from './question.ts'
 import { ignoreRejection, isRoundEnded, RoundLifecycle, type RoundListener } from './roundLifecycle.ts'
 import type { Stored } from './storable.ts'
 import { type OnceOptions, type SingleUse, type StepOptions, Steps } from './steps.ts'

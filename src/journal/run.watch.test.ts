@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { newJournal, Run, type RunOptions, type Watch } from './index.ts'
-import type { Question } from './asks.ts'
+import type { Question } from './question.ts'
 
 const ledger: RunOptions['ledger'] = {
   claim: async () => ({ state: 'fresh' }),
