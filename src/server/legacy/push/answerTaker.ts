@@ -13,11 +13,12 @@ import type { Caller } from '../../call.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
 import { holderOf } from '../../limits/holders.ts'
 import type { Instance, Self } from '../../replicas/instance.ts'
+import { bareResult } from './answer.ts'
 import type { Generations } from './generations.ts'
 import type { RevivedCall } from './handOver.ts'
 import type { PushedCall } from './pushedCall.ts'
 import { PushRelay } from './relay.ts'
-import { bareResult, type BroughtState, type PushState, type PushStates, type PushStatesOptions } from './state.ts'
+import type { BroughtState, PushState, PushStates, PushStatesOptions } from './state.ts'
 import type { QuestionIds } from './questionIds.ts'
 import type { WaitingCalls } from './waitingCalls.ts'
 
@@ -166,7 +167,7 @@ export class AnswerTaker {
     const asking = calls.get(call)
     if (asking === undefined) return
     states.inherit(question)
-    asking.inherit(question)
+    asking.earlier.inherit(question)
   }
 
   /** The instance that asked is gone: goes on from the state, where no other instance does. */
@@ -202,7 +203,7 @@ export class AnswerTaker {
     const asking = this.#options.calls.enter(call, claimed + 1)
     const result = bareResult(response)
     if (result === undefined) asking.takeAnswer(key, response, caller)
-    else asking.markTaken(response.id)
+    else asking.earlier.markTaken(response.id)
     const params = { ...request.params, inputResponses: result === undefined ? {} : { [key]: result } }
     return { kind: 'revived', call: { id: request.id, method: request.method, params, stream, journal }, state }
   }

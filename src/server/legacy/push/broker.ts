@@ -88,7 +88,7 @@ export class PushBroker {
   ): Promise<unknown> {
     const { id: name, key } = carried
     const asking = this.#calls.get(name) ?? this.#calls.enter(name, 0)
-    const early = asking.takeEarly(carried)
+    const early = asking.earlier.takeAnswer(carried)
     if (early !== undefined) return early
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call)
@@ -111,7 +111,7 @@ export class PushBroker {
     const withdraw = (requestId: string): void => way.send(withdrawal(requestId))
     const of = { caller: call, key, mayAnswer, onAnswer, isCarried }
     const waiting = { ...of, generation, stream, ttlSeconds, askAgain, withdraw }
-    const adopted = asking.takeAdopted(key)
+    const adopted = asking.earlier.takeAdopted(key)
     if (adopted !== undefined) {
       this.#calls.noteAsked(adopted.question, asking)
       return { promise: asking.wait(adopted.question, { ...waiting, id: adopted.id }) }

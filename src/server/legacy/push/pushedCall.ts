@@ -1,10 +1,11 @@
-/** A call with pushed questions: those that wait for an answer, and answers to questions of an earlier process. */
-import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage, unref } from '../../../protocol/index.ts'
-import { ServerError } from '../../errors.ts'
+/** A call with pushed questions that wait for an answer. */
+import { MAX_TIMER_MS, type ResponseMessage, unref } from '../../../protocol/index.ts'
 import type { Caller, CarriedCall } from '../../call.ts'
 import type { Instance } from '../../replicas/instance.ts'
+import { bareResult, couldNotAnswer, unanswered } from './answer.ts'
+import { EarlierQuestions } from './earlierQuestions.ts'
 import type { AdoptedQuestion, CallHandOver, StreamHandOver } from './handOver.ts'
-import { bareResult, type PushStream } from './state.ts'
+import type { PushStream } from './state.ts'
 
 interface Waiting {
   /** The question's id on the wire. */
@@ -31,11 +32,6 @@ export interface AnswerWaitOptions extends Omit<Waiting, 'resolve' | 'reject' | 
   readonly ttlSeconds: number
 }
 
-interface EarlyAnswer {
-  readonly response: ResponseMessage
-  readonly answerer: Caller
-}
-
 // Each time the person who is asked may see the question anew.
 const MAX_REPEATS = 3
 
@@ -60,15 +56,9 @@ export class PushedCall {
   chars = 0
   /** Settles with the instance that takes the call over, or undefined when none does; absent while nobody tries. */
   handingOver: Promise<Instance | undefined> | undefined
+  /** What a process before this one asked. */
+  readonly earlier = new EarlierQuestions()
   readonly #open = new Map<string, Waiting>()
-  readonly #adopted = new Map<string, AdoptedQuestion>()
-  readonly #adoptedQuestions: string[] = []
-  /** Answers to questions of an earlier process that the handler has not asked again yet, by key. */
-  readonly #early = new Map<string, EarlyAnswer>()
-  /** Questions of an earlier process that have been answered. */
-  readonly #taken = new Set<RequestId>()
-  /** Those whose states are kept until the end, because their answers may come again. */
-  readonly #inherited = new Set<string>()
   /** Whose call it is; empty until it asks. */
   holder = ''
   /** Answers that are being taken. */
@@ -111,24 +101,6 @@ export class PushedCall {
   /** The questions that wait for an answer. */
   openQuestions(): AdoptedQuestion[] {
     return Array.from(this.#open, ([question, { key, id }]) => ({ key, question, id }))
-  }
-
-  /** Another instance has asked these: they are not asked again. */
-  adopt(questions: readonly AdoptedQuestion[]): void {
-    for (const adopted of questions) {
-      this.#adopted.set(adopted.key, adopted)
-      this.#adoptedQuestions.push(adopted.question)
-    }
-  }
-
-  get adoptedQuestions(): readonly string[] {
-    return this.#adoptedQuestions
-  }
-
-  takeAdopted(key: string): AdoptedQuestion | undefined {
-    const adopted = this.#adopted.get(key)
-    this.#adopted.delete(key)
-    return adopted
   }
 
   wait(question: string, { ttlSeconds, ...asked }: AnswerWaitOptions): Promise<unknown> {
@@ -199,47 +171,19 @@ export class PushedCall {
     if (newest !== undefined && newest[0] !== question) newest[1].withdraw(newest[1].id)
     waiting?.onAnswer?.(answerer)
     if (response.error === undefined) waiting?.resolve(bareResult(response))
-    else waiting?.reject(couldNot())
+    else waiting?.reject(couldNotAnswer())
     return waiting !== undefined
-  }
-
-  /** The state of this question of an earlier process, by which the call was found, goes with the call. */
-  inherit(question: string): void {
-    this.#inherited.add(question)
-  }
-
-  /** Notes that this question of an earlier process is answered. */
-  markTaken(question: RequestId): void {
-    this.#taken.add(question)
   }
 
   /** Takes an answer to a question of an earlier process; false when it is answered already, or not for them. */
   takeAnswer(key: string, response: ResponseMessage, answerer: Caller): boolean {
-    if (this.#taken.has(response.id)) return false
+    if (this.earlier.isTaken(response.id)) return false
     const [question] = this.#asking(key)[0] ?? []
     if (question !== undefined && !this.accepts(question, answerer)) return false
-    this.markTaken(response.id)
-    if (question === undefined) this.#early.set(key, { response, answerer })
+    this.earlier.markTaken(response.id)
+    if (question === undefined) this.earlier.keepAnswer(key, { response, answerer })
     else this.settle(question, response, answerer)
     return true
-  }
-
-  /**
-   * The answer that came before the handler asked again, if there is one, and if who gave it may. Throws when the client
-   * answered with an error.
-   */
-  takeEarly({ key, mayAnswer, onAnswer }: CarriedCall): Json | undefined {
-    const early = this.#early.get(key)
-    if (early === undefined) return undefined
-    const { response, answerer } = early
-    this.#early.delete(key)
-    if (mayAnswer?.(answerer) === false) {
-      this.#taken.delete(response.id)
-      return undefined
-    }
-    onAnswer?.(answerer)
-    if (response.error !== undefined) throw couldNot()
-    return bareResult(response)
   }
 
   /** Gives the ids of the questions that were still open. */
@@ -247,7 +191,7 @@ export class PushedCall {
     this.ended = true
     const newest = new Map(Array.from(this.#open.values(), ({ key, id }) => [key, id]))
     for (const question of this.#open.keys()) this.#close(question)?.reject(unanswered(why))
-    for (const question of this.#inherited) this.#onClosed(question)
+    for (const question of this.earlier.inherited) this.#onClosed(question)
     return [...newest.values()]
   }
 
@@ -289,12 +233,4 @@ export class PushedCall {
   #asking(key: string | undefined): [question: string, waiting: Waiting][] {
     return [...this.#open].filter(([, waiting]) => waiting.key === key)
   }
-}
-
-function couldNot(): ServerError {
-  return unanswered('The client could not answer.')
-}
-
-export function unanswered(why: string): ServerError {
-  return new ServerError('PUSH_UNANSWERED', why)
 }

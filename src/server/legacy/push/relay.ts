@@ -9,7 +9,7 @@ import { LimitError } from '../../errors.ts'
 import type { EventBus, ServerEvent } from '../../lifecycle/eventBus.ts'
 import { Allowance, holderOf } from '../../limits/holders.ts'
 import type { Caller } from '../../call.ts'
-import { bareResult } from './state.ts'
+import { bareResult } from './answer.ts'
 import { bindingOf } from '../../binding.ts'
 
 export interface PushRelayOptions {

@@ -226,15 +226,6 @@ export class PushStates {
   }
 }
 
-/** The result of an answer without the state that it echoes. */
-export function bareResult({ result }: ResponseMessage): Json | undefined {
-  const meta = result?.['_meta']
-  if (result === undefined || !isObject(meta) || !(ECHO_META_KEY in meta)) return result
-  const { [ECHO_META_KEY]: _, ...rest } = meta
-  const { _meta, ...bare } = result
-  return Object.keys(rest).length === 0 ? bare : { ...bare, _meta: rest }
-}
-
 /** URL mode of 2025-11-25 requires an id, which later revisions do not have. */
 function inSessionEra(request: InputRequest, id: string): InputRequest {
   if (request.method !== 'elicitation/create' || request.params.mode !== 'url') return request

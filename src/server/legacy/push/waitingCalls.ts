@@ -51,7 +51,7 @@ export class WaitingCalls {
 
   remove(asking: PushedCall): void {
     if (this.#calls.get(asking.name) === asking) this.#calls.delete(asking.name)
-    for (const question of asking.adoptedQuestions) this.#adopted.delete(question)
+    for (const question of asking.earlier.adoptedQuestions) this.#adopted.delete(question)
   }
 
   /** Lets go of a call that goes on elsewhere; its questions stay open for the instance that has it. */
@@ -78,7 +78,7 @@ export class WaitingCalls {
   /** Enters a call of another instance with its open questions. */
   adopt(name: string, generation: number, questions: readonly AdoptedQuestion[]): void {
     const asking = this.enter(name, generation)
-    asking.adopt(questions)
+    asking.earlier.adopt(questions)
     for (const { question, key } of questions) this.#adopted.set(question, { asking, key })
   }
 

@@ -1,5 +1,6 @@
 import { groupOf } from '../../../state/stores/index.ts'
-import { type PushedCall, unanswered } from './pushedCall.ts'
+import { unanswered } from './answer.ts'
+import type { PushedCall } from './pushedCall.ts'
 
 export interface WaitingLimits {
   readonly perProcess: number

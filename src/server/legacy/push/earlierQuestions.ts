@@ -1,0 +1,83 @@
+/**
+ * Questions of a call that a process before this one asked, and their answers. The handler runs again from the top, so an
+ * answer may come before it has asked again.
+ */
+import type { Json, RequestId, ResponseMessage } from '../../../protocol/index.ts'
+import type { Caller, CarriedCall } from '../../call.ts'
+import { bareResult, couldNotAnswer } from './answer.ts'
+import type { AdoptedQuestion } from './handOver.ts'
+
+interface EarlyAnswer {
+  readonly response: ResponseMessage
+  readonly answerer: Caller
+}
+
+export class EarlierQuestions {
+  readonly #adopted = new Map<string, AdoptedQuestion>()
+  readonly #adoptedQuestions: string[] = []
+  /** Answers to questions that the handler has not asked again yet, by key. */
+  readonly #answers = new Map<string, EarlyAnswer>()
+  /** Questions that have been answered. */
+  readonly #taken = new Set<RequestId>()
+  /** Those whose states are kept until the end, because their answers may come again. */
+  readonly #inherited = new Set<string>()
+
+  /** Another instance has asked these: they are not asked again. */
+  adopt(questions: readonly AdoptedQuestion[]): void {
+    for (const adopted of questions) {
+      this.#adopted.set(adopted.key, adopted)
+      this.#adoptedQuestions.push(adopted.question)
+    }
+  }
+
+  get adoptedQuestions(): readonly string[] {
+    return this.#adoptedQuestions
+  }
+
+  takeAdopted(key: string): AdoptedQuestion | undefined {
+    const adopted = this.#adopted.get(key)
+    this.#adopted.delete(key)
+    return adopted
+  }
+
+  /** The state of this question, by which the call was found, goes with the call. */
+  inherit(question: string): void {
+    this.#inherited.add(question)
+  }
+
+  get inherited(): ReadonlySet<string> {
+    return this.#inherited
+  }
+
+  isTaken(question: RequestId): boolean {
+    return this.#taken.has(question)
+  }
+
+  /** Notes that this question is answered. */
+  markTaken(question: RequestId): void {
+    this.#taken.add(question)
+  }
+
+  /** Keeps an answer until the handler asks for it. */
+  keepAnswer(key: string, answer: EarlyAnswer): void {
+    this.#answers.set(key, answer)
+  }
+
+  /**
+   * The answer that came before the handler asked again, if there is one, and if who gave it may. Throws when the client
+   * answered with an error.
+   */
+  takeAnswer({ key, mayAnswer, onAnswer }: CarriedCall): Json | undefined {
+    const early = this.#answers.get(key)
+    if (early === undefined) return undefined
+    const { response, answerer } = early
+    this.#answers.delete(key)
+    if (mayAnswer?.(answerer) === false) {
+      this.#taken.delete(response.id)
+      return undefined
+    }
+    onAnswer?.(answerer)
+    if (response.error !== undefined) throw couldNotAnswer()
+    return bareResult(response)
+  }
+}
