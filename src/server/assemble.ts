@@ -216,7 +216,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     documents: documentsOf(options.principal),
     clientAddress: options.limits?.clientAddress,
     refusalOf: callerLimits && ((...request) => callerLimits.refusalOf(...request)),
-    messages: replicas,
+    messages: replicas.messages,
     logger: log,
   }
 

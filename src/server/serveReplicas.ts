@@ -8,7 +8,7 @@ import type { Replicas } from './replicas/replicas.ts'
 export function serveReplicas(replicas: Replicas, modern: ModernHttp, legacy: LegacyHttp | undefined): void {
   replicas.calls.serveCall = (call, sink) => modern.answerForwarded(call, sink)
   if (legacy === undefined) return
-  replicas.serve = (request, sink) => legacy.serveForwarded(request, sink)
-  replicas.has = (stream) => legacy.has(stream)
-  replicas.adopt = (handedOver) => legacy.adopt(handedOver as unknown as StreamHandOver)
+  replicas.messages.serve = (request, sink) => legacy.serveForwarded(request, sink)
+  replicas.messages.has = (stream) => legacy.has(stream)
+  replicas.messages.adopt = (handedOver) => legacy.adopt(handedOver as unknown as StreamHandOver)
 }

@@ -6,7 +6,7 @@ import { Forwarder } from './forwarder.ts'
 import { PeerHeartbeat } from './heartbeat.ts'
 import { Self } from './instance.ts'
 import { INSTANCE_HEADER, MAX_MESSAGE_BYTES, Messenger } from './messenger.ts'
-import { peerBus } from './peerBus.ts'
+import { peerBus } from './events/peerBus.ts'
 import { Peers } from './peers.ts'
 import { Seeker } from './seeker.ts'
 
@@ -41,7 +41,7 @@ class Network {
       if (refusal !== undefined) return new Response(null, { status: 409, headers: refusal })
       const { id, from, message } = messenger.open(body)
       const reply = message['kind'] === 'hello' ? peers.greeted(from) : {}
-      if (message['kind'] === 'events') for (const event of message['events'] as ServerEvent[]) bus.hear(event)
+      if (message['kind'] === 'events') bus.hear(message['events'])
       return Response.json(reply, { headers: { [INSTANCE_HEADER]: id } })
     })
     return { self, messenger, peers, bus, heard, stop: () => this.handlers.delete(self.url!) }

@@ -9,15 +9,13 @@
 import { isObject, type Json, unref } from '../../protocol/index.ts'
 import type { ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
-import { EventQueue } from './eventQueue.ts'
+import { EventOutbox } from './events/outbox.ts'
+import { RecentEvents } from './events/recent.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
+import { LostPeers } from './lostPeers.ts'
 import { discard, type Messenger } from './messenger.ts'
-import { RecentEvents } from './recentEvents.ts'
 
 const MAX_PEERS = 256
-// An instance that did not answer is not asked again for so long, however many old session ids name it.
-const LOST_FOR_MS = 60_000
-const MAX_LOST = 1000
 const NAMED_WITHIN_MS = 300
 
 export interface PeersOptions {
@@ -39,17 +37,13 @@ interface KnownPeer {
   greeting: Promise<void>
   /** Resolves with `greeting`, or after a moment. */
   soon: Promise<void>
-  /** Events wait while one message is under way. */
-  readonly events: EventQueue
-  /** Resolves when no event waits; absent when none does. */
-  sending: Promise<void> | undefined
+  readonly events: EventOutbox
 }
 
 export class Peers {
   readonly #options: PeersOptions
   readonly #known = new Map<string, KnownPeer>()
-  /** Until when an instance counts as lost, and whether it said itself that it would go. */
-  readonly #lost = new Map<string, { readonly until: number; readonly hasLeft: boolean }>()
+  readonly #lost: LostPeers
   readonly #recent: RecentEvents
   readonly #lossListeners = new Set<{ readonly id: string; readonly listener: () => void }>()
   /** Called when an instance is there for the first time. */
@@ -68,6 +62,7 @@ export class Peers {
   constructor(options: PeersOptions) {
     this.#options = options
     this.#recent = new RecentEvents(options.clock)
+    this.#lost = new LostPeers(options.clock)
   }
 
   /** Notes an instance that a sealed token names. Costs one look-up when it is known. */
@@ -81,16 +76,16 @@ export class Peers {
 
   /** Meets an instance that answers at its address, unless it is about to end. One that was only slow is here again. */
   meetAgain(instance: Instance): boolean {
-    if (this.#hasLeft(instance.id)) return false
-    this.#lost.delete(instance.id)
+    if (this.#lost.hasLeft(instance.id)) return false
+    this.#lost.remove(instance.id)
     this.#meetVouchedFor(instance)
     return true
   }
 
   /** Notes an instance that has sent something, so it is there. */
   note(instance: Instance): void {
-    if (this.#hasLeft(instance.id)) return
-    this.#lost.delete(instance.id)
+    if (this.#lost.hasLeft(instance.id)) return
+    this.#lost.remove(instance.id)
     const peer = this.#known.get(instance.id) ?? this.#add(instance)
     if (peer !== undefined) this.#arrived(peer)
   }
@@ -145,7 +140,7 @@ export class Peers {
     this.#recent.push(event)
     for (const peer of this.#known.values()) {
       peer.events.push(event)
-      this.#sendEvents(peer)
+      peer.events.start()
     }
   }
 
@@ -169,14 +164,14 @@ export class Peers {
   /** Resolves when every peer that is there has got what was published, or is lost. */
   async flush(): Promise<void> {
     await this.#metSoon()
-    await Promise.all(this.#there().map(async ({ sending }) => sending))
+    await Promise.all(this.#there().map(({ events }) => events.sent()))
   }
 
   /** The instance did not answer; another one may have, at its address. */
   lose(instance: Instance, successor?: Instance): void {
     const { id } = instance
     const { wasThere = false, isStopping = false } = this.#known.get(id) ?? {}
-    this.#remove(instance, isStopping || this.#hasLeft(id))
+    this.#remove(instance, isStopping || this.#lost.hasLeft(id))
     if (successor !== undefined) this.#meetVouchedFor(successor)
     if (wasThere && !isStopping) this.onCrashed()
   }
@@ -194,30 +189,21 @@ export class Peers {
   }
 
   #remove({ id, url }: Instance, hasLeft: boolean): void {
-    const now = this.#options.clock()
     const wasThere = this.#known.get(id)?.wasThere
     this.#known.delete(id)
-    for (const [old, { until }] of this.#lost) {
-      if (until > now && this.#lost.size < MAX_LOST) break
-      this.#lost.delete(old)
-    }
-    this.#lost.set(id, { until: now + LOST_FOR_MS, hasLeft })
+    this.#lost.add(id, hasLeft)
     if (wasThere && url !== undefined) this.onVacated(url)
     for (const entry of this.#lossListeners) if (entry.id === id) entry.listener()
   }
 
   isLost(id: string): boolean {
-    return (this.#lost.get(id)?.until ?? 0) > this.#options.clock()
-  }
-
-  #hasLeft(id: string): boolean {
-    return this.isLost(id) && this.#lost.get(id)?.hasLeft === true
+    return this.#lost.has(id)
   }
 
   #add(instance: Instance): KnownPeer | undefined {
     const isSelf = instance.id === this.#options.self.id
     if (isSelf || instance.url === undefined || this.#known.size >= MAX_PEERS) return undefined
-    const events = new EventQueue()
+    const events = new EventOutbox((sent) => this.#sendEvents(instance, sent))
     for (const event of this.standing()) events.push(event)
     events.pushAll(this.#recent.queue())
     const met = Promise.resolve()
@@ -227,11 +213,10 @@ export class Peers {
       isStopping: false,
       greeting: met,
       soon: met,
-      sending: undefined,
     }
     const peer: KnownPeer = { instance, events, ...isNew }
     this.#known.set(instance.id, peer)
-    this.#sendEvents(peer)
+    events.start()
     return peer
   }
 
@@ -276,18 +261,11 @@ export class Peers {
     }
   }
 
-  /** One message at a time; what is published meanwhile goes with the next. */
-  #sendEvents(peer: KnownPeer): void {
-    if (peer.events.isEmpty) return
-    peer.sending ??= this.#sendAll(peer).finally(() => (peer.sending = undefined))
-  }
-
-  async #sendAll({ instance, events }: KnownPeer): Promise<void> {
-    while (!events.isEmpty) {
-      const delivery = await this.#options.messenger.send(instance, { kind: 'events', events: events.take() })
-      if (delivery.kind === 'gone') return this.lose(instance, delivery.successor)
-      await discard(delivery.response)
-    }
+  async #sendEvents(instance: Instance, events: readonly ServerEvent[]): Promise<'delivered' | 'gone'> {
+    const delivery = await this.#options.messenger.send(instance, { kind: 'events', events })
+    if (delivery.kind === 'gone') this.lose(instance, delivery.successor)
+    else await discard(delivery.response)
+    return delivery.kind
   }
 }
 

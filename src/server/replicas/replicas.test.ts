@@ -33,9 +33,9 @@ test.each([
 ])('an instance that was frozen %s', async (_, disconnected, times) => {
   const replicas = new Replicas({ ...options, advertise: 'http://b/mcp' })
   const adopt = vi.fn(() => true)
-  replicas.adopt = adopt
+  replicas.messages.adopt = adopt
   const sink = { disconnected: false, setHeaders() {}, open() {}, write() {}, end() {}, onDisconnect() {} }
-  const received = replicas.receive(await posted(replicas, { kind: 'adopt', stream: {} }), sink)
+  const received = replicas.messages.receive(await posted(replicas, { kind: 'adopt', stream: {} }), sink)
   sink.disconnected = disconnected // a process that wakes reads the message first, and then that its sender is gone
   await received
   expect(adopt).toHaveBeenCalledTimes(times)
@@ -44,10 +44,10 @@ test.each([
 test('an instance whose every turn of the event loop is slow takes nothing over from one that has gone on to another', async () => {
   const replicas = new Replicas({ ...options, advertise: 'http://b/mcp' })
   const adopt = vi.fn(() => true)
-  replicas.adopt = adopt
+  replicas.messages.adopt = adopt
   const replied = Promise.withResolvers<unknown>()
   const server = createServer((req, res) => {
-    replied.resolve(text(req).then((body) => replicas.receive(body, new NodeSink(res))))
+    replied.resolve(text(req).then((body) => replicas.messages.receive(body, new NodeSink(res))))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -152,8 +152,8 @@ async function served(addresses: readonly string[] = []): Promise<Replicas> {
   const replicas = new Replicas({ ...options, advertise: undefined, addresses })
   replicas.self.url = await listening((req, res) => {
     const pass = req.headers[INSTANCE_HEADER] as string
-    const refused = replicas.refusalOf(() => pass)
-    const reply = async () => refused ?? replicas.receive(await text(req), new NodeSink(res))
+    const refused = replicas.messages.refusalOf(() => pass)
+    const reply = async () => refused ?? replicas.messages.receive(await text(req), new NodeSink(res))
     void reply().then((answer) => res.writeHead(answer?.status ?? 500, answer?.headers).end(answer?.body))
   })
   onTestFinished(() => replicas.leave())
@@ -230,17 +230,17 @@ test('a cancelled call is taken note of, and the message accepted', async () => 
   const replicas = new Replicas({ ...options, advertise: 'http://b/mcp' })
   const sink = { disconnected: false, setHeaders() {}, open() {}, write() {}, end() {}, onDisconnect() {} }
   const cancelled = vi.spyOn(replicas.calls, 'cancelled')
-  const reply = await replicas.receive(await posted(replicas, { kind: 'call-cancelled', name: 'c' }), sink)
+  const reply = await replicas.messages.receive(await posted(replicas, { kind: 'call-cancelled', name: 'c' }), sink)
   expect(reply).toMatchObject({ status: 202 })
   expect(cancelled).toHaveBeenCalledWith('c')
-  const unknown = await replicas.receive(await posted(replicas, { kind: 'something new' }), sink)
+  const unknown = await replicas.messages.receive(await posted(replicas, { kind: 'something new' }), sink)
   expect(unknown).toMatchObject({ status: 400 })
 })
 
 test('an instance says where a call went, once, and is still there for whoever asked', async () => {
   const [asking, asked] = [await served(), await served()]
   const serve = vi.fn(() => Promise.resolve(movedReply({ id: 'new', url: 'http://c/mcp' })))
-  asked.serve = serve
+  asked.messages.serve = serve
   const sink = { disconnected: false, setHeaders() {}, open() {}, write() {}, end() {}, onDisconnect() {} }
   const request = { method: 'POST', header: () => undefined, principal: undefined, gone: new Set<string>() } as const
   expect(await asking.forwarder.forward(asked.self, request, sink)).toEqual({
@@ -253,7 +253,7 @@ test('an instance says where a call went, once, and is still there for whoever a
 
 test('an address is asked once who is there', async () => {
   const first = await served()
-  const refusalOf = vi.spyOn(first, 'refusalOf')
+  const refusalOf = vi.spyOn(first.messages, 'refusalOf')
   await (await served([first.self.url ?? ''])).seek()
   expect(refusalOf).toHaveBeenCalledTimes(2) // who is there, and the greeting
 })

@@ -1,28 +1,18 @@
-/** What an instance needs to work with the others: its own name, whom it knows, and what they send it. */
-import { type HeaderReader, isObject, type Json, runLater, settledWithin, sleep } from '../../protocol/index.ts'
-import { StateError } from '../../state/internal.ts'
+/** What an instance needs to work with the others: its own name, whom it knows, and how it comes and goes. */
+import { isObject, type Json, settledWithin, sleep } from '../../protocol/index.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import { type Ledger, memoryLedger } from '../../state/stores/index.ts'
-import type { InstanceMessages, HttpReply, Sink } from '../http/exchange.ts'
-import { refusal } from '../http/refusal.ts'
-import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import type { EventBus } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
 import { AddressCheck } from './addressCheck.ts'
 import { CallForwarder } from './callForwarder.ts'
-import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
+import { Forwarder } from './forwarder.ts'
 import { PeerHeartbeat } from './heartbeat.ts'
 import { type Instance, readAdvertised, Self } from './instance.ts'
-import {
-  discard,
-  INSTANCE_HEADER,
-  MAX_MESSAGE_BYTES,
-  MESSAGE_TYPE,
-  Messenger,
-  type Received,
-  REFUSED_STATUS,
-} from './messenger.ts'
-import { type PeerBus, peerBus } from './peerBus.ts'
-import { type PeerLedger, peerLedger } from './peerLedger.ts'
+import { MessageReceiver } from './receiver.ts'
+import { discard, Messenger } from './messenger.ts'
+import { type PeerBus, peerBus } from './events/peerBus.ts'
+import { peerLedger } from './peerLedger.ts'
 import { Peers } from './peers.ts'
 import { Seeker } from './seeker.ts'
 import { Successors } from './successors.ts'
@@ -43,19 +33,12 @@ export interface ReplicasOptions {
 
 const LEFT_WITHIN_MS = 3000
 const TOLD_WITHIN_MS = 1000
-const LOOK_TWICE_MS = 20
-// So many turns of the event loop, however long each takes, until a connection counts as closed that its client has closed.
-const TURNS_TO_CLOSE = 5
 const FETCH_EVERY_MS = 500
 const SOUGHT_WITHIN_MS = 1000
 // Until then an instance that has started may not have met all others.
 const SETTLED_MS = 3000
 
-const REFUSAL = refusal(REFUSED_STATUS, 'This message was here before, or is not for this instance.')
-
-export class Replicas implements InstanceMessages {
-  readonly mediaType = MESSAGE_TYPE
-  readonly maxBytes = MAX_MESSAGE_BYTES
+export class Replicas {
   readonly self: Self
   readonly peers: Peers
   readonly forwarder: Forwarder
@@ -64,17 +47,11 @@ export class Replicas implements InstanceMessages {
   readonly successors: Successors
   readonly bus: EventBus
   readonly ledger: Ledger
-  /** Serves what another instance forwards. */
-  serve: (request: ClientRequest, sink: Sink) => Promise<HttpReply | undefined> = () =>
-    Promise.resolve(refusal(400, 'Nothing is forwarded to a server without sessions.'))
-  /** Takes what an instance that stops hands over; false when it cannot. */
-  adopt: (handedOver: Json) => boolean | Promise<boolean> = () => false
-  /** Whether this instance goes on with a stream of another one. */
-  has: (stream: string) => boolean = () => false
+  /** What other instances post. */
+  readonly messages: MessageReceiver
   readonly #messenger: Messenger
   readonly #addresses: readonly string[]
   readonly #peerBus: PeerBus
-  readonly #peerLedger: PeerLedger
   readonly #since = performance.now()
   readonly #heartbeat: PeerHeartbeat
   readonly #addressCheck: AddressCheck
@@ -97,14 +74,16 @@ export class Replicas implements InstanceMessages {
     peers.onMet = () => this.#heartbeat.start()
     peers.onVacated = (url) => void this.seeker.seek(url)
     this.#peerBus.subscribe((event) => this.#heartbeat.hear(event))
-    this.#peerLedger = peerLedger({ self, peers, messenger, local: memoryLedger({ clock }) })
+    const ownLedger = peerLedger({ self, peers, messenger, local: memoryLedger({ clock }) })
     this.bus = bus ?? this.#peerBus
-    this.ledger = ledger ?? this.#peerLedger
-  }
-
-  refusalOf(header: HeaderReader): HttpReply | undefined {
-    const headers = this.#messenger.refusalOf(header(INSTANCE_HEADER))
-    return headers && { ...REFUSAL, headers }
+    this.ledger = ledger ?? ownLedger
+    this.messages = new MessageReceiver({
+      messenger,
+      peers,
+      calls: this.calls,
+      bus: this.#peerBus,
+      ledger: ownLedger,
+    })
   }
 
   /**
@@ -128,45 +107,6 @@ export class Replicas implements InstanceMessages {
   /** Calls this when an instance is gone without having said so: what it was doing is lost. */
   onCrashed(listener: () => void): void {
     this.peers.onCrashed = listener
-  }
-
-  /** What another instance posted. Gives the reply, or undefined when it goes by the sink. */
-  async receive(token: string, sink: Sink): Promise<HttpReply | undefined> {
-    const received = this.#open(token)
-    if (received === undefined) return REFUSAL
-    const { id, from, message } = received
-    sink.setHeaders({ [INSTANCE_HEADER]: id })
-    this.peers.note(from)
-    switch (message['kind']) {
-      case 'hello':
-        return jsonReply(this.peers.greeted(from))
-      case 'events':
-        this.#hear(message['events'])
-        return { status: 202 }
-      case 'stopping':
-        this.peers.stopping(from)
-        return { status: 202 }
-      case 'bye':
-        this.peers.left(from)
-        return { status: 202 }
-      case 'has':
-        return jsonReply({ has: this.has(String(message['stream'])) })
-      case 'cancellations':
-        return jsonReply({ events: this.peers.recentCancellations() })
-      case 'ledger':
-        return jsonReply(await this.#peerLedger.serve(message))
-      case 'adopt':
-        return jsonReply({ isAdopted: await this.#adopt(message['stream'] as Json, sink) })
-      case 'request':
-        return this.serve(readRequest(message), sink)
-      case 'call':
-        return this.calls.serve(message, sink)
-      case 'call-cancelled':
-        this.calls.cancelled(message['name'])
-        return { status: 202 }
-      default:
-        return refusal(400, 'The message is of a version that this instance cannot read.')
-    }
   }
 
   checkAddress(): Promise<void> {
@@ -196,7 +136,7 @@ export class Replicas implements InstanceMessages {
       await sleep(FETCH_EVERY_MS, signal).catch(() => {})
       if (signal.aborted) return
       for (const { reply } of await this.peers.askAll({ kind: 'cancellations' }))
-        if (isObject(reply)) this.#hear(reply['events'])
+        if (isObject(reply)) this.#peerBus.hear(reply['events'])
     }
   }
 
@@ -226,35 +166,6 @@ export class Replicas implements InstanceMessages {
     await this.peers.flush()
     await Promise.all(this.peers.known().map((peer) => this.#tell(peer, { kind: 'bye' })))
   }
-
-  /**
-   * Whoever had no reply in time has gone on to another instance. A process that was frozen reads the message first, and a
-   * moment later that its sender has left.
-   */
-  async #adopt(stream: Json, sink: Sink): Promise<boolean> {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_TWICE_MS))
-    for (let turns = 0; turns < TURNS_TO_CLOSE; turns++) await new Promise<void>((resolve) => runLater(resolve))
-    return !sink.disconnected && this.adopt(stream)
-  }
-
-  #open(token: string): Received | undefined {
-    try {
-      return this.#messenger.open(token)
-    } catch (error) {
-      if (error instanceof StateError) return undefined
-      throw error
-    }
-  }
-
-  #hear(events: unknown): void {
-    for (const event of Array.isArray(events) ? (events as readonly unknown[]) : []) {
-      if (isObject(event)) this.#peerBus.hear(event as unknown as ServerEvent)
-    }
-  }
-}
-
-function jsonReply(value: Json): HttpReply {
-  return { status: 200, body: JSON.stringify(value) }
 }
 
 /** An empty variable is none. */

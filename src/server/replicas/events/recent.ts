@@ -1,5 +1,5 @@
-import type { ServerEvent } from '../lifecycle/eventBus.ts'
-import { EventQueue } from './eventQueue.ts'
+import type { ServerEvent } from '../../lifecycle/eventBus.ts'
+import { EventQueue } from './queue.ts'
 
 const RECENT_MS = 5000
 

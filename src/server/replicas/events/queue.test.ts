@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ServerEvent } from '../lifecycle/eventBus.ts'
-import { EventQueue } from './eventQueue.ts'
+import type { ServerEvent } from '../../lifecycle/eventBus.ts'
+import { EventQueue } from './queue.ts'
 
 /** An event of exactly so many characters. */
 function eventOf(chars: number): ServerEvent {

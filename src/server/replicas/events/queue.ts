@@ -1,4 +1,4 @@
-import type { ServerEvent } from '../lifecycle/eventBus.ts'
+import type { ServerEvent } from '../../lifecycle/eventBus.ts'
 
 // Clients choose parts of some events, such as the id of a cancelled request.
 const MAX_EVENT_CHARS = 100_000

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ServerEvent } from '../lifecycle/eventBus.ts'
-import { RecentEvents } from './recentEvents.ts'
+import type { ServerEvent } from '../../lifecycle/eventBus.ts'
+import { RecentEvents } from './recent.ts'
 
 const event = (id: string) => ({ kind: 'cancelled', id }) as unknown as ServerEvent
 const other = { kind: 'toolsChanged' } as unknown as ServerEvent
