@@ -19,6 +19,7 @@ import type { Relayed } from '../links/relayed.ts'
 import type { Leases } from '../leases/leases.ts'
 import type { ServerLeases } from '../leases/serverLeases.ts'
 import { BackendLimits } from './limits.ts'
+import { isStateful, mayShareLinks } from './statePolicy.ts'
 import { BackendSubscriptions } from './subscriptions/subscriptions.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import type { EntryVia, Via } from '../loops/via.ts'
@@ -75,27 +76,37 @@ export class Backend {
     this.#login = new OperatorLogin({ ...options, via: this.via })
     this.ownOffers = new OwnOffers(config.settings.listSeconds * 1000)
     this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls], this.via) : undefined
-    this.#connector = new Connector({
-      config,
-      log: options,
-      link: this.#linkOptions(),
-      demand: () => this.#login.demand(),
-      onLink: (link) => {
-        this.subscriptions.use(link)
-        this.#prober.sawVersion(link.about.info)
-      },
-      onOffer: () => options.onOffer(this),
-      withheldOf: (tools) => options.withheldOf(this, tools),
-    })
+    this.#connector = this.#createConnector()
     this.#prober = new BackgroundProber({
       server: name,
       address: () => this.#login.probedAddress(),
       log: options,
       onVerdict: () => options.onOffer(this),
     })
-    this.#sender = new BackendSender({
+    this.#sender = this.#createSender()
+  }
+
+  #createConnector(): Connector {
+    const { config, onOffer, withheldOf } = this.#options
+    return new Connector({
       config,
-      leases: options.leases,
+      log: this.#options,
+      link: this.#linkOptions(),
+      demand: () => this.#login.demand(),
+      onLink: (link) => {
+        this.subscriptions.use(link)
+        this.#prober.sawVersion(link.about.info)
+      },
+      onOffer: () => onOffer(this),
+      withheldOf: (tools) => withheldOf(this, tools),
+    })
+  }
+
+  #createSender(): BackendSender {
+    const { config, leases } = this.#options
+    return new BackendSender({
+      config,
+      leases,
       connector: this.#connector,
       link: this.#linkOptions(),
       isShared: () => this.isShared,
@@ -158,26 +169,17 @@ export class Backend {
 
   /** Whether the server is known to keep something between calls. */
   get keepsState(): boolean {
-    const { state } = this.config.settings
-    return state === 'auto' ? this.verdict?.state === 'STATEFUL' : state === 'stateful'
+    return isStateful(this)
   }
 
-  /**
-   * Whether callers may share a link. Two callers in one session or process see what either of them leaves there, so a
-   * guess is not enough: over HTTP the server must have given out no session, and a process must be known to keep nothing.
-   */
+  /** Whether callers may share a link. */
   get isShared(): boolean {
-    const { address, settings } = this.config
-    if (settings.state !== 'auto') return settings.state === 'stateless'
-    if (this.keepsState) return false
-    if ('url' in address) return this.#connector.link?.hasSession === false
-    return this.#prober.knowsStateless
+    return mayShareLinks(this)
   }
 
   /** How long ago the lists were read, in seconds; undefined where they never were. */
   get listAgeSeconds(): number | undefined {
-    const { readAt } = this.#connector.lists
-    return readAt === undefined ? undefined : (performance.now() - readAt) / 1000
+    return this.#connector.lists.ageSeconds
   }
 
   /** The tools that callers may have. */
@@ -212,13 +214,6 @@ export class Backend {
     return this.#sender.links
   }
 
-  /** Whether the gateway has a process, a session or a stream of its own there. */
-  get hasOwnLink(): boolean {
-    const { link } = this.#connector
-    const isOpen = link !== undefined && !link.isClosed
-    return isOpen && !(link.era === 'modern' && 'url' in this.config.address)
-  }
-
   /** Whether the server asks in the middle of a call, as those of the session era do. */
   get asksInPlace(): boolean {
     return this.about !== undefined && this.about.version !== MODERN_VERSION
@@ -226,8 +221,7 @@ export class Backend {
 
   /** Whether the gateway serves no such servers (DT-23). */
   get isRejected(): boolean {
-    const isStateful = this.config.settings.state === 'stateful' || this.verdict?.state === 'STATEFUL'
-    return this.#options.rejectsStateful() && this.config.settings.state !== 'stateless' && isStateful
+    return this.#options.rejectsStateful() && this.keepsState
   }
 
   /** Whether it is refused, or that is still to be found out. */

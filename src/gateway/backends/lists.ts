@@ -30,9 +30,9 @@ const LEAST_TTL_MS = 1000
 export class BackendLists {
   offer: Offer = NOTHING
   withheld: ReadonlySet<string> = new Set()
-  /** When the lists were read, in milliseconds; undefined until they were. */
-  readAt: number | undefined
   readonly #options: BackendListsOptions
+  /** When the lists were read, in milliseconds of the process; undefined until they were. */
+  #readAt: number | undefined
   #stale: ReturnType<typeof setTimeout> | undefined
 
   constructor(options: BackendListsOptions) {
@@ -42,6 +42,11 @@ export class BackendLists {
   /** How many entries there are in all lists. */
   get count(): number {
     return countOf(this.offer)
+  }
+
+  /** How long ago the lists were read, in seconds; undefined where they never were. */
+  get ageSeconds(): number | undefined {
+    return this.#readAt === undefined ? undefined : (performance.now() - this.#readAt) / 1000
   }
 
   /** Only definitions that are served are compared: others would be taken for those that are. */
@@ -67,7 +72,7 @@ export class BackendLists {
   take({ offer, withheld, ttlMs }: CheckedOffer): void {
     this.offer = offer
     this.withheld = withheld
-    this.readAt = performance.now()
+    this.#readAt = performance.now()
     this.#keepFor(ttlMs === undefined ? this.#limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS))
   }
 

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Implementation } from '@modelcontextprotocol/client'
 import type { Address } from '../../client/index.ts'
 import { probe, type Verdict } from '../../probe/index.ts'
-import { isKnownStateless } from '../../probe/internal.ts'
 import { sleep } from '../../protocol/index.ts'
 import { announce, type ServerLog } from '../announce.ts'
 import type { Link } from '../links/link.ts'
@@ -51,11 +50,6 @@ export class BackgroundProber {
   /** Resolves when there is a verdict, or it is known that there is none now. */
   get judged(): Promise<void> {
     return this.#first.promise
-  }
-
-  /** Whether the process is known to keep nothing, and this is no guess from what its tools say. */
-  get knowsStateless(): boolean {
-    return this.verdict !== undefined && isKnownStateless(this.verdict.process)
   }
 
   /** How old the verdict is, in seconds; undefined where there is none. */
