@@ -3,7 +3,7 @@
  * others forward their rounds there.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
-import { Generations, type Instance, type MethodParts } from '../../server/internal.ts'
+import { type Call, Generations, type Instance, type MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { holderOf } from '../backends/callers.ts'
 import { type BackendError, callLost } from '../errors.ts'
@@ -22,6 +22,16 @@ export interface ReplayableCall {
   readonly isReplayable: boolean
   /** What the server is sent, but for its way to ask. */
   readonly relayed: Relayed
+}
+
+/**
+ * Whether a call may begin anew when it is lost in the middle. Prompts and resources are read; of a tool its definition says
+ * whether it may run twice, or the entry of its server (`replay`). `listed`: its definition, where there is one.
+ */
+export function isReplayable({ method }: Pick<Call, 'method'>, { config }: Backend, listed: Json | undefined): boolean {
+  if (method !== 'tools/call' || config.settings.replay) return true
+  const annotations = listed?.['annotations']
+  return isObject(annotations) && (annotations['readOnlyHint'] === true || annotations['idempotentHint'] === true)
 }
 
 const ENDED = 'the process that waited for this answer ended, or the call with it'

@@ -30,6 +30,7 @@ import { withoutTasks, withTasks } from './tasks/source.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
+import { isReplayable } from '../parking/takeover.ts'
 import type { CallRecorder, RecordedCall } from '../telemetry/calls.ts'
 import type { CallTarget } from '../telemetry/metrics.ts'
 
@@ -139,13 +140,13 @@ export class Relay {
 
   #park({ recorded, target, params, headers, state }: RelayingCall): Promise<string> {
     const { call } = recorded
-    const { backend, name } = target
+    const { backend, name, listed } = target
     return this.#parked.play({
       call,
       backend,
       name,
       params,
-      isReplayable: isReplayable(call, target),
+      isReplayable: isReplayable(call, backend, listed),
       relayed: relayedOf(recorded, params, { headers, ask: undefined, state }),
       recorded,
       finish: (result) => shaped(state.result(result), call, backend),
@@ -196,13 +197,6 @@ function plainly(call: Call): Call {
 /** A task asks on the request for its result, and not on the one that made it. */
 function askedLater(): never {
   throw new RemoteError(CODES.INVALID_REQUEST, 'Ask while the result of the task is requested.')
-}
-
-/** Prompts and resources are read; of a tool its definition says whether it may run twice, or its server's entry. */
-function isReplayable({ method }: Call, { backend, listed }: BackendTarget): boolean {
-  if (method !== 'tools/call' || backend.config.settings.replay) return true
-  const annotations = listed?.['annotations']
-  return isObject(annotations) && (annotations['readOnlyHint'] === true || annotations['idempotentHint'] === true)
 }
 
 function withDefined(params: Json, more: Json): Json {
