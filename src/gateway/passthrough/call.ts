@@ -20,6 +20,7 @@ import { BackendError, isBackendGone } from '../errors.ts'
 import { type CallRecorderOptions, codeOf, outcomeOf } from '../telemetry/calls.ts'
 import { type PassthroughRecord, recordPassthrough } from '../telemetry/passthrough.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
+import { LISTEN } from './eligibility.ts'
 import { requestHeadersOf } from './headers.ts'
 import { type PassthroughOutcome, type PassthroughOwner, PassthroughRequest } from './request.ts'
 
@@ -53,7 +54,6 @@ interface RequestWarden {
 
 type Resolve = (reply: HttpReply | undefined | Promise<HttpReply | undefined>) => void
 
-const LISTEN = 'subscriptions/listen'
 const NOTHING = Buffer.alloc(0)
 
 export class PassthroughCall implements PassthroughOwner {
@@ -173,10 +173,6 @@ export class PassthroughCall implements PassthroughOwner {
     }
     this.#leaveLimits?.()
   }
-}
-
-export function claimsToListen({ header }: EndpointRequest): boolean {
-  return header('mcp-method') === LISTEN
 }
 
 /** A claim to listen is compared, because a stream that stays open has no time limit and is not counted as load. */

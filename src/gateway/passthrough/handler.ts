@@ -5,11 +5,10 @@
  */
 import type { Admission, EndpointRequest, HostSink, HttpReply, RequestHandler } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { isTraced } from '../telemetry/tracing.ts'
 import { Deadlines } from './deadlines.ts'
-import { passthroughTo } from './eligibility.ts'
+import { claimsToListen, mayPass, passthroughTo } from './eligibility.ts'
 import type { PassthroughRequest } from './request.ts'
-import { claimsToListen, PassthroughCall, type PassthroughOptions } from './call.ts'
+import { PassthroughCall, type PassthroughOptions } from './call.ts'
 
 class OpenStreams {
   readonly #open = new Set<PassthroughRequest>()
@@ -40,7 +39,7 @@ export class PassthroughHandler implements RequestHandler {
   handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined> {
     const backend = admission.era === 'modern' ? this.#options.backend() : undefined
     const upstreams = backend && passthroughTo(backend)
-    if (backend === undefined || upstreams === undefined || !this.#mayPass(request))
+    if (backend === undefined || upstreams === undefined || !mayPass(request, this.#options.limits))
       return this.#options.inner.handle(request, admission, sink)
     const isListening = claimsToListen(request)
     const under = isListening ? this.#listening : this.#deadlinesOf(backend)
@@ -58,16 +57,6 @@ export class PassthroughHandler implements RequestHandler {
   /** Ends the streams that would stay open. */
   close(): void {
     this.#listening.close()
-  }
-
-  /**
-   * Who claims to listen is not counted among the calls, so where calls are counted this has to be read. So has what the
-   * gateway adds its own span to.
-   */
-  #mayPass(request: EndpointRequest): boolean {
-    const { limits } = this.#options
-    const isRead = isTraced() || (limits?.countsCalls === true && claimsToListen(request))
-    return request.method === 'POST' && request.hasBytes && !isRead
   }
 
   #deadlinesOf(backend: Backend): Deadlines {
