@@ -1,4 +1,14 @@
-/** When the next process of a worker is started in the place of one that has ended. */
+/** A worker whose process has ended gets another one: at once, or ever later where one process after the other ends soon. */
+import { sleep } from '../../protocol/index.ts'
+import type { WorkerSlot } from './slot.ts'
+
+export interface WorkerRestartsOptions {
+  /** Starts a process, and lets it serve clients. */
+  readonly serve: (slot: WorkerSlot) => Promise<void>
+  readonly onNews: (sentence: string) => void
+  /** Aborts when the gateway is stopped. */
+  readonly signal: AbortSignal
+}
 
 const FIRST_MS = 100
 const LONGEST_MS = 30_000
@@ -9,4 +19,29 @@ const STEADY_MS = 60_000
 export function restartPauseMs(before: number, livedMs: number): number {
   if (before === 0 || livedMs >= STEADY_MS) return FIRST_MS
   return Math.min(2 * before, LONGEST_MS)
+}
+
+export class WorkerRestarts {
+  readonly #options: WorkerRestartsOptions
+  readonly #pauses = new Map<WorkerSlot, number>()
+
+  constructor(options: WorkerRestartsOptions) {
+    this.#options = options
+  }
+
+  /** The process of a worker has ended. */
+  async replace(slot: WorkerSlot): Promise<void> {
+    const { serve, onNews, signal } = this.#options
+    const pauseMs = restartPauseMs(this.#pauses.get(slot) ?? 0, performance.now() - slot.startedAt)
+    this.#pauses.set(slot, pauseMs)
+    await sleep(pauseMs, signal).catch(() => {})
+    if (signal.aborted) return
+    try {
+      await serve(slot)
+    } catch (error) {
+      if (signal.aborted) return
+      onNews(`Worker ${slot.worker} did not start: ${error instanceof Error ? error.message : ''}`)
+      slot.kill() // and the next one is started when it has ended
+    }
+  }
 }

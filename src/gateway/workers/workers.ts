@@ -6,7 +6,6 @@
  * for gone, or a caller for its own, because it is new.
  */
 import cluster from 'node:cluster'
-import { sleep } from '../../protocol/index.ts'
 import { DRAIN_MS } from '../../server/internal.ts'
 import { newKey } from '../../state/seal/index.ts'
 import { hasKeys, missingKeys } from '../setupWarnings.ts'
@@ -19,7 +18,7 @@ import { SharedNews } from './sharedNews.ts'
 import { withTimeout, SilentWorkerError } from './withTimeout.ts'
 import type { ServeAddress, WorkerReport, WorkerStart, WorkerTableOptions } from './rpc.ts'
 import { ownAddress } from './ownAddress.ts'
-import { restartPauseMs } from './restarts.ts'
+import { WorkerRestarts } from './restarts.ts'
 import { WorkerSlot } from './slot.ts'
 
 export interface WorkersOptions {
@@ -53,7 +52,7 @@ export class Workers {
   readonly #id = newGatewayId()
   readonly #stopped = new AbortController()
   readonly #warned = new Set<string>()
-  readonly #pauses = new Map<WorkerSlot, number>()
+  readonly #restarts: WorkerRestarts
   #config: GatewayConfig
   #at: ServeAddress | undefined
   /** Where clients are served; undefined until all workers do. */
@@ -65,6 +64,11 @@ export class Workers {
     const news = new SharedNews()
     this.#options = options
     this.#config = options.config
+    this.#restarts = new WorkerRestarts({
+      serve: (slot) => this.#serveAgain(slot),
+      onNews: options.onNews,
+      signal: this.#stopped.signal,
+    })
     this.#keys = hasKeys(options.config) ? undefined : newKey()
     this.#slots = Array.from({ length: options.workers }, (_, index) => {
       return new WorkerSlot({
@@ -169,28 +173,17 @@ export class Workers {
 
   #ended(slot: WorkerSlot, how: string): void {
     if (this.#url === undefined || this.#stopped.signal.aborted) return
-    const pauseMs = restartPauseMs(this.#pauses.get(slot) ?? 0, performance.now() - slot.startedAt)
-    this.#pauses.set(slot, pauseMs)
     this.#options.onNews(`Worker ${slot.worker} ended (${how}). Another one is started in its place.`)
-    void this.#restart(slot, pauseMs)
+    void this.#restarts.replace(slot)
   }
 
-  async #restart(slot: WorkerSlot, pauseMs: number): Promise<void> {
-    const { signal } = this.#stopped
-    await sleep(pauseMs, signal).catch(() => {})
-    if (signal.aborted) return
-    try {
-      await this.#begin(slot)
-      const url = await this.#serve(slot)
-      this.#options.onNews(`Worker ${slot.worker} serves again.`)
-      // Where any port will do, there is another one when all workers were gone.
-      if (url !== this.#url) this.#options.onNews(`Serving ${url}`)
-      this.#url = url
-    } catch (error) {
-      if (signal.aborted) return
-      this.#options.onNews(`Worker ${slot.worker} did not start: ${error instanceof Error ? error.message : ''}`)
-      slot.kill() // and the next one is started when it has ended
-    }
+  async #serveAgain(slot: WorkerSlot): Promise<void> {
+    await this.#begin(slot)
+    const url = await this.#serve(slot)
+    this.#options.onNews(`Worker ${slot.worker} serves again.`)
+    // Where any port will do, there is another one when all workers were gone.
+    if (url !== this.#url) this.#options.onNews(`Serving ${url}`)
+    this.#url = url
   }
 
   #start({ worker }: WorkerSlot): WorkerStart {
