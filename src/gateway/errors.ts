@@ -90,6 +90,15 @@ export function isBackendGone(error: unknown): boolean {
   return error instanceof BackendError && (error.reason === 'BACKEND_LOST' || error.reason === 'BACKEND_DOWN')
 }
 
+/** A request was given up, because its time is over. */
+export function notInTime(server: string, timeoutMs: number): BackendError {
+  return new BackendError('BACKEND_TIMEOUT', server, `has not answered within ${timeoutMs / 1000} seconds.`)
+}
+
+export function credentialsRefused(server: string, options?: ErrorOptions): BackendError {
+  return new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.', options)
+}
+
 export const REJECTED =
   'keeps something between calls, and this gateway serves no such servers ("stateful": "reject" in its configuration).'
 export const WITHHELD =

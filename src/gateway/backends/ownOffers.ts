@@ -2,7 +2,7 @@
  * What a server lists to each caller, where callers have credentials of their own there. A caller never gets what another
  * one was listed: where their own lists cannot be read in time, they get the last that were read for them.
  */
-import { DAY_MS } from '../../protocol/index.ts'
+import { DAY_MS, settledWithin } from '../../protocol/index.ts'
 import type { Offer, OfferLimits, ReadOffer } from './offer.ts'
 import { Shares } from './shares.ts'
 
@@ -55,10 +55,7 @@ export class OwnOffers {
     const own = this.#offers.get(of.caller) ?? this.#add(of)
     if (performance.now() >= own.until) {
       own.reading ??= this.#read(own, read)
-      const late = Promise.withResolvers<void>()
-      const timer = setTimeout(late.resolve, waitMs)
-      await Promise.race([own.reading, late.promise])
-      clearTimeout(timer)
+      await settledWithin(own.reading, waitMs)
     }
     return own.offer
   }

@@ -16,7 +16,15 @@ import {
 } from '../../protocol/index.ts'
 import { failureReason } from '../../client/index.ts'
 import { responseIn } from '../../client/internal.ts'
-import { type BackendCode, BackendError, isNotThere, NO_MESSAGE, SessionForgotten, wrongPath } from '../errors.ts'
+import {
+  type BackendCode,
+  BackendError,
+  credentialsRefused,
+  isNotThere,
+  NO_MESSAGE,
+  SessionForgotten,
+  wrongPath,
+} from '../errors.ts'
 import { resultOf } from '../response.ts'
 import type { LinkOptions } from './link.ts'
 import { SessionLost } from './lostSession.ts'
@@ -216,8 +224,7 @@ function unsent(server: string, id: number, cause: unknown): Json {
   const response = responseIn(cause, id)
   if (response !== undefined) return resultOf({ ...response })
   const { status, isUnauthorized, isPage, why = 'the connection is broken.' } = failureReason(cause)
-  if (isUnauthorized)
-    throw new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.', { cause })
+  if (isUnauthorized) throw credentialsRefused(server, { cause })
   const invalid = (sentence: string) => new BackendError('BACKEND_INVALID', server, sentence, { cause })
   if (isPage) throw invalid(NO_MESSAGE)
   if (cause instanceof ProtocolError) throw invalid(`${NO_MESSAGE} What the call does may have happened.`)

@@ -49,13 +49,13 @@ export interface About {
   readonly instructions: string | undefined
 }
 
-/** How a link is opened. */
 /**
  * Whose requests are on a link. What a server asks or logs says not for which of them: of one caller any of them will do. Those
  * without a name are different people, so that only a request that is alone gets it. `all`: of several callers with names.
  */
 export type LinkCallers = 'one' | 'nameless' | 'all'
 
+/** How a link is opened. */
 export interface LinkOptions {
   /** The server's name, for errors. */
   readonly server: string

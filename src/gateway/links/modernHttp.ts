@@ -2,7 +2,7 @@
 import { isObject, type Json, MODERN_VERSION, parseJson, RemoteError, requestHeaders } from '../../protocol/index.ts'
 import { type Authorizer, failureReason, type HttpAddress } from '../../client/index.ts'
 import { headersOf } from '../../client/internal.ts'
-import { BackendError, BehindItself, NO_MESSAGE, SessionForgotten } from '../errors.ts'
+import { BackendError, BehindItself, credentialsRefused, NO_MESSAGE, notInTime, SessionForgotten } from '../errors.ts'
 import { type About, type Link, type LinkOptions, ownRequest, RequestDeadline } from './link.ts'
 import { isOfSessionEra, SessionLost } from './lostSession.ts'
 import { askUpstream } from '../upstreams/answer.ts'
@@ -74,7 +74,7 @@ class ModernHttpLink implements Link {
     const deadline = new RequestDeadline(startMs)
     try {
       const asked = ownRequest('server/discover', {}, { onCancel: deadline.onCancel })
-      const result = await this.#timed(asked, (message, signal) => this.#requested(upstream, message, signal))
+      const result = await this.#send(asked, (message, signal) => this.#sendWithLogin(upstream, message, signal))
       return discovered(result)
     } catch (error) {
       if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') upstreams.leaveOut(upstream)
@@ -86,8 +86,8 @@ class ModernHttpLink implements Link {
 
   request(relayed: Relayed): Promise<Json> {
     const isDirect = this.isDirect || this.#ownOf(relayed) !== undefined
-    return this.#timed(relayed, (message, signal) =>
-      isDirect ? this.#asked(message, signal) : this.#requested(undefined, message, signal),
+    return this.#send(relayed, (message, signal) =>
+      isDirect ? this.#sendToAny(message, signal) : this.#sendWithLogin(undefined, message, signal),
     )
   }
 
@@ -103,13 +103,11 @@ class ModernHttpLink implements Link {
     return this.close()
   }
 
-  async #timed(relayed: Relayed, send: (message: OwnMessage, signal: AbortSignal) => Promise<Json>): Promise<Json> {
+  /** Within the time that the server has, and until the caller leaves. */
+  async #send(relayed: Relayed, send: (message: OwnMessage, signal: AbortSignal) => Promise<Json>): Promise<Json> {
     const { timeoutMs, server } = this.#options
     const cancelled = new AbortController()
-    const late = (): void =>
-      cancelled.abort(
-        new BackendError('BACKEND_TIMEOUT', server, `has not answered within ${timeoutMs / 1000} seconds.`),
-      )
+    const late = (): void => cancelled.abort(notInTime(server, timeoutMs))
     const timer = relayed.isEndless ? undefined : setTimeout(late, timeoutMs)
     relayed.onCancel(() => cancelled.abort(new BackendError('BACKEND_LOST', server, 'was left by the caller.')))
     this.#inFlight++
@@ -137,7 +135,8 @@ class ModernHttpLink implements Link {
     return { id, headers, body: JSON.stringify({ jsonrpc: '2.0', id, method, params }), notify }
   }
 
-  async #asked(message: OwnMessage, signal: AbortSignal): Promise<Json> {
+  /** To any of the server's addresses. */
+  async #sendToAny(message: OwnMessage, signal: AbortSignal): Promise<Json> {
     const { server, upstreams } = this.#options
     const stream = new MessageStream(message)
     const sent = { headers: Object.entries(message.headers).flat(), body: message.body }
@@ -146,8 +145,8 @@ class ModernHttpLink implements Link {
     return this.#resultOf(found, message.id, answer.status)
   }
 
-  /** Follows redirects to other paths, and renews the login. */
-  async #requested(upstream: Upstream | undefined, message: OwnMessage, signal: AbortSignal): Promise<Json> {
+  /** To one address. Follows redirects to other paths, and renews the login. */
+  async #sendWithLogin(upstream: Upstream | undefined, message: OwnMessage, signal: AbortSignal): Promise<Json> {
     const target = upstream ?? this.#options.upstreams.first
     const requester = new Requester(target, this.#authorizer)
     const stream = new MessageStream(message)
@@ -176,21 +175,17 @@ class ModernHttpLink implements Link {
     if (status === LOOP_STATUS) throw new BehindItself(server)
     const sentence = isObject(error) && answered !== id ? String(error['message']) : ''
     if (isOfSessionEra(status, sentence)) throw new SessionForgotten(server, new SessionLost())
-    if (status === 401) throw this.#refused()
+    if (status === 401) throw credentialsRefused(server)
     if (isObject(error) && typeof error['code'] === 'number' && typeof error['message'] === 'string')
       throw new RemoteError(error['code'], error['message'], error['data'])
-    if (status === 403) throw this.#refused()
+    if (status === 403) throw credentialsRefused(server)
     const what = status >= 400 ? `answered HTTP ${status}.` : NO_MESSAGE
     throw new BackendError('BACKEND_INVALID', server, what)
   }
 
-  #refused(): BackendError {
-    return new BackendError('BACKEND_REFUSED', this.#options.server, 'refuses the credentials it was sent.')
-  }
-
   #lost(cause: unknown): BackendError {
     const { why, isUnauthorized } = failureReason(cause)
-    if (isUnauthorized) return this.#refused()
+    if (isUnauthorized) return credentialsRefused(this.#options.server)
     const sentence = `cannot be reached: ${why ?? 'the connection is broken.'}`
     return new BackendError('BACKEND_DOWN', this.#options.server, sentence, { cause })
   }

@@ -32,12 +32,8 @@ async function openHttp(address: HttpAddress, options: LinkOptions): Promise<Lin
     return resumeSession(overHttp(address, options, authorizer), options, options.session)
   const modern = await openModernHttp(address, options, authorizer)
   if (modern !== undefined) return modern
-  let isOpen = false
-  const onClosed = (why: string): void => (isOpen ? options.onClosed(why) : undefined)
   try {
-    const link = await openSession(overHttp(address, options, authorizer), { ...options, onClosed }, false)
-    isOpen = true
-    return link
+    return await tryToOpen(overHttp(address, options, authorizer), options, false)
   } catch (error) {
     // A server of 2024-11-05 has no endpoint for POST at this address.
     const { status = 0, isUnauthorized } = failureReason((error as Error).cause)
@@ -46,6 +42,15 @@ async function openHttp(address: HttpAddress, options: LinkOptions): Promise<Lin
       throw error
     })
   }
+}
+
+/** Only a link that was open is told to have closed: after one that could not be opened, another way is tried. */
+async function tryToOpen(opened: OpenedTransport, options: LinkOptions, asks: boolean): Promise<Link> {
+  let isOpen = false
+  const onClosed = (why: string): void => (isOpen ? options.onClosed(why) : undefined)
+  const link = await openSession(opened, { ...options, onClosed }, asks)
+  isOpen = true
+  return link
 }
 
 const unchanged = { incoming: (line: string) => line, outgoing: (line: string) => line }
@@ -71,12 +76,8 @@ async function openProcess(address: CommandAddress, options: LinkOptions): Promi
     transport.stderr.on('data', lineReader(onLine, MAX_LOG_LINE_BYTES))
     return { transport, printed, endSession: () => Promise.resolve() }
   }
-  let isOpen = false
-  const onClosed = (why: string): void => (isOpen ? options.onClosed(why) : undefined)
   try {
-    const link = await openSession(start(), { ...options, onClosed }, true)
-    isOpen = true
-    return link
+    return await tryToOpen(start(), options, true)
   } catch (error) {
     const isGone = error instanceof BackendError && error.reason === 'BACKEND_LOST'
     // Some programs of the session era exit when a request comes before `initialize`.

@@ -17,7 +17,7 @@ import {
 import { unanswered } from '../upstreams/answer.ts'
 import type { AnswerReceiver, UpstreamRequest } from '../upstreams/request.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
-import { BackendError, NO_MESSAGE, tooLarge } from '../errors.ts'
+import { BackendError, credentialsRefused, NO_MESSAGE, notInTime, tooLarge } from '../errors.ts'
 import type { LimitedRequest } from './deadlines.ts'
 import { answerHeadersOf } from './headers.ts'
 import { endsByClosing, LastMessage } from './lastMessage.ts'
@@ -89,7 +89,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
 
   late(): void {
     const { server, timeoutMs } = this.#options
-    this.#fail(new BackendError('BACKEND_TIMEOUT', server, `has not answered within ${timeoutMs / 1000} seconds.`))
+    this.#fail(notInTime(server, timeoutMs))
   }
 
   begin(status: number, headers: IncomingHttpHeaders): void {
@@ -139,8 +139,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     this.#isStream = type === 'text/event-stream'
     const isMessage = this.#isStream || type === 'application/json'
     this.#isMessage = isMessage
-    if (status === 401 || (status === 403 && !isMessage))
-      return new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.')
+    if (status === 401 || (status === 403 && !isMessage)) return credentialsRefused(server)
     if (status >= 300 && status < 400)
       return new BackendError('BACKEND_INVALID', server, `answered HTTP ${status}. Redirects are not followed.`)
     if (status > MAX_STATUS || (!isMessage && status >= 400))

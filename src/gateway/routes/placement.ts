@@ -56,7 +56,7 @@ export class Placement {
     const { self } = this.#parts.replicas
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const caller = randomUUID()
-      const owner = chosen(this.#parts, clientCaller(caller))
+      const owner = rendezvous(this.#parts, clientCaller(caller))
       if (owner === undefined || owner.id === self.id) return caller
     }
     return randomUUID() // then its calls are forwarded
@@ -73,12 +73,15 @@ export function placeOf(
   const { self, peers } = parts.replicas
   const { begunBy } = peer
   const hasBegun = principal === undefined && begunBy !== undefined && !peers.isLost(begunBy.id)
-  const owner = hasBegun ? begunBy : chosen(parts, caller)
+  const owner = hasBegun ? begunBy : rendezvous(parts, caller)
   return owner?.id === self.id || owner?.url === undefined ? undefined : owner
 }
 
-/** By their addresses, which are the same for all routes of a gateway, and for the next process there. */
-function chosen({ replicas }: Pick<MethodParts, 'replicas'>, caller: string): Instance | undefined {
+/**
+ * Rendezvous hashing: the gateway with the greatest digest of its address and the caller. Addresses are the same for all
+ * routes of a gateway, and for the next process there.
+ */
+function rendezvous({ replicas }: Pick<MethodParts, 'replicas'>, caller: string): Instance | undefined {
   let best: { instance: Instance; weight: string } | undefined
   for (const instance of [replicas.self, ...replicas.peers.known()]) {
     if (instance.url === undefined) continue
