@@ -8,9 +8,8 @@ export type GatewayFacts = Pick<CellFacts, 'knowsCallers' | 'gateways'>
 
 /** Undefined until the server has been reached. */
 export function backendCells(backend: Backend, facts: GatewayFacts): readonly [Cell, Cell] | undefined {
-  const { about, asksInPlace, isShared, listsDiffer, isRejected, config, link } = backend
+  const { about, era, isShared, listsDiffer, isRejected, config, link } = backend
   if (about === undefined) return undefined
-  const era = asksInPlace ? 'legacy' : 'modern'
   return cellsOf({
     ...facts,
     era,

@@ -1,5 +1,5 @@
 /** One server behind the gateway: which requests it gets, and over which of its links. */
-import { type Json, MODERN_VERSION } from '../../protocol/index.ts'
+import { type Era, type Json, MODERN_VERSION } from '../../protocol/index.ts'
 import type { Verdict } from '../../probe/index.ts'
 import { passes } from '../catalog/index.ts'
 import type { BackendConfig } from '../config/index.ts'
@@ -214,9 +214,9 @@ export class Backend {
     return this.#sender.links
   }
 
-  /** Whether the server asks in the middle of a call, as those of the session era do. */
-  get asksInPlace(): boolean {
-    return this.about !== undefined && this.about.version !== MODERN_VERSION
+  /** A server of the session era asks in the middle of a call. One that was never reached counts as stateless. */
+  get era(): Era {
+    return this.about === undefined || this.about.version === MODERN_VERSION ? 'modern' : 'legacy'
   }
 
   /** Whether the gateway serves no such servers (DT-23). */

@@ -84,11 +84,11 @@ export class Relay {
       const relaying: RelayingCall = { recorded, target, params, headers, state }
       const { takesInputRequired } = call.peer
       // The ticket of a call that waits says itself where.
-      const isTicket = takesInputRequired && backend.asksInPlace && call.params['requestState'] !== undefined
+      const isTicket = takesInputRequired && backend.era === 'legacy' && call.params['requestState'] !== undefined
       const answer = isTicket ? undefined : await this.#answerElsewhere(relaying)
       if (answer !== undefined) return answer
       if (!takesInputRequired) return this.#askInPlace(relaying)
-      return backend.asksInPlace ? this.#park(relaying) : this.#passOn(relaying)
+      return backend.era === 'legacy' ? this.#park(relaying) : this.#passOn(relaying)
     })
   }
 

@@ -23,18 +23,18 @@ export function taskModeOf(
   { backend, name, listed }: CalledTool,
 ): RelayedTaskMode {
   // Another gateway has found this for its client of the session era.
-  if (isForwarded && isObject(params['task']) && backend.asksInPlace) return 'session'
+  if (isForwarded && isObject(params['task']) && backend.era === 'legacy') return 'session'
   const support = takesTasks(backend) ? taskSupportOf(listed) : 'never'
   if (peer.era === 'legacy') {
     if (!isObject(params['task'])) return 'plain'
-    if (support !== 'never') return backend.asksInPlace ? 'session' : 'extension'
+    if (support !== 'never') return backend.era === 'legacy' ? 'session' : 'extension'
     throw new ProtocolError(
       'METHOD_UNKNOWN',
       `The tool "${name}" does not run as a task; call it without "params.task".`,
     )
   }
   // Whatever else may be a task is a plain call: where it asks, the call waits, and that needs nothing of the client.
-  if (support !== 'required' || !backend.asksInPlace) return 'plain'
+  if (support !== 'required' || backend.era === 'modern') return 'plain'
   if (declaresTasks(peer.capabilities)) return 'session'
   throw new ProtocolError(
     'CAPABILITY_MISSING',

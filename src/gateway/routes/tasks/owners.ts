@@ -27,9 +27,9 @@ export class TaskOwners {
   }
 
   /** The process that a new task of a server lives in; undefined where any can ask for it. */
-  ownerAt({ config, asksInPlace, isShared }: Backend): Instance | undefined {
+  ownerAt({ config, era, isShared }: Backend): Instance | undefined {
     const isProcess = !('url' in config.address)
-    return isProcess || (asksInPlace && !isShared) ? this.self : undefined
+    return isProcess || (era === 'legacy' && !isShared) ? this.self : undefined
   }
 
   /** Whether another process has the task. */

@@ -68,7 +68,7 @@ export class RelayedTasks implements Tasks, TaskService {
     const { resultType } = result
     const asksForTask = call.peer.era === 'legacy' && isObject(call.params['task'])
     if (resultType === 'task') return this.#created(result, call, backend)
-    if (!asksForTask || backend.asksInPlace || resultType === 'input_required') return result
+    if (!asksForTask || backend.era === 'legacy' || resultType === 'input_required') return result
     const holder = this.#host?.holderOf(call) ?? callerOf(call)
     return this.#created(this.#finished.keep(result, call, holder), call, backend)
   }
@@ -248,10 +248,9 @@ export class RelayedTasks implements Tasks, TaskService {
     if (this.#finished.has(id)) return this.#finished
     const known = this.#sources.get(backend)
     // After an upgrade it may speak the other dialect.
-    if (known !== undefined && known instanceof SessionTaskSource === backend.asksInPlace) return known
-    const source = backend.asksInPlace
-      ? new SessionTaskSource(backend)
-      : new ModernTaskSource(backend.name, requestsTo(backend))
+    const isLegacy = backend.era === 'legacy'
+    if (known !== undefined && known instanceof SessionTaskSource === isLegacy) return known
+    const source = isLegacy ? new SessionTaskSource(backend) : new ModernTaskSource(backend.name, requestsTo(backend))
     this.#sources.set(backend, source)
     return source
   }

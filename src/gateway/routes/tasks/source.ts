@@ -33,13 +33,13 @@ export async function requestFor(
 }
 
 /** Whether calls of a server may become tasks, by what it declares. */
-export function takesTasks({ about, asksInPlace }: Pick<Backend, 'about' | 'asksInPlace'>): boolean {
-  return offersTasks(asksInPlace ? 'legacy' : 'modern', about?.capabilities ?? {})
+export function takesTasks({ about, era }: Pick<Backend, 'about' | 'era'>): boolean {
+  return offersTasks(era, about?.capabilities ?? {})
 }
 
 /** Whether a session-era server lists the tasks of a session. */
-export function listsTasks({ about, asksInPlace }: Pick<Backend, 'about' | 'asksInPlace'>): boolean {
-  return asksInPlace && isObject(memberOf(about?.capabilities ?? {}, 'tasks')['list'])
+export function listsTasks({ about, era }: Pick<Backend, 'about' | 'era'>): boolean {
+  return era === 'legacy' && isObject(memberOf(about?.capabilities ?? {}, 'tasks')['list'])
 }
 
 /** What a tool says of tasks. */
@@ -52,9 +52,9 @@ export function taskSupportOf(listed: Json | undefined): 'optional' | 'required'
  * How a tool is listed for the session era. A server of the stateless era decides with each call whether it becomes a
  * task; one that has no tasks says nothing of them.
  */
-export function taskListing(backend: Pick<Backend, 'about' | 'asksInPlace'>, listed: Json): Json {
+export function taskListing(backend: Pick<Backend, 'about' | 'era'>, listed: Json): Json {
   if (!takesTasks(backend)) return { execution: undefined }
-  if (backend.asksInPlace) return {}
+  if (backend.era === 'legacy') return {}
   return { execution: { ...memberOf(listed, 'execution'), taskSupport: 'optional' } }
 }
 
