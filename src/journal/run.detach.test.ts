@@ -39,7 +39,7 @@ describe('detaching', () => {
   test('ends the round of a call that can become a task, and the handler does not go on', async () => {
     const { run } = begin({ detachable: true })
     const log: string[] = []
-    const outcome = await run.play(async () => {
+    const outcome = await run.execute(async () => {
       try {
         await run.detach()
         log.push('went on')
@@ -53,7 +53,7 @@ describe('detaching', () => {
   test('does nothing in a call that cannot, or is one already', async () => {
     for (const options of [{}, { detachable: false }]) {
       const { run } = begin(options)
-      const outcome = await run.play(async () => {
+      const outcome = await run.execute(async () => {
         await run.detach()
         return 'went on'
       })
@@ -63,7 +63,7 @@ describe('detaching', () => {
 
   test('inside a step, or after the end, is an error', async () => {
     const { run } = begin({ detachable: true })
-    expect(await run.play(() => run.step('s', () => run.detach()))).toMatchObject({ error: { code: 'ASK_IN_STEP' } })
+    expect(await run.execute(() => run.step('s', () => run.detach()))).toMatchObject({ error: { code: 'ASK_IN_STEP' } })
     await expect(run.detach()).rejects.toMatchObject({ code: 'SCOPE_CLOSED' })
   })
 })
@@ -77,7 +77,7 @@ test('who answered a question is whom the journal names, else the caller, and no
 
 test('what comes after the answer is reported once', async () => {
   const { run, late } = begin()
-  await run.play(() => {
+  await run.execute(() => {
     expect(run.isOpen('ctx.log')).toBe(true)
     return 'done'
   })
@@ -87,7 +87,7 @@ test('what comes after the answer is reported once', async () => {
 test('a round that has ended is not open while its handler unwinds, and that is not late', async () => {
   const { run, late } = begin({ detachable: true })
   let isOpen: boolean | undefined
-  await run.play(() => run.detach().finally(() => (isOpen = run.isOpen('ctx.log'))))
+  await run.execute(() => run.detach().finally(() => (isOpen = run.isOpen('ctx.log'))))
   expect([isOpen, late]).toEqual([false, []])
 })
 
@@ -103,9 +103,9 @@ test('what nobody waited for is reported, and our own errors are not', () => {
 test('a handler that throws at once, or returns no promise, is a round like others', async () => {
   const failing = begin()
   const error = new Error('x')
-  const outcome = await failing.run.play(() => {
+  const outcome = await failing.run.execute(() => {
     throw error
   })
   expect(outcome).toEqual({ kind: 'failed', error })
-  expect(await begin().run.play(() => 5)).toEqual({ kind: 'complete', value: 5 })
+  expect(await begin().run.execute(() => 5)).toEqual({ kind: 'complete', value: 5 })
 })

@@ -57,7 +57,7 @@ function carried(journal: Journal): Journal {
   return readJournal(journal.id, journal.round + 1, JSON.parse(JSON.stringify(writeJournal(journal))))
 }
 
-function keysOf(outcome: Awaited<ReturnType<Run['play']>>): string[] {
+function keysOf(outcome: Awaited<ReturnType<Run['execute']>>): string[] {
   return outcome.kind === 'asked' ? [...outcome.requests.keys()] : [outcome.kind]
 }
 
@@ -72,13 +72,13 @@ test('a run is replaying until it comes to work that is not in its journal', asy
     }
   }
   const first = runOver(journal)
-  await first.play(handler(first, ['a', 'b']))
+  await first.execute(handler(first, ['a', 'b']))
   expect(states.splice(0)).toEqual([false, false, false, false, false])
   const second = runOver(carried(journal))
-  await second.play(handler(second, ['a', 'b', 'c']))
+  await second.execute(handler(second, ['a', 'b', 'c']))
   expect(states.splice(0)).toEqual([true, true, false, false, false])
   const changed = runOver(carried(journal))
-  await changed.play(handler(changed, ['a', 'other']))
+  await changed.execute(handler(changed, ['a', 'other']))
   expect(states).toEqual([true, true, false, false])
 })
 
@@ -91,24 +91,24 @@ describe('a round', () => {
     }
     const one = newJournal('call')
     const run1 = runOver(one)
-    expect(keysOf(await run1.play(handler(run1)))).toEqual(['first'])
+    expect(keysOf(await run1.execute(handler(run1)))).toEqual(['first'])
     const two = carried(one)
     const run2 = runOver(two, { first: accept('a') })
-    expect(keysOf(await run2.play(handler(run2)))).toEqual(['second'])
+    expect(keysOf(await run2.execute(handler(run2)))).toEqual(['second'])
     const run3 = runOver(carried(two), { second: accept('b') })
-    expect(await run3.play(handler(run3))).toEqual({ kind: 'complete', value: 'a b' })
+    expect(await run3.execute(handler(run3))).toEqual({ kind: 'complete', value: 'a b' })
   })
 
   test('asks started together go out in one round', async () => {
     const run = runOver(newJournal('call'))
-    const outcome = await run.play(() => Promise.all([run.ask('a', about('A?')), run.ask('b', about('B?'))]))
+    const outcome = await run.execute(() => Promise.all([run.ask('a', about('A?')), run.ask('b', about('B?'))]))
     expect(keysOf(outcome)).toEqual(['a', 'b'])
   })
 
   test('finally blocks run, and are waited for, before the round is over', async () => {
     const released: string[] = []
     const run = runOver(newJournal('call'))
-    await run.play(async () => {
+    await run.execute(async () => {
       try {
         await run.ask('a', about('A?'))
       } finally {
@@ -122,7 +122,7 @@ describe('a round', () => {
   test('a handler that never unwinds holds the answer only so long', async () => {
     let stuck = 0
     const run = runOver(newJournal('call'), {}, { unwindMs: 10, onStuck: () => stuck++ })
-    const outcome = await run.play(async () => {
+    const outcome = await run.execute(async () => {
       await run.ask('a', about('A?')).catch(() => new Promise(() => {}))
     })
     expect([outcome.kind, stuck]).toEqual(['asked', 1])
@@ -131,7 +131,7 @@ describe('a round', () => {
   test('a handler that swallows the end of the round does not change the outcome', async () => {
     const journal = newJournal('call')
     const run = runOver(journal)
-    const outcome = await run.play(async () => {
+    const outcome = await run.execute(async () => {
       await run.ask('a', about('A?')).catch(() => {})
       await run.step('late', () => 1).catch(() => {})
       return 'done anyway'
@@ -143,7 +143,7 @@ describe('a round', () => {
   test('every call on the run rejects once its round has ended', async () => {
     const names: string[] = []
     const run = runOver(newJournal('call'))
-    await run.play(async () => {
+    await run.execute(async () => {
       await run.ask('a', about('A?')).catch((error: unknown) => names.push((error as Error).name))
       await run.ask('b', about('B?')).catch((error: unknown) => names.push((error as Error).name))
       await run.step('c', () => 1).catch((error: unknown) => names.push((error as Error).name))
@@ -157,14 +157,14 @@ describe('a round', () => {
     const journal = newJournal('call')
     const run = runOver(journal)
     const slow = () => new Promise<string>((resolve) => setTimeout(() => resolve('charged'), 20))
-    const outcome = await run.play(() => Promise.all([run.step('charge', slow), run.ask('confirm', about('Sure?'))]))
+    const outcome = await run.execute(() => Promise.all([run.step('charge', slow), run.ask('confirm', about('Sure?'))]))
     expect(outcome.kind).toBe('asked')
     expect(journal.steps.get('charge')).toEqual({ value: 'charged' })
   })
 
   proves('RA-12', 'what asks after its request has ended gets ScopeClosed, which says why', async () => {
     const run = runOver(newJournal('call'))
-    await run.play(async () => 'done')
+    await run.execute(async () => 'done')
     const error = await run.ask('late', about('Still there?')).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ScopeClosed)
     expect((error as Error).message).toContain('only while it handles a request of that client')
@@ -172,7 +172,7 @@ describe('a round', () => {
 
   test('an ask that nobody awaits does no harm', async () => {
     const run = runOver(newJournal('call'))
-    const outcome = await run.play(async () => {
+    const outcome = await run.execute(async () => {
       void run.ask('forgotten', about('?'))
       await run.ask('a', about('A?'))
     })
@@ -183,7 +183,7 @@ describe('a round', () => {
 describe('answers', () => {
   const asked = async (journal: Journal, responses: Record<string, unknown>, question = about('A?')) => {
     const run = runOver(journal, responses)
-    return run.play(() => run.ask('a', question))
+    return run.execute(() => run.ask('a', question))
   }
 
   const askedOnce = async (question = about('A?')): Promise<Journal> => {
@@ -221,7 +221,7 @@ describe('answers', () => {
     let journal = newJournal('call')
     const next = (round: number) => {
       const run = runOver(journal, { a: accept('yes') }, { onChanging: (key) => changing.push(key) })
-      return run.play(() => run.ask('a', about(`A, for the ${round}th time?`)))
+      return run.execute(() => run.ask('a', about(`A, for the ${round}th time?`)))
     }
     for (let round = 1; round <= 3; round++) {
       expect(keysOf(await next(round))).toEqual(['a'])
@@ -239,7 +239,7 @@ describe('answers', () => {
     const next = async (round: number) => {
       const responses = { stays: accept('yes'), [`a${round - 1}`]: accept('yes') }
       const run = runOver(journal, responses, { onChanging: (key) => changing.push(key) })
-      const outcome = await run.play(async () => {
+      const outcome = await run.execute(async () => {
         await run.ask('stays', about('Stays?'))
         return run.ask(`a${round}`, about('A?'))
       })
@@ -259,7 +259,7 @@ describe('answers', () => {
     let journal = newJournal('call')
     for (let round = 1; round <= 9; round++) {
       const run = runOver(journal, { [`a${round - 1}`]: accept('yes') })
-      const outcome = await run.play(async () => {
+      const outcome = await run.execute(async () => {
         for (let key = 1; ; key++) await run.ask(`a${key}`, about('A?'))
       })
       expect(keysOf(outcome)).toEqual([`a${round}`])
@@ -311,21 +311,21 @@ describe('answers', () => {
   proves('MRTR-12', 'an answer that this round does not come to is kept for the next one', async () => {
     const journal = newJournal('call')
     const old = runOver(journal)
-    await old.play(() => Promise.all([old.ask('github', about('GitHub?')), old.ask('google', about('Google?'))]))
+    await old.execute(() => Promise.all([old.ask('github', about('GitHub?')), old.ask('google', about('Google?'))]))
     const upgraded = carried(journal)
     const run = runOver(upgraded, { github: accept('octocat'), google: accept('g') })
     const handler = (now: Run) => async () => [
       await now.ask('microsoft', about('Microsoft?')),
       await now.ask('github', about('GitHub?')),
     ]
-    expect(keysOf(await run.play(handler(run)))).toEqual(['microsoft'])
+    expect(keysOf(await run.execute(handler(run)))).toEqual(['microsoft'])
     const last = runOver(carried(upgraded), { microsoft: accept('m') })
-    expect(await last.play(handler(last))).toEqual({ kind: 'complete', value: ['m', 'octocat'] })
+    expect(await last.execute(handler(last))).toEqual({ kind: 'complete', value: ['m', 'octocat'] })
   })
 
   test('one key for two different questions is an error that names the key', async () => {
     const run = runOver(newJournal('call'))
-    const outcome = await run.play(() => Promise.all([run.ask('a', about('A?')), run.ask('a', about('B?'))]))
+    const outcome = await run.execute(() => Promise.all([run.ask('a', about('A?')), run.ask('a', about('B?'))]))
     expect(outcome).toMatchObject({
       kind: 'failed',
       error: { code: 'KEY_REUSED', message: expect.stringContaining('"a"') },
@@ -334,13 +334,13 @@ describe('answers', () => {
 
   test('one key twice for the same question is one question', async () => {
     const run = runOver(newJournal('call'))
-    const outcome = await run.play(() => Promise.all([run.ask('a', about('A?')), run.ask('a', about('A?'))]))
+    const outcome = await run.execute(() => Promise.all([run.ask('a', about('A?')), run.ask('a', about('A?'))]))
     expect(keysOf(outcome)).toEqual(['a'])
   })
 
   test.each(['', 'x'.repeat(257), 3 as unknown as string])('the key %j is refused', async (key) => {
     const run = runOver(newJournal('call'))
-    expect(await run.play(() => run.ask(key, about('A?')))).toMatchObject({
+    expect(await run.execute(() => run.ask(key, about('A?')))).toMatchObject({
       kind: 'failed',
       error: { code: 'KEY_INVALID' },
     })
@@ -351,9 +351,9 @@ describe('answers', () => {
     async (key) => {
       const journal = newJournal('call')
       const run = runOver(journal)
-      expect(keysOf(await run.play(() => run.ask(key, about('A?'))))).toEqual([key])
+      expect(keysOf(await run.execute(() => run.ask(key, about('A?'))))).toEqual([key])
       const next = runOver(carried(journal), Object.fromEntries([[key, accept('yes')]]))
-      expect(await next.play(() => next.ask(key, about('A?')))).toEqual({ kind: 'complete', value: 'yes' })
+      expect(await next.execute(() => next.ask(key, about('A?')))).toEqual({ kind: 'complete', value: 'yes' })
     },
   )
 
@@ -361,7 +361,7 @@ describe('answers', () => {
     const answers = [accept(3), accept('yes')]
     const journal = newJournal('call')
     const run = runOver(journal, {}, { push: async () => answers.shift() })
-    expect(await run.play(() => run.ask('a', about('A?')))).toEqual({ kind: 'complete', value: 'yes' })
+    expect(await run.execute(() => run.ask('a', about('A?')))).toEqual({ kind: 'complete', value: 'yes' })
     expect(journal.answers.has('a')).toBe(true)
   })
 })
@@ -373,7 +373,7 @@ describe('steps', () => {
     const began: string[] = []
     const run = runOver(journal, {}, { isStopped: () => isStopped })
     const step = (key: string) => run.step(key, () => began.push(key))
-    const outcome = await run.play(async () => {
+    const outcome = await run.execute(async () => {
       await step('before')
       isStopped = true
       await step('after')
@@ -383,10 +383,10 @@ describe('steps', () => {
       { kind: 'failed', error: expect.objectContaining({ code: 'SCOPE_CLOSED' }) },
     ])
     const again = runOver(journal, {}, { isStopped: () => true })
-    const replayed = await again.play(() => again.step('before', () => began.push('again')))
+    const replayed = await again.execute(() => again.step('before', () => began.push('again')))
     expect([replayed.kind, began]).toEqual(['complete', ['before']])
     const late = runOver(journal, {}, { isStopped: () => true })
-    expect((await late.play(() => late.once('pay', () => began.push('paid')))).kind).toBe('failed')
+    expect((await late.execute(() => late.once('pay', () => began.push('paid')))).kind).toBe('failed')
     expect(began).toEqual(['before'])
   })
 
@@ -402,7 +402,7 @@ describe('steps', () => {
       release: async () => void calls.push('release'),
     }
     const run = runOver(newJournal('call'), {}, { ledger, isStopped: () => isStopped })
-    const outcome = await run.play(() => run.once('pay', () => calls.push('pay')))
+    const outcome = await run.execute(() => run.once('pay', () => calls.push('pay')))
     expect([calls, outcome]).toEqual([
       ['release'],
       { kind: 'failed', error: expect.objectContaining({ code: 'SCOPE_CLOSED' }) },
@@ -418,9 +418,9 @@ describe('steps', () => {
     }
     const journal = newJournal('call')
     const first = runOver(journal)
-    await first.play(handler(first))
+    await first.execute(handler(first))
     const second = runOver(carried(journal), { a: accept('yes') })
-    expect(await second.play(handler(second))).toEqual({ kind: 'complete', value: 'item-1' })
+    expect(await second.execute(handler(second))).toEqual({ kind: 'complete', value: 'item-1' })
     expect(runs).toBe(1)
   })
 
@@ -429,15 +429,15 @@ describe('steps', () => {
     async (value) => {
       const journal = newJournal('call')
       const run = runOver(journal)
-      await run.play(() => run.step('s', () => value))
+      await run.execute(() => run.step('s', () => value))
       const replay = runOver(carried(journal))
-      expect(await replay.play(() => replay.step('s', () => 'not again'))).toEqual({ kind: 'complete', value })
+      expect(await replay.execute(() => replay.step('s', () => 'not again'))).toEqual({ kind: 'complete', value })
     },
   )
 
   test('the first run gives what a replay would give', async () => {
     const run = runOver(newJournal('call'))
-    const outcome = await run.play(() => run.step('when', () => ({ at: new Date(0) as unknown })))
+    const outcome = await run.execute(() => run.step('when', () => ({ at: new Date(0) as unknown })))
     expect(outcome).toEqual({ kind: 'complete', value: { at: '1970-01-01T00:00:00.000Z' } })
   })
 
@@ -453,7 +453,7 @@ describe('steps', () => {
     [new Error('x')],
   ])('a result that JSON cannot hold is refused at once', async (value) => {
     const run = runOver(newJournal('call'))
-    expect(await run.play(() => run.step('s', () => value as unknown))).toMatchObject({
+    expect(await run.execute(() => run.step('s', () => value as unknown))).toMatchObject({
       error: { code: 'STEP_NOT_STORABLE' },
     })
   })
@@ -461,26 +461,26 @@ describe('steps', () => {
   test('a step that fails is not recorded', async () => {
     const journal = newJournal('call')
     const run = runOver(journal)
-    await run.play(() => run.step('s', () => Promise.reject(new Error('down'))))
+    await run.execute(() => run.step('s', () => Promise.reject(new Error('down'))))
     expect(journal.steps.size).toBe(0)
   })
 
   test('two steps with one key are an error that names the key', async () => {
     const run = runOver(newJournal('call'))
-    const outcome = await run.play(async () => [await run.step('s', () => 1), await run.step('s', () => 2)])
+    const outcome = await run.execute(async () => [await run.step('s', () => 1), await run.step('s', () => 2)])
     expect(outcome).toMatchObject({ error: { code: 'KEY_REUSED', message: expect.stringContaining('"s"') } })
   })
 })
 
 test('a question inside a step is an error and not a wait without end', async () => {
   const run = runOver(newJournal('call'))
-  const outcome = await run.play(() => run.step('pay', () => run.ask('sure', about('Sure?'))))
+  const outcome = await run.execute(() => run.step('pay', () => run.ask('sure', about('Sure?'))))
   expect(outcome).toMatchObject({
     kind: 'failed',
     error: { code: 'ASK_IN_STEP', message: expect.stringContaining('"pay"') },
   })
   const checkpoint = runOver(newJournal('call'), {}, { shedding: () => 'draining' })
-  expect(await checkpoint.play(() => checkpoint.step('pay', () => checkpoint.checkpoint()))).toMatchObject({
+  expect(await checkpoint.execute(() => checkpoint.step('pay', () => checkpoint.checkpoint()))).toMatchObject({
     error: { code: 'ASK_IN_STEP' },
   })
 })
@@ -502,7 +502,7 @@ describe('once', () => {
       log.push('released')
     }
     const run = runOver(newJournal('call'), {}, { ledger: { ...ledgerWith('fresh', []), release } })
-    await run.play(async () => {
+    await run.execute(async () => {
       const failing = run.once('pay', () => Promise.reject(new Error('declined')))
       await failing.catch((error: unknown) => log.push(String(error)))
     })
@@ -512,21 +512,21 @@ describe('once', () => {
   test('it claims, hands over an idempotency key, and settles', async () => {
     const log: string[] = []
     const run = runOver(newJournal('call'), {}, { ledger: ledgerWith('fresh', log) })
-    const outcome = await run.play(() => run.once('pay', (key) => key))
+    const outcome = await run.execute(() => run.once('pay', (key) => key))
     expect(outcome).toMatchObject({ value: expect.stringMatching(/^[0-9a-f]{32}$/) })
     expect(log).toEqual(['claim call/pay', `settle call/pay ${(outcome as { value: string }).value}`])
   })
 
   test('an attempt that finished elsewhere gives its result and is not repeated', async () => {
     const run = runOver(newJournal('call'), {}, { ledger: ledgerWith('done') })
-    expect(await run.play(() => run.once('pay', () => 'again'))).toEqual({ kind: 'complete', value: 'earlier' })
+    expect(await run.execute(() => run.once('pay', () => 'again'))).toEqual({ kind: 'complete', value: 'earlier' })
   })
 
   test('an attempt whose end is unknown is not repeated, unless its author says that is harmless', async () => {
     const run = runOver(newJournal('call'), {}, { ledger: ledgerWith('running') })
-    expect(await run.play(() => run.once('pay', () => 'again'))).toMatchObject({ error: { code: 'ONCE_UNSETTLED' } })
+    expect(await run.execute(() => run.once('pay', () => 'again'))).toMatchObject({ error: { code: 'ONCE_UNSETTLED' } })
     const retry = runOver(newJournal('call'), {}, { ledger: ledgerWith('running') })
-    expect(await retry.play(() => retry.once('pay', () => 'again', { retryUnsettled: true }))).toMatchObject({
+    expect(await retry.execute(() => retry.once('pay', () => 'again', { retryUnsettled: true }))).toMatchObject({
       value: 'again',
     })
   })
@@ -534,7 +534,7 @@ describe('once', () => {
   test('a failure releases the claim', async () => {
     const log: string[] = []
     const run = runOver(newJournal('call'), {}, { ledger: ledgerWith('fresh', log) })
-    await run.play(() => run.once('pay', () => Promise.reject(new Error('refused'))))
+    await run.execute(() => run.once('pay', () => Promise.reject(new Error('refused'))))
     expect(log).toEqual(['claim call/pay', 'release call/pay'])
   })
 })
@@ -543,7 +543,7 @@ test('once keeps its claim when the effect happened but its result cannot be kep
   const released: string[] = []
   const ledger = { ...neverLedger, release: async (id: string) => void released.push(id) }
   const run = runOver(newJournal('call'), {}, { ledger })
-  expect(await run.play(() => run.once('pay', () => 1n))).toMatchObject({
+  expect(await run.execute(() => run.once('pay', () => 1n))).toMatchObject({
     error: { code: 'STEP_NOT_STORABLE' },
   })
   expect(released).toEqual([])
@@ -552,7 +552,7 @@ test('once keeps its claim when the effect happened but its result cannot be kep
 describe('checkpoints', () => {
   const shed = async (shedding: 'no' | 'busy' | 'draining', work: boolean) => {
     const run = runOver(newJournal('call'), {}, { shedding: () => shedding })
-    return run.play(async () => {
+    return run.execute(async () => {
       if (work) await run.step('work', () => 1)
       await run.checkpoint()
       return 'here'
@@ -586,7 +586,7 @@ describe('checkpoints', () => {
 
   test('a call that is answered in place stays where it is', async () => {
     const run = runOver(newJournal('call'), {}, { shedding: () => 'draining', push: async () => accept('x') })
-    expect(await run.play(() => run.checkpoint())).toEqual({ kind: 'complete', value: undefined })
+    expect(await run.execute(() => run.checkpoint())).toEqual({ kind: 'complete', value: undefined })
   })
 })
 
@@ -599,7 +599,7 @@ describe('a promise that a handler was given', () => {
 
   test('and did not wait for fails the round, by its name', async () => {
     const run = runOver(newJournal('call'))
-    const outcome = await run.play(() => void run.give('the step "pay"', Promise.resolve(1)))
+    const outcome = await run.execute(() => void run.give('the step "pay"', Promise.resolve(1)))
     expect(outcome).toMatchObject({
       kind: 'failed',
       error: { code: 'AWAIT_MISSING', message: expect.stringContaining('the step "pay"') },
@@ -608,7 +608,7 @@ describe('a promise that a handler was given', () => {
 
   test('that rejected is waited for by whoever catches it', async () => {
     const run = runOver(newJournal('call'))
-    const outcome = await run.play(async () => {
+    const outcome = await run.execute(async () => {
       try {
         await run.give('the step "pay"', declined())
       } catch {
@@ -622,7 +622,7 @@ describe('a promise that a handler was given', () => {
   test('that rejected before the handler returned, and that nobody waited for, is lost, and said so once', async () => {
     const lost: unknown[] = []
     const run = runOver(newJournal('call'), {}, { onLost: (...what: unknown[]) => void lost.push(what) })
-    const outcome = await run.play(async () => {
+    const outcome = await run.execute(async () => {
       void run.give('the step "pay"', declined())
       await new Promise((resolve) => setImmediate(resolve))
       return 'went on'

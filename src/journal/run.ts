@@ -43,7 +43,7 @@ export type Outcome<T> =
 
 // Plain data and not closures over a request: V8 keeps such closures through several collections, and the heap grows
 // to five times its size.
-interface Playing {
+interface Execution {
   readonly settled: Promise<unknown>
   readonly resolve: (outcome: Outcome<never>) => void
 }
@@ -56,7 +56,7 @@ export class Run implements RoundListener, GivenListener {
   readonly #later: RunLater
   readonly #lifecycle: RoundLifecycle
   #optionsMade: RunOptions | undefined
-  #playing: Playing | undefined
+  #execution: Execution | undefined
   #asksMade: Asks | undefined
   #stepsMade: Steps | undefined
   #given: GivenPromises | undefined
@@ -158,10 +158,10 @@ export class Run implements RoundListener, GivenListener {
   }
 
   /** Runs the handler for one round. Never rejects. */
-  play<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
+  execute<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
     return new Promise((resolve) => {
       const settled = start(handler)
-      this.#playing = { settled, resolve }
+      this.#execution = { settled, resolve }
       // One `then` and no further promise, because most calls never ask and should cost no more.
       settled.then(
         (value) => this.#decide({ kind: 'complete', value }),
@@ -183,16 +183,18 @@ export class Run implements RoundListener, GivenListener {
     const unawaited = given?.returned() ?? []
     const isForgotten = outcome.kind === 'complete' && unawaited.length > 0
     if (isForgotten) this.#options.watch?.unawaited?.(unawaited)
-    this.#playing?.resolve(isForgotten ? { kind: 'failed', error: forgotten(unawaited) } : (outcome as Outcome<never>))
+    this.#execution?.resolve(
+      isForgotten ? { kind: 'failed', error: forgotten(unawaited) } : (outcome as Outcome<never>),
+    )
   }
 
   roundEnded(): void {
     const error = this.#asks.endRound()
     this.#options.watch?.ended()
-    if (this.#playing !== undefined) void this.#endRound(this.#playing, error)
+    if (this.#execution !== undefined) void this.#endRound(this.#execution, error)
   }
 
-  async #endRound({ settled, resolve }: Playing, error: JournalError | undefined): Promise<void> {
+  async #endRound({ settled, resolve }: Execution, error: JournalError | undefined): Promise<void> {
     const requests = this.#asks.waiting
     await unwound(settled, this.#options)
     this.#lifecycle.close()

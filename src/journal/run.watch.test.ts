@@ -45,7 +45,7 @@ test('who watches a run sees the steps that run and not those that are replayed,
       }),
       setImmediate,
     )
-    return run.play(async () => {
+    return run.execute(async () => {
       expect(await run.step('a', () => 1)).toBe(1)
       expect(await run.once('b', async () => 2)).toBe(2)
       try {

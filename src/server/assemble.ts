@@ -4,7 +4,7 @@ import { memoryLedger } from '../state/stores/index.ts'
 import { SessionDeclaration } from './catalog/capabilities.ts'
 import { Approval } from './auth/approval.ts'
 import { documentsOf, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
-import { assertMayCall, callTool, type CallToolOptions, taskPlayer } from './calls/callTool.ts'
+import { assertMayCall, callTool, type CallToolOptions, taskRunOf } from './calls/callTool.ts'
 import { CarryRules, differenceReporter } from './catalog/carry.ts'
 import { AccessControl } from './catalog/accessControl.ts'
 import { Carrier } from './calls/carrier.ts'
@@ -131,7 +131,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     audience,
     logger: log,
     write: (result, peer) => results.ofTask(result, peer),
-    play: taskPlayer(calling, limits),
+    run: taskRunOf(calling, limits),
     assertMayCall: assertMayCall(calling),
     knowsCallers: options.principal !== undefined,
     holderOf: callHolder,

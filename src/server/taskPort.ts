@@ -32,7 +32,7 @@ export interface TaskHost {
   /** For whom a task of this call is counted; undefined where callers cannot be told apart. */
   holderOf(call: Call): string | undefined
   /** Runs a tool over its journal until it ends, asks, or hands over. Never rejects. */
-  play(work: TaskWork): Promise<RunOutcome>
+  run(work: TaskWork): Promise<RunOutcome>
 }
 
 /** Makes tasks of calls, and answers the clients' requests about them. */

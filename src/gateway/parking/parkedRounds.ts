@@ -62,7 +62,7 @@ export class ParkedRounds {
   }
 
   /** Gives the text of the result. A round of a call that waits in another process is answered there. */
-  async play(asking: ParkableCall): Promise<string> {
+  async run(asking: ParkableCall): Promise<string> {
     const { rounds } = this.#parts
     const { call, backend, name, params, finish } = asking
     const subject = subjectOf(backend, name, params['arguments'])
@@ -73,7 +73,7 @@ export class ParkedRounds {
     if (answer !== undefined) return answer
     const invoke = (ctx: DetachableContext): Promise<Json | InputRequired> =>
       this.#round(asking, ctx, this.#parked(asking, ticket, ctx.inputResponses))
-    return rounds.play<Json>({ ...call, revived }, { subject, invoke, finish })
+    return rounds.run<Json>({ ...call, revived }, { subject, invoke, finish })
   }
 
   #isHere({ owner, parked }: ParkTicket): boolean {

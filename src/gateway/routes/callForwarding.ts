@@ -47,7 +47,7 @@ export class CallForwarding {
     // Other clients of the session era are asked here, on the stream of their call.
     const { backend, name } = target
     let failure: ForwardFailure | undefined
-    const text = await this.#parts.rounds.play<Json>(call, {
+    const text = await this.#parts.rounds.run<Json>(call, {
       subject: { name: `${backend.name} ${name}`, args: call.params },
       invoke: async ({ requestState, inputResponses }) => {
         const round = requestState === undefined ? {} : { requestState, inputResponses }

@@ -18,8 +18,8 @@ test('a call that waits for the lease of a silent gateway to end waits no longer
   const call = { channel: { onCancel: (listener: () => void) => void cancel.push(listener) } }
   const target = { backend: { name: 's' }, name: 't' } as unknown as PlacedTarget
   const placement = new LeasedPlacement({} as MethodParts, '/mcp')
-  const played = placement.play({ call } as unknown as RecordedCall, target, leases, 'ann')
-  const failed = played.catch((error: unknown) => error)
+  const forwarded = placement.forward({ call } as unknown as RecordedCall, target, leases, 'ann')
+  const failed = forwarded.catch((error: unknown) => error)
   await vi.advanceTimersByTimeAsync(1000)
   expect(takeFrom).toHaveBeenCalledTimes(6)
   for (const each of cancel) each()

@@ -33,7 +33,7 @@ export class LeasedPlacement {
   }
 
   /** Has a caller's gateway answer; gives the text of the result, or undefined where the call is served here. */
-  async play(
+  async forward(
     recorded: RecordedCall,
     target: PlacedTarget,
     leases: ServerLeases,

@@ -38,12 +38,12 @@ export class Placement {
    * Has the gateway answer that serves the caller; gives the text of the result, or undefined where the call is served here.
    * `kept`: who calls, where only the client's state tells that.
    */
-  async play(recorded: RecordedCall, target: PlacedTarget, kept: string | undefined): Promise<string | undefined> {
+  async forward(recorded: RecordedCall, target: PlacedTarget, kept: string | undefined): Promise<string | undefined> {
     const { call } = recorded
     const { backend } = target
     if (backend.isShared) return undefined
     const caller = callerOf({ ...call, caller: kept })
-    if (backend.leases !== undefined) return this.#leased.play(recorded, target, backend.leases, caller)
+    if (backend.leases !== undefined) return this.#leased.forward(recorded, target, backend.leases, caller)
     const owner = placeOf(this.#parts, call, caller)
     const answer = owner && (await this.#forwarding.answer(recorded, target, owner))
     if (typeof answer !== 'object') return answer

@@ -124,7 +124,7 @@ export class Relay {
   #answerElsewhere({ recorded, target, state }: RelayingCall): Promise<string | undefined> {
     const { backend, name } = target
     const forwarded = (result: Json): Json => this.#options.tasks.forwarded(result, recorded.call, backend)
-    return this.#placement.play(recorded, { backend, name, forwarded }, state.caller)
+    return this.#placement.forward(recorded, { backend, name, forwarded }, state.caller)
   }
 
   async #send({ recorded, target, headers, state }: RelayingCall, params: Json, ask?: Relayed['ask']): Promise<Json> {
@@ -141,7 +141,7 @@ export class Relay {
   #park({ recorded, target, params, headers, state }: RelayingCall): Promise<string> {
     const { call } = recorded
     const { backend, name, listed } = target
-    return this.#parked.play({
+    return this.#parked.run({
       call,
       backend,
       name,
@@ -151,7 +151,7 @@ export class Relay {
       recorded,
       finish: (result) => shaped(state.result(result), call, backend),
       introduce: (to) => state.introduce(to),
-      answerAtPlace: async () => (backend.leases ? this.#placement.play(recorded, target, state.caller) : undefined),
+      answerAtPlace: async () => (backend.leases ? this.#placement.forward(recorded, target, state.caller) : undefined),
     })
   }
 
@@ -160,7 +160,7 @@ export class Relay {
     const { recorded, target, params } = relaying
     const { call } = recorded
     const ask = askerOf(call, target.backend.config.settings.parkSeconds * 1000)
-    return this.#parts.rounds.play<Json>(call, {
+    return this.#parts.rounds.run<Json>(call, {
       subject: { name: `${target.backend.name} ${target.name}`, args: params },
       invoke: async (ctx) => {
         const asked = { requestState: ctx.requestState, inputResponses: ctx.inputResponses }

@@ -53,21 +53,21 @@ export function callTool(options: CallToolOptions) {
     if (!checked.ok) return results.complete(observed(call, unfit(checked.issues)), call.peer)
     const round = toolRound(entry, call, checked.value, options)
     const tasks = options.tasks()
-    if (tasks === undefined) return rounds.play(call, round)
+    if (tasks === undefined) return rounds.run(call, round)
     const create = (journal: Journal): Promise<string> => tasks.create(call, { tool: name, args, journal })
     switch (taskModeOf(name, entry.task, call)) {
       case 'at-once':
         return rounds.createTask(call, round.subject, create)
       case 'detachable':
-        return rounds.play(call, { ...round, detach: create })
+        return rounds.run(call, { ...round, detach: create })
       case 'never':
-        return rounds.play(call, round)
+        return rounds.run(call, round)
     }
   }
 }
 
 /** Runs the tool of a task: the same checks and the same handler, from what the store holds. Never rejects. */
-export function taskPlayer(options: CallToolOptions, limits: TaskRunOptions) {
+export function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
   const checkAndRun = async (work: TaskWork, call: Call): Promise<RunOutcome> => {
     const entry = options.registry.tools.get(work.tool)
     if (entry === undefined) throw unknownTool(work.tool)
@@ -75,7 +75,7 @@ export function taskPlayer(options: CallToolOptions, limits: TaskRunOptions) {
     if (!checked.ok) return { kind: 'completed', result: observed(call, unfit(checked.issues)) }
     return runTask(work, call, toolRound(entry, call, checked.value, options), limits)
   }
-  const play = (work: TaskWork, call: Call): Promise<RunOutcome> =>
+  const run = (work: TaskWork, call: Call): Promise<RunOutcome> =>
     checkAndRun(work, call).catch((error: unknown) => {
       const details = { task: work.id, tool: work.tool, err: errorDetails(error) }
       if (!isExpected(error) && !work.signal.aborted) options.logger().error(details, 'A task failed.')
@@ -84,8 +84,8 @@ export function taskPlayer(options: CallToolOptions, limits: TaskRunOptions) {
   return async (work: TaskWork): Promise<RunOutcome> => {
     const call = callOf(work)
     const span = options.telemetry.start(call, true)
-    if (span === undefined) return play(work, call)
-    const stretch = await span.run(() => play(work, { ...call, observer: span }))
+    if (span === undefined) return run(work, call)
+    const stretch = await span.run(() => run(work, { ...call, observer: span }))
     if (stretch.kind === 'asked') span.asked()
     if (stretch.kind === 'failed') span.fail(stretch.error.code)
     else span.end()

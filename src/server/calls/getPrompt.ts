@@ -19,7 +19,7 @@ export function getPrompt(registry: Registry, rounds: RoundRunner, access: Acces
     if (!isObject(args)) throw new ProtocolError('PARAMS_INVALID', '"params.arguments" must be an object of strings.')
     const checked = entry.input === undefined ? { ok: true as const, value: args } : await entry.input.check(args)
     if (!checked.ok) throw new ProtocolError('PARAMS_INVALID', `The arguments do not fit: ${checked.issues}`)
-    return rounds.play<Exclude<PromptReturn, InputRequired>>(call, {
+    return rounds.run<Exclude<PromptReturn, InputRequired>>(call, {
       subject: { name: entry.name, args, carry: entry.carry },
       invoke: (ctx) => entry.handler(checked.value, ctx),
       finish: (value) => (typeof value === 'string' ? userMessage(value) : checkedResult(entry.name, value)),

@@ -19,7 +19,7 @@ export function readResource(registry: Registry, rounds: RoundRunner, access: Ac
     if (found === undefined) throw unknownResource(uri)
     const { access: rule, options, carry } = found.entry
     if (rule !== undefined) access.assertAllowed(rule, call, () => unknownResource(uri))
-    return rounds.play<Exclude<ResourceReturn, InputRequired>>(call, {
+    return rounds.run<Exclude<ResourceReturn, InputRequired>>(call, {
       subject: { name: uri, args: undefined, carry },
       invoke: (ctx) => read(found, uri, ctx),
       finish: (value) => ({ ...contents(uri, value, options), ...cachingOf(call, options) }),

@@ -60,7 +60,7 @@ export class RoundRunner {
   }
 
   /** Gives the text of the result. */
-  play<T>(call: Call, invocation: Invocation<T>): Promise<string> {
+  run<T>(call: Call, invocation: Invocation<T>): Promise<string> {
     const { results, middleware } = this.#options
     if (middleware.isEmpty) return runHandler(new CallRound(call, invocation, this.#options, results))
     return this.#wrapped(call, invocation)
@@ -85,8 +85,8 @@ export class RoundRunner {
     const { results, middleware } = this.#options
     const unwritten = new UnwrittenResults(results, call)
     const round = new CallRound(call, invocation, this.#options, unwritten)
-    const result = await runHandler(round, (journal, play) =>
-      middleware.run(handlerCall(call, invocation.subject, journal), play),
+    const result = await runHandler(round, (journal, run) =>
+      middleware.run(handlerCall(call, invocation.subject, journal), run),
     )
     return unwritten.write(result)
   }
@@ -122,7 +122,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   readonly #invocation: Invocation<T>
   readonly #options: RoundRunnerOptions
   readonly #results: RoundResults<R>
-  /** What an earlier round of the same request has set for the client to keep, where rounds are played in place. */
+  /** What an earlier round of the same request has set for the client to keep, where rounds are run in place. */
   readonly #state: ClientState | undefined
   #ctx: DetachableContext | undefined
   /** Who called or, once a question was answered in place, the same principal as that answer came with. */

@@ -37,14 +37,14 @@ export interface RunSetup extends Omit<RunOptions, 'journal' | Reports> {
 /** `around` goes around the run, once its journal is open. */
 export async function runHandler<T, R>(
   handlerRun: HandlerRun<T, R>,
-  around?: (journal: Journal, play: () => Promise<R>) => Promise<R>,
+  around?: (journal: Journal, run: () => Promise<R>) => Promise<R>,
   given?: Journal,
 ): Promise<R> {
   const opened = given ?? handlerRun.open()
   const journal = opened instanceof Promise ? await opened : opened
   if (around !== undefined) return around(journal, () => runHandler(handlerRun, undefined, journal))
   const run = new Run(() => runOptions(journal, handlerRun.setup(journal)), runLater)
-  const outcome = await run.play(() => handlerRun.invoke(run, journal))
+  const outcome = await run.execute(() => handlerRun.invoke(run, journal))
   switch (outcome.kind) {
     case 'complete':
       return handlerRun.complete(outcome.value, journal)

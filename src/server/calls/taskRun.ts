@@ -54,9 +54,9 @@ export function runTask<T>(
   const { middleware } = options
   const run = new TaskRun(work, call, invocation, options)
   if (middleware.isEmpty) return runHandler(run)
-  return runHandler(run, async (journal, play) => {
+  return runHandler(run, async (journal, runOnce) => {
     const about = handlerCall(call, invocation.subject, journal, work.id)
-    const outcome = outcomeOf(await middleware.run(about, async () => resultOf(await play())))
+    const outcome = outcomeOf(await middleware.run(about, async () => resultOf(await runOnce())))
     if (outcome.kind === 'completed') options.results.complete(outcome.result, call.peer) // throws if it cannot be sent
     return outcome
   })

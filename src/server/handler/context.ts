@@ -102,7 +102,7 @@ export class Context extends Asking {
   #abort: AbortController | undefined
   #progress = Number.NEGATIVE_INFINITY
 
-  /** `state` is what an earlier round of this same request has set, where rounds are played in place. */
+  /** `state` is what an earlier round of this same request has set, where rounds are run in place. */
   constructor(call: Call, run: Run, requestState: unknown, state?: ClientState) {
     super(run)
     this.#call = call

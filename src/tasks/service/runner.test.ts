@@ -9,7 +9,7 @@ import { TaskRunner } from './runner.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-function hostThat(play: TaskHost['play']): TaskHost {
+function hostThat(run: TaskHost['run']): TaskHost {
   return {
     audience: 'x',
     logger: () => silent,
@@ -18,7 +18,7 @@ function hostThat(play: TaskHost['play']): TaskHost {
     assertMayCall() {},
     mayAnswer: () => false,
     write: () => '',
-    play,
+    run,
   }
 }
 

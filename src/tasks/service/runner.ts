@@ -58,7 +58,7 @@ export class TaskRunner {
       retryWrite(write, signal, (error) =>
         this.#log('warn', lease, error, 'The task store is unavailable; a run waits for it.'),
       )
-    const outcome = await this.#host.play({
+    const outcome = await this.#host.run({
       id,
       tool,
       args,

@@ -14,7 +14,7 @@ const host: TaskHost = {
   assertMayCall() {},
   mayAnswer: () => false,
   write: (result) => JSON.stringify(result),
-  play: async () => ({ kind: 'completed', result: {} }),
+  run: async () => ({ kind: 'completed', result: {} }),
 }
 
 /** A service that leaves running to others, and its engine. */
