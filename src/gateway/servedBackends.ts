@@ -83,7 +83,7 @@ export class ServedBackends {
   }
 
   #closeLater(backend: Backend): void {
-    const over = backend.asksInPlace ? backend.limits.idle(DRAIN_MS) : drainTime()
+    const over = backend.era === 'legacy' ? backend.limits.idle(DRAIN_MS) : drainTime()
     const retired = Promise.race([over, this.#closing.promise])
       .then(() => backend.close())
       .finally(() => this.#retiring.delete(retired))
@@ -92,8 +92,8 @@ export class ServedBackends {
 }
 
 /** Between two rounds of a call, a server of the stateless era has no request. */
-function isAwaited({ inFlight, asksInPlace, about }: Backend): boolean {
-  return inFlight > 0 || (about !== undefined && !asksInPlace)
+function isAwaited({ inFlight, era, about }: Backend): boolean {
+  return inFlight > 0 || (about !== undefined && era === 'modern')
 }
 
 function drainTime(): Promise<void> {

@@ -89,9 +89,9 @@ test.each([
   let reads = 0
   const url = await listingServer(() => ({ tools: [tool(`t${++reads}`)], ...(ttlMs !== undefined && { ttlMs }) }))
   const { gateway } = await startGateway({ a: { url, pannier } })
-  expect(gateway.backends[0]?.offer.tools).toHaveLength(1)
+  expect(gateway.backends[0]?.lists.tools).toHaveLength(1)
   await vi.waitFor(() => expect(reads).toBeGreaterThan(1))
-  await vi.waitFor(() => expect(gateway.backends[0]?.offer.tools).not.toMatchObject([{ name: 't1' }]))
+  await vi.waitFor(() => expect(gateway.backends[0]?.lists.tools).not.toMatchObject([{ name: 't1' }]))
 })
 
 test('a list that has no end is cut, and what was read of it is served', async () => {
@@ -101,7 +101,7 @@ test('a list that has no end is cut, and what was read of it is served', async (
   const page = () => Array.from({ length: 1000 }, (_, at) => tool(`t${pages}-${at}`))
   const url = await listingServer(() => ({ tools: page(), nextCursor: String(++pages) }))
   const { gateway } = await startGateway({ a: { url } }, { logger })
-  expect(gateway.backends[0]?.offer.tools).toHaveLength(20_000)
+  expect(gateway.backends[0]?.lists.tools).toHaveLength(20_000)
   expect(warned.join()).toContain('A server lists more than is read.')
 })
 
@@ -124,7 +124,7 @@ test.each([
   })
   const url = era === 'session' ? session.url : await listingServer(listed)
   const { gateway } = await startGateway({ a: { url } })
-  expect(gateway.backends[0]?.offer.tools).toHaveLength(read)
+  expect(gateway.backends[0]?.lists.tools).toHaveLength(read)
 })
 
 test('what a server sets for a client in a list reaches none, whose server that may be, at /mcp and at /mcp/NAME', async () => {
@@ -160,7 +160,7 @@ test('a stateless server over HTTP that goes away is down, and up when it is bac
   const conditionIs = (kind: string) => vi.waitFor(() => expect(gateway.backends[0]?.condition.kind).toBe(kind))
   await conditionIs('up')
   first.server.tool('more', { description: 'Shows that the gateway listens.' }, () => 'more')
-  await vi.waitFor(() => expect(gateway.backends[0]?.offer.tools).toHaveLength(2))
+  await vi.waitFor(() => expect(gateway.backends[0]?.lists.tools).toHaveLength(2))
   await first.stop()
   await conditionIs('down')
   await start(first.port)

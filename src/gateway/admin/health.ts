@@ -82,7 +82,7 @@ function withheldText(name: string, tools: readonly string[], file: string | und
 
 export function serversOf(backends: readonly Backend[], facts: GatewayFacts): readonly Json[] {
   return backends.map((backend) => {
-    const { name, config, about, condition, verdict, offer, keepsState, isShared, links } = backend
+    const { name, config, about, condition, verdict, lists, keepsState, isShared, links } = backend
     return {
       name,
       address: nameOf(config.address),
@@ -105,7 +105,7 @@ export function serversOf(backends: readonly Backend[], facts: GatewayFacts): re
       isShared,
       links,
       ...clientsOf(backend, facts),
-      offers: Object.fromEntries(Object.entries(offer).map(([list, entries]) => [list, entries.length])),
+      offers: Object.fromEntries(Object.entries(lists).map(([list, entries]) => [list, entries.length])),
     }
   })
 }

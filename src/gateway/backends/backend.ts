@@ -7,13 +7,13 @@ import type { ServerLog } from '../announce.ts'
 import { BackendError, REJECTED, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
 import { CallerCredentials, type CredentialsHook } from './credentials.ts'
-import { LISTS_MAY_DIFFER } from './listRefresher.ts'
+import { LISTS_MAY_DIFFER } from './lists/refresher.ts'
 import { BackendSender } from './sender.ts'
 import { BackgroundProber, contradict } from './prober.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
 import { type AuthorizerHook, OperatorLogin } from './login.ts'
-import type { Offer } from './offer.ts'
-import { OwnOffers } from './ownOffers.ts'
+import type { ServerLists } from './lists/serverLists.ts'
+import { ListsByCaller } from './lists/listsByCaller.ts'
 import { holderOf } from './callers.ts'
 import type { Relayed } from '../links/relayed.ts'
 import type { Leases } from '../leases/leases.ts'
@@ -36,7 +36,7 @@ export interface BackendOptions extends ServerLog {
   /** Whether servers that keep something between calls are refused. */
   readonly rejectsStateful: () => boolean
   /** The lists have changed, or the server has come up. */
-  readonly onOffer: (backend: Backend) => void
+  readonly onLists: (backend: Backend) => void
   /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
   readonly withheldOf: (backend: Backend, tools: readonly Json[]) => Promise<ReadonlySet<string>>
   readonly onUpdated: (backend: Backend, uri: string) => void
@@ -55,12 +55,12 @@ export class Backend {
   readonly #prober: BackgroundProber
   readonly limits: BackendLimits
   /** To the resources that callers watch. */
-  readonly subscriptions = new BackendSubscriptions((method, params) => this.#heard(method, params))
+  readonly subscriptions = new BackendSubscriptions((method, params) => this.#notified(method, params))
   readonly credentials: CallerCredentials
   readonly #login: OperatorLogin
   readonly via: EntryVia
   /** What it lists to callers with credentials of their own. */
-  readonly ownOffers: OwnOffers
+  readonly listsByCaller: ListsByCaller
   /** Where it is reached over HTTP. */
   readonly upstreams: Upstreams | undefined
 
@@ -74,20 +74,20 @@ export class Backend {
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.via = options.via.before()
     this.#login = new OperatorLogin({ ...options, via: this.via })
-    this.ownOffers = new OwnOffers(config.settings.listSeconds * 1000)
+    this.listsByCaller = new ListsByCaller(config.settings.listSeconds * 1000)
     this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls], this.via) : undefined
     this.#connector = this.#createConnector()
     this.#prober = new BackgroundProber({
       server: name,
       address: () => this.#login.probedAddress(),
       log: options,
-      onVerdict: () => options.onOffer(this),
+      onVerdict: () => options.onLists(this),
     })
     this.#sender = this.#createSender()
   }
 
   #createConnector(): Connector {
-    const { config, onOffer, withheldOf } = this.#options
+    const { config, onLists, withheldOf } = this.#options
     return new Connector({
       config,
       log: this.#options,
@@ -97,7 +97,7 @@ export class Backend {
         this.subscriptions.use(link)
         this.#prober.sawVersion(link.about.info)
       },
-      onOffer: () => onOffer(this),
+      onLists: () => onLists(this),
       withheldOf: (tools) => withheldOf(this, tools),
     })
   }
@@ -139,8 +139,8 @@ export class Backend {
     return this.#connector.condition
   }
 
-  get offer(): Offer {
-    return this.#connector.lists.offer
+  get lists(): ServerLists {
+    return this.#connector.lists.latest
   }
 
   /** The tools that are not served, because nobody has accepted how their definitions changed. */
@@ -184,14 +184,14 @@ export class Backend {
 
   /** The tools that callers may have. */
   get servedTools(): readonly Json[] {
-    return this.served(this.offer).tools
+    return this.served(this.lists).tools
   }
 
-  /** What of an offer callers may have: not the tools that the entry of the server denies, nor those that are withheld. */
-  served(offer: Offer): Offer {
+  /** What of some lists callers may have: not the tools that the entry of the server denies, nor those that are withheld. */
+  served(lists: ServerLists): ServerLists {
     const { tools } = this.config.settings
     const isServed = (name: string): boolean => passes(name, tools) && !this.withheld.has(name)
-    return { ...offer, tools: offer.tools.filter(({ name }) => isServed(String(name))) }
+    return { ...lists, tools: lists.tools.filter(({ name }) => isServed(String(name))) }
   }
 
   /** Whether callers are listed what the server lists to them. Where definitions are pinned, all see what was compared. */
@@ -299,16 +299,16 @@ export class Backend {
       callers: 'all',
       timeoutMs: settings.timeoutSeconds * 1000,
       startMs: settings.startSeconds * 1000,
-      onNews: (method, params) => this.#heard(method, params),
+      onNotification: (method, params) => this.#notified(method, params),
       onClosed: () => {},
       masked: this.config.variableValues,
       onLog: (line) => this.#options.logger().debug({ server: this.name, line }, 'A server wrote to its log.'),
     }
   }
 
-  #heard(method: string, params: Json): void {
+  #notified(method: string, params: Json): void {
     if (LISTS_MAY_DIFFER.test(method)) {
-      this.ownOffers.expire()
+      this.listsByCaller.expire()
       return this.#connector.refreshLists()
     }
     const { uri } = params

@@ -12,13 +12,13 @@ import {
 } from '../errors.ts'
 import { ownAddress } from './credentials.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
-import { followListChanges, type ListChangesOptions } from './listChanges.ts'
-import { BackendLists, type CheckedOffer, countOf } from './lists.ts'
+import { followListChanges, type ListChangesOptions } from './lists/changes.ts'
+import { BackendLists, type CheckedLists, countOf } from './lists/backendLists.ts'
 import type { LoginDemand } from './login.ts'
 import { openLink } from '../links/open.ts'
 import { announce, type ServerLog } from '../announce.ts'
 import { EVERY_QUESTION } from '../links/relayed.ts'
-import { ListRefresher } from './listRefresher.ts'
+import { ListRefresher } from './lists/refresher.ts'
 
 /** How a server is doing. */
 export type Condition =
@@ -36,7 +36,7 @@ export interface ConnectorOptions {
   readonly onLink: (link: Link) => void
   readonly log: ServerLog
   /** The lists have changed, or the server has come up. */
-  readonly onOffer: () => void
+  readonly onLists: () => void
   /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
   readonly withheldOf: (tools: readonly Json[]) => Promise<ReadonlySet<string>>
 }
@@ -160,7 +160,7 @@ export class Connector {
     this.#unlog()
     this.demanded = undefined
     this.#firstTry.resolve()
-    this.#options.onOffer()
+    this.#options.onLists()
     this.#options.onLink(link)
     if (link.era === 'modern') void followListChanges(link, this.#changesOf(link))
     else if (this.servesCalls) void this.#findMore(link)
@@ -181,13 +181,13 @@ export class Connector {
     // Some of them do so a moment later.
     await sleep(SETTLED_MS, this.#stopped.signal).catch(() => {})
     const found = await this.lists.read(lister).catch(() => undefined)
-    const hasMore = found !== undefined && countOf(found.offer) > this.lists.count
+    const hasMore = found !== undefined && countOf(found.lists) > this.lists.count
     if (!hasMore || this.#link !== link || this.#stopped.signal.aborted) return lister.close()
     this.#lister = lister
     this.refreshLists()
   }
 
-  async #readFirst(link: Link): Promise<CheckedOffer> {
+  async #readFirst(link: Link): Promise<CheckedLists> {
     try {
       return await this.lists.readChecked(link)
     } catch (error) {
@@ -241,7 +241,7 @@ export class Connector {
     return {
       signal: this.stopped,
       isWanted: () => this.#link === link && this.condition.kind === 'up',
-      onNews: (method, news) => this.#options.link.onNews(method, news),
+      onNotification: (method, params) => this.#options.link.onNotification(method, params),
       onEnded: () => this.refreshLists(), // which tells whether it is still there
     }
   }
@@ -251,7 +251,7 @@ export class Connector {
     if (link === undefined || link.isClosed || this.condition.kind !== 'up') return
     try {
       this.lists.take(await this.lists.readChecked(link))
-      this.#options.onOffer()
+      this.#options.onLists()
     } catch (error) {
       if (error instanceof SessionForgotten) return this.reconnect('it has forgotten its session.')
       if (error instanceof BehindItself) this.lists.empty()

@@ -2,15 +2,15 @@
 import { type Json, unref } from '../../protocol/index.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { BackendError, tooLarge, tooMany } from '../errors.ts'
-import { shareOf, Shares } from './shares.ts'
+import { fairShareOf, CallerCounts } from './callerCounts.ts'
 
 /** How long a call takes to end that was ended for another one. */
 const RELIEVED_WITHIN_MS = 1000
 
 export class BackendLimits {
   readonly #config: BackendConfig
-  readonly #inFlight = new Shares()
-  readonly #listening = new Shares()
+  readonly #inFlight = new CallerCounts()
+  readonly #listening = new CallerCounts()
   readonly #onIdle: (() => void)[] = []
   readonly #onLeft: (() => void)[] = []
 
@@ -31,7 +31,7 @@ export class BackendLimits {
   enter(caller: string, isListening: boolean): () => void {
     const { name, settings } = this.#config
     const counted = isListening ? this.#listening : this.#inFlight
-    if (counted.all >= settings.maxInFlight || counted.of(caller) >= shareOf(settings.maxInFlight))
+    if (counted.all >= settings.maxInFlight || counted.of(caller) >= fairShareOf(settings.maxInFlight))
       throw new BackendError('BACKEND_BUSY', name, tooMany(settings.maxInFlight))
     counted.add(caller)
     return () => {

@@ -34,7 +34,7 @@ import { ServerRequests } from './serverRequests.ts'
 import { WaitingRequest } from './waitingRequest.ts'
 
 export interface BackendConnectionOptions
-  extends Pick<LinkOptions, 'server' | 'timeoutMs' | 'callers' | 'onNews' | 'onClosed'> {
+  extends Pick<LinkOptions, 'server' | 'timeoutMs' | 'callers' | 'onNotification' | 'onClosed'> {
   readonly transport: Transport
   /** Ids of requests are larger. @default 0 */
   readonly firstId?: number
@@ -176,7 +176,7 @@ export class BackendConnection {
 
   #notified(method: string, params: Json): void {
     if (method === 'notifications/progress') return this.#progressed(params)
-    if (method !== 'notifications/message') return this.#options.onNews(method, params)
+    if (method !== 'notifications/message') return this.#options.onNotification(method, params)
     // Of several callers with names nobody knows whose it is: a call that is over here may still run there.
     if (this.#options.callers !== 'all') likelyCall(this.#openCalls())?.relayed.notify(method, params)
   }

@@ -77,7 +77,7 @@ export interface LinkOptions {
   /** How long the server may take to start and to say what it is. */
   readonly startMs: number
   /** Notifications that belong to no request: changed lists, updated resources. */
-  readonly onNews: (method: string, params: Json) => void
+  readonly onNotification: (method: string, params: Json) => void
   readonly onClosed: (why: string) => void
   /** What is masked in lines that the server's process writes, beside the variables it is started with. @default nothing */
   readonly masked?: readonly string[] | undefined

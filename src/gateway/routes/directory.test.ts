@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
 import { Backend } from '../backends/backend.ts'
-import { NOTHING, type Offer } from '../backends/offer.ts'
+import { NO_LISTS, type ServerLists } from '../backends/lists/serverLists.ts'
 import { createNames } from '../catalog/index.ts'
 import { BACKEND_DEFAULTS, type CatalogueMode } from '../config/index.ts'
 import { RouteDirectory } from './directory.ts'
@@ -10,7 +10,7 @@ import { Via } from '../loops/via.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-function backendWith(offer: () => Partial<Offer>, name = 'files'): Backend {
+function backendWith(lists: () => Partial<ServerLists>, name = 'files'): Backend {
   const backend = new Backend({
     config: { name, address: { command: 'never-started', args: [] }, settings: BACKEND_DEFAULTS },
     logger: () => silent,
@@ -19,11 +19,11 @@ function backendWith(offer: () => Partial<Offer>, name = 'files'): Backend {
     authorizer: undefined,
     file: undefined,
     rejectsStateful: () => false,
-    onOffer: () => {},
+    onLists: () => {},
     withheldOf: async () => new Set<string>(),
     onUpdated: () => {},
   })
-  vi.spyOn(backend, 'offer', 'get').mockImplementation(() => ({ ...NOTHING, ...offer() }))
+  vi.spyOn(backend, 'lists', 'get').mockImplementation(() => ({ ...NO_LISTS, ...lists() }))
   return backend
 }
 
@@ -56,7 +56,7 @@ test('where tools are searched, their changes change what is found and not what 
 const listed = (uris: readonly string[]): Json[] => uris.map((uri) => ({ uri, name: uri }))
 const templated = (uris: readonly string[]): Json[] => uris.map((uriTemplate) => ({ uriTemplate, name: uriTemplate }))
 
-function mailDirectory(mine: Partial<Offer>, others: Partial<Offer>): RouteDirectory {
+function mailDirectory(mine: Partial<ServerLists>, others: Partial<ServerLists>): RouteDirectory {
   const backends = [backendWith(() => mine, 'mail'), backendWith(() => others, 'other')]
   const names = prefixedNames(createNames(backends))
   const directory = new RouteDirectory({

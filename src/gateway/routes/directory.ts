@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../protocol/index.ts'
 import type { Entries, ListName } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import type { Offer } from '../backends/offer.ts'
+import type { ServerLists } from '../backends/lists/serverLists.ts'
 import {
   applyView,
   createToolSearch,
@@ -76,22 +76,22 @@ const EMPTY: RouteContents = {
 }
 
 /** What callers may have of a server, and are listed. */
-type ServedOffer = (backend: Backend) => Offer
+type ServedLists = (backend: Backend) => ServerLists
 
-const toEveryone: ServedOffer = (backend) => backend.served(backend.offer)
+const toEveryone: ServedLists = (backend) => backend.served(backend.lists)
 
 export class RouteDirectory implements Directory {
   readonly #scope: RouteScope
-  readonly #offerOf: ServedOffer
+  readonly #listsOf: ServedLists
   #contents = EMPTY
   /** Those whose lists were read last. */
   #backends: readonly Backend[] = []
   #listed: readonly Json[] = []
   #search: ToolSearch | undefined
 
-  constructor(scope: RouteScope, offerOf = toEveryone) {
+  constructor(scope: RouteScope, listsOf = toEveryone) {
     this.#scope = scope
-    this.#offerOf = offerOf
+    this.#listsOf = listsOf
   }
 
   /** The same as it is now, whatever is configured later. */
@@ -99,7 +99,7 @@ export class RouteDirectory implements Directory {
     const [names, view, catalogue] = [this.#scope.names(), this.#scope.view(), this.#scope.catalogue()]
     const backends = this.#backends
     const scope = { backends: () => backends, names: () => names, view: () => view, catalogue: () => catalogue }
-    const frozen = new RouteDirectory(scope, this.#offerOf)
+    const frozen = new RouteDirectory(scope, this.#listsOf)
     frozen.#backends = backends
     frozen.#contents = this.#contents
     frozen.#search = this.#search
@@ -112,9 +112,9 @@ export class RouteDirectory implements Directory {
     return this.#scope.backends().some((backend) => backend.keepsState && isPart(backend))
   }
 
-  /** Whether a server behind this route asks in the middle of a call. */
-  get asksInPlace(): boolean {
-    return this.#backends.some(({ asksInPlace }) => asksInPlace)
+  /** Whether a server behind this route is of the session era, and asks in the middle of a call. */
+  get hasLegacyServer(): boolean {
+    return this.#backends.some(({ era }) => era === 'legacy')
   }
 
   /** Defined where tools are found by searching. */
@@ -176,16 +176,16 @@ export class RouteDirectory implements Directory {
 
   #collectAll(): RouteContents {
     const served = this.#scope.backends().filter(({ isRejected }) => !isRejected)
-    const backends = served.map((backend) => ({ backend, offer: this.#offerOf(backend) }))
+    const backends = served.map((backend) => ({ backend, lists: this.#listsOf(backend) }))
     const names = this.#scope.names()
-    const owners = countOwners(backends.map(({ offer }) => offer))
+    const owners = countOwners(backends.map(({ lists }) => lists))
     const tools = new Map<string, RouteEntry>()
     const prompts = new Map<string, RouteEntry>()
     const resources = new Map<string, RouteEntry>()
     const templates = new Map<string, RouteEntry>()
     const originals = new Map<string, RouteEntry>()
     const earlier = new TemplateStarts()
-    for (const { backend, offer } of backends) {
+    for (const { backend, lists } of backends) {
       const add = (listing: Map<string, RouteEntry>, name: string, exposed: string, listed: Json): void => {
         if (!listing.has(exposed)) listing.set(exposed, { backend, name, listed })
       }
@@ -195,21 +195,21 @@ export class RouteDirectory implements Directory {
         ['tools', tools],
         ['prompts', prompts],
       ] as const)
-        for (const entry of offer[list]) {
+        for (const entry of lists[list]) {
           const name = String(entry['name'])
           const exposed = names.exposed(backend.name, name)
           add(into, name, exposed, { ...entry, ...(list === 'tools' && taskListing(backend, entry)), name: exposed })
         }
-      for (const entry of offer.resources) {
+      for (const entry of lists.resources) {
         const uri = String(entry['uri'])
         add(resources, uri, exposedUri(uri), { ...entry, uri: exposedUri(uri) })
         if (!earlier.cover(uri)) add(originals, uri, uri, entry)
       }
-      for (const entry of offer.resourceTemplates) {
+      for (const entry of lists.resourceTemplates) {
         const uri = String(entry['uriTemplate'])
         add(templates, uri, exposedUri(uri), { ...entry, uriTemplate: exposedUri(uri) })
       }
-      earlier.add(offer.resourceTemplates)
+      earlier.add(lists.resourceTemplates)
     }
     return { tools, prompts, resources, templates, originals }
   }
@@ -256,12 +256,12 @@ export class RouteDirectory implements Directory {
 }
 
 /** How many servers have a resource or template of this address. */
-function countOwners(offers: readonly Offer[]): ReadonlyMap<string, number> {
+function countOwners(all: readonly ServerLists[]): ReadonlyMap<string, number> {
   const owners = new Map<string, number>()
-  for (const offer of offers) {
+  for (const lists of all) {
     const uris = [
-      ...offer.resources.map(({ uri }) => uri),
-      ...offer.resourceTemplates.map((each) => each['uriTemplate']),
+      ...lists.resources.map(({ uri }) => uri),
+      ...lists.resourceTemplates.map((each) => each['uriTemplate']),
     ]
     for (const uri of new Set(uris)) owners.set(String(uri), (owners.get(String(uri)) ?? 0) + 1)
   }

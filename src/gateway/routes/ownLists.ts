@@ -7,8 +7,8 @@ import type { Call, CallerLists, Entries, MethodParts } from '../../server/inter
 import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { callerOf, holderOf } from '../backends/callers.ts'
-import { type Offer, type OfferingLink, type ReadOffer, readOffer } from '../backends/offer.ts'
-import { type OfferedCaller, ONE_CALLER } from '../backends/ownOffers.ts'
+import { type ServerLists, type ListingLink, type ReadLists, readLists } from '../backends/lists/serverLists.ts'
+import { type ListingCaller, ONE_CALLER } from '../backends/lists/listsByCaller.ts'
 import { notThere } from '../errors.ts'
 import { VIA_HEADER } from '../loops/via.ts'
 import { RouteDirectory, type RouteScope } from './directory.ts'
@@ -23,7 +23,7 @@ export interface OwnListsOptions {
 }
 
 interface OwnDirectory {
-  readonly offers: readonly (Offer | undefined)[]
+  readonly lists: readonly (ServerLists | undefined)[]
   readonly revision: number
   readonly directory: RouteDirectory
   readonly entries: Entries
@@ -59,13 +59,13 @@ export class OwnLists {
 
   async #read(call: Call): Promise<CallerLists | undefined> {
     await Promise.all(this.#differing(call).map((backend) => this.#latest(backend, call)))
-    const { entries, offers } = this.#directoryOf(call)
-    this.#assertKnown(offers[0])
+    const { entries, lists } = this.#directoryOf(call)
+    this.#assertKnown(lists[0])
     return this.lists?.ofCaller(entries)
   }
 
   /** An empty list would say that a server has nothing which was never reached, neither by the gateway nor for this caller. */
-  #assertKnown(own: Offer | undefined): void {
+  #assertKnown(own: ServerLists | undefined): void {
     const { name, about, condition } = this.#options.alone?.() ?? {}
     if (name === undefined || about !== undefined || own !== undefined) return
     if (condition?.kind === 'down') throw notThere(name, condition.why)
@@ -95,24 +95,24 @@ export class OwnLists {
     const credentials = await backend.credentials.of(identity).catch(() => undefined)
     if (credentials === undefined) return
     const { waitMs } = this.#options
-    await backend.ownOffers.latest(offeredTo(call), () => readFor(backend, call), waitMs)
+    await backend.listsByCaller.latest(listingCaller(call), () => readFor(backend, call), waitMs)
   }
 
   #directoryOf(call: Call): OwnDirectory {
     const { scope } = this.#options
-    const of = offeredTo(call)
-    const own = new Map(this.#differing(call).map((backend) => [backend, backend.ownOffers.known(of)]))
-    const offers = [...own.values()]
+    const of = listingCaller(call)
+    const own = new Map(this.#differing(call).map((backend) => [backend, backend.listsByCaller.known(of)]))
+    const lists = [...own.values()]
     const listed = this.#listed(call).map(({ name }) => name)
     const key = digestOf([of.caller, listed])
     const ready = this.#ready.get(key)
-    const isCurrent = ready?.revision === this.#revision && ready.offers.length === offers.length
-    if (isCurrent && ready.offers.every((offer, index) => offer === offers[index])) return ready
+    const isCurrent = ready?.revision === this.#revision && ready.lists.length === lists.length
+    if (isCurrent && ready.lists.every((each, index) => each === lists[index])) return ready
     const backends = (): readonly Backend[] => scope.backends().filter(({ name }) => listed.includes(name))
     const directory = new RouteDirectory({ ...scope, backends }, (backend) =>
-      backend.served(own.get(backend) ?? backend.offer),
+      backend.served(own.get(backend) ?? backend.lists),
     )
-    const made = { offers, revision: this.#revision, directory, entries: directory.refresh().entries }
+    const made = { lists, revision: this.#revision, directory, entries: directory.refresh().entries }
     this.#ready.delete(key)
     this.#ready.set(key, made)
     for (const oldest of this.#ready.keys()) {
@@ -124,7 +124,7 @@ export class OwnLists {
 }
 
 /** A principal is the same one with another token; callers without a name are told apart by theirs. */
-function offeredTo(call: Call): OfferedCaller {
+function listingCaller(call: Call): ListingCaller {
   const { principal, peer, address, channel } = call
   const parts = { principal, peer, address: address ?? channel.address }
   const token = principal === undefined ? authorizationOf(call) : undefined
@@ -142,18 +142,18 @@ function authorizationOf({ authorization, header }: Call): string | undefined {
 }
 
 /** It is read for all requests of this caller that wait for it, so that it goes on when one of them is left. */
-function readFor(backend: Backend, call: Call): Promise<ReadOffer> {
+function readFor(backend: Backend, call: Call): Promise<ReadLists> {
   const { about, config } = backend
   const late = new AbortController()
   const timer = unref(setTimeout(() => late.abort(), config.settings.startSeconds * 1000))
   const onCancel = (listener: () => void): void => late.signal.addEventListener('abort', listener, { once: true })
   const { _meta: meta } = call.params
-  const link: OfferingLink = {
+  const link: ListingLink = {
     about: about ?? { version: undefined, info: undefined, capabilities: ALL_LISTS, instructions: undefined },
     request: ({ method, params, ask }) => {
       const sent: Json = { ...params, ...(meta !== undefined && { _meta: meta }) }
       return requestFor(backend, call, { method, params: sent, ask, onCancel, notify: () => {} })
     },
   }
-  return readOffer(link, late.signal, ONE_CALLER).finally(() => clearTimeout(timer))
+  return readLists(link, late.signal, ONE_CALLER).finally(() => clearTimeout(timer))
 }

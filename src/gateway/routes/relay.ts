@@ -115,7 +115,7 @@ export class Relay {
     for (const target of targets) {
       const { backend } = target
       if (backend.about === undefined) continue // it has begun nothing
-      if ((await this.#parked.isTicket(call, target, args)) === backend.asksInPlace) return target
+      if ((await this.#parked.isTicket(call, target, args)) === (backend.era === 'legacy')) return target
     }
     return targets[0]
   }

@@ -61,8 +61,8 @@ export class Routes {
   /** Calls come back to the address they were made at; the count is of all together. */
   readonly #parking = new Parking()
   /** What servers tell routes, and ask of them. */
-  readonly hooks: Pick<BackendOptions, 'onOffer' | 'onUpdated' | 'relieve'> = {
-    onOffer: () => this.refresh(),
+  readonly hooks: Pick<BackendOptions, 'onLists' | 'onUpdated' | 'relieve'> = {
+    onLists: () => this.refresh(),
     onUpdated: (backend, uri) => {
       for (const route of this.#byPath.values()) route.updated(backend, uri)
     },

@@ -6,7 +6,7 @@ import type { CallOutcome, CallTarget } from './metrics.ts'
 import { traceIdOf } from './tracing.ts'
 
 export interface PassthroughRecord {
-  readonly backend: NamedOffer
+  readonly backend: NamedLists
   readonly header: HeaderReader
   readonly principal: Principal | undefined
   readonly outcome: CallOutcome
@@ -15,11 +15,11 @@ export interface PassthroughRecord {
   readonly startedAt: number
 }
 
-type OfferedList = readonly Json[]
+type ListedEntries = readonly Json[]
 
-interface NamedOffer {
+interface NamedLists {
   readonly name: string
-  readonly offer: { readonly tools: OfferedList; readonly prompts: OfferedList }
+  readonly lists: { readonly tools: ListedEntries; readonly prompts: ListedEntries }
 }
 
 /** The methods that are told of. */
@@ -46,16 +46,16 @@ export function recordPassthrough({ route, logger, metrics }: CallRecorderOption
   logger.info(details, 'A call was answered.')
 }
 
-function targetOf({ name: server, offer }: NamedOffer, method: string, header: HeaderReader): CallTarget {
-  const list = method === 'tools/call' ? offer.tools : method === 'prompts/get' ? offer.prompts : undefined
+function targetOf({ name: server, lists }: NamedLists, method: string, header: HeaderReader): CallTarget {
+  const list = method === 'tools/call' ? lists.tools : method === 'prompts/get' ? lists.prompts : undefined
   const name = list && header('mcp-name')
   const isListed = name !== undefined && list !== undefined && namesIn(list).has(name)
   return { server, name, isListed }
 }
 
-const known = new WeakMap<OfferedList, ReadonlySet<unknown>>()
+const known = new WeakMap<ListedEntries, ReadonlySet<unknown>>()
 
-function namesIn(list: OfferedList): ReadonlySet<unknown> {
+function namesIn(list: ListedEntries): ReadonlySet<unknown> {
   const found = known.get(list)
   if (found !== undefined) return found
   const names = new Set(list.map(({ name }) => name))

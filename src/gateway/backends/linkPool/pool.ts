@@ -18,7 +18,7 @@ import type { Link } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
 import { holderOf } from '../callers.ts'
 import { EndingLinks, type Leaving } from './endingLinks.ts'
-import { shareOf, Shares } from '../shares.ts'
+import { fairShareOf, CallerCounts } from '../callerCounts.ts'
 import { callersOn, type LinkUse, linkKey, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
 import { PoolQueue } from './queue.ts'
 
@@ -59,7 +59,7 @@ export class LinkPool {
   readonly #links = new Set<PooledLink>()
   readonly #waiting = new PoolQueue()
   /** A call that waits for a person keeps its link, and one caller may have many such calls. */
-  readonly #inUse = new Shares()
+  readonly #inUse = new CallerCounts()
   /** Links that no other call may use, and that are closed after their last. */
   readonly #retired = new Set<PooledLink>()
   readonly #ending: EndingLinks
@@ -155,7 +155,7 @@ export class LinkPool {
 
   /** Whether this caller has less in use than one may have. */
   #hasShare(relayed: Relayed): boolean {
-    return this.#inUse.of(holderOf(relayed)) < shareOf(this.#options.maxLinks)
+    return this.#inUse.of(holderOf(relayed)) < fairShareOf(this.#options.maxLinks)
   }
 
   #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): PooledLink | undefined {
@@ -242,7 +242,7 @@ export class LinkPool {
 
   /** Of those who hold the most links, the link that nobody has used for longest. */
   #mostDispensable(): PooledLink | undefined {
-    const held = new Shares()
+    const held = new CallerCounts()
     for (const { holder } of this.#links) held.add(holder)
     const unused = [...this.#links].filter(({ uses }) => uses === 0)
     return unused.toSorted((a, b) => held.of(b.holder) - held.of(a.holder))[0]

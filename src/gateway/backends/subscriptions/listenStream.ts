@@ -12,7 +12,7 @@ const ACKNOWLEDGED_MS = 5000
 
 export interface ListenStreamOptions {
   readonly link: () => Link | undefined
-  readonly onNews: (method: string, params: Json) => void
+  readonly onNotification: (method: string, params: Json) => void
 }
 
 interface OpenListen {
@@ -95,7 +95,7 @@ export class ListenStream {
     const late = unref(setTimeout(() => isLatest() && this.#endReplaced(), ACKNOWLEDGED_MS))
     const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
     const notify = (method: string, news: Json): void => {
-      if (method !== 'notifications/subscriptions/acknowledged') return this.#options.onNews(method, news)
+      if (method !== 'notifications/subscriptions/acknowledged') return this.#options.onNotification(method, news)
       listening.isAcknowledged = true
       if (isLatest()) this.#endReplaced()
     }

@@ -9,7 +9,7 @@ import { ListenStream } from './listenStream.ts'
 
 export class BackendSubscriptions {
   readonly #uris = new Map<string, number>()
-  readonly #onNews: (method: string, params: Json) => void
+  readonly #onNotification: (method: string, params: Json) => void
   #link: Link | undefined
   /** At a server of the stateless era. */
   readonly #streams = new Set<ListenStream>()
@@ -17,8 +17,8 @@ export class BackendSubscriptions {
   /** At a server of the session era. */
   #session: SessionSubscriptions | undefined
 
-  constructor(onNews: (method: string, params: Json) => void) {
-    this.#onNews = onNews
+  constructor(onNotification: (method: string, params: Json) => void) {
+    this.#onNotification = onNotification
   }
 
   /** Subscribes on this link from now on. */
@@ -59,7 +59,7 @@ export class BackendSubscriptions {
 
   #add(uri: string): void {
     const found = [...this.#streams].find((stream) => stream.hasRoomFor(uri))
-    const stream = found ?? new ListenStream({ link: () => this.#link, onNews: this.#onNews })
+    const stream = found ?? new ListenStream({ link: () => this.#link, onNotification: this.#onNotification })
     this.#streams.add(stream)
     this.#streamOf.set(uri, stream)
     stream.add(uri)

@@ -6,8 +6,8 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 /** A directory in which every tool is found under this name. */
-function directory(name: string, asksInPlace = false): RouteDirectory {
-  const frozen = { tool: () => ({ name }), asksInPlace }
+function directory(name: string, hasLegacyServer = false): RouteDirectory {
+  const frozen = { tool: () => ({ name }), hasLegacyServer }
   return { frozen: () => frozen } as unknown as RouteDirectory
 }
 

@@ -28,7 +28,7 @@ export class FormerDirectories {
 
   /** Whether rounds may come of calls that are parked at a server of before: their tickets have to be read. */
   get mayHaveParked(): boolean {
-    return this.#kept.some(({ asksInPlace }) => asksInPlace)
+    return this.#kept.some(({ hasLegacyServer }) => hasLegacyServer)
   }
 
   #drop(former: RouteDirectory): void {

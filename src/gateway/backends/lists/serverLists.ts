@@ -1,15 +1,15 @@
-/** What a server offers: its lists, whole, as it gave them. */
-import { CODES, isObject, type Json, RemoteError } from '../../protocol/index.ts'
-import { type Link, ownRequest } from '../links/link.ts'
-import { EVERY_QUESTION, type Relayed } from '../links/relayed.ts'
+/** The lists of a server, whole, as it gave them. */
+import { CODES, isObject, type Json, RemoteError } from '../../../protocol/index.ts'
+import { type Link, ownRequest } from '../../links/link.ts'
+import { EVERY_QUESTION, type Relayed } from '../../links/relayed.ts'
 
 export const LISTS = ['tools', 'prompts', 'resources', 'resourceTemplates'] as const
 
-export type OfferList = (typeof LISTS)[number]
+export type ServerListName = (typeof LISTS)[number]
 
-export type Offer = Readonly<Record<OfferList, readonly Json[]>>
+export type ServerLists = Readonly<Record<ServerListName, readonly Json[]>>
 
-export const NOTHING: Offer = { tools: [], prompts: [], resources: [], resourceTemplates: [] }
+export const NO_LISTS: ServerLists = { tools: [], prompts: [], resources: [], resourceTemplates: [] }
 
 interface ListMethod {
   readonly method: string
@@ -19,7 +19,7 @@ interface ListMethod {
   readonly key: string
 }
 
-const LISTINGS: Readonly<Record<OfferList, ListMethod>> = {
+const LISTINGS: Readonly<Record<ServerListName, ListMethod>> = {
   tools: { method: 'tools/list', capability: 'tools', key: 'name' },
   prompts: { method: 'prompts/list', capability: 'prompts', key: 'name' },
   resources: { method: 'resources/list', capability: 'resources', key: 'uri' },
@@ -27,18 +27,18 @@ const LISTINGS: Readonly<Record<OfferList, ListMethod>> = {
 }
 
 /** Far more than any server has; what is beyond is left out. */
-export interface OfferLimits {
+export interface ListLimits {
   readonly pages: number
   readonly entries: number
   /** Of all lists together. */
   readonly bytes: number
 }
 
-const LIMITS: OfferLimits = { pages: 1000, entries: 20_000, bytes: 32 * 1024 * 1024 }
+const LIMITS: ListLimits = { pages: 1000, entries: 20_000, bytes: 32 * 1024 * 1024 }
 const MAX_DEPTH = 200
 
-export interface ReadOffer {
-  readonly offer: Offer
+export interface ReadLists {
+  readonly lists: ServerLists
   /** How long the server says that its lists stay as they are; undefined where it does not say. SDKs say 0 by default. */
   readonly ttlMs: number | undefined
   /** Whether a limit cut something off. */
@@ -48,32 +48,32 @@ export interface ReadOffer {
 }
 
 /** Where lists are read. */
-export type OfferingLink = Pick<Link, 'about' | 'request'>
+export type ListingLink = Pick<Link, 'about' | 'request'>
 
 /** `signal` ends it. */
-export async function readOffer(link: OfferingLink, signal: AbortSignal, limits = LIMITS): Promise<ReadOffer> {
-  const reading = new OfferReading(link, signal, limits)
+export async function readLists(link: ListingLink, signal: AbortSignal, limits = LIMITS): Promise<ReadLists> {
+  const reading = new ListReading(link, signal, limits)
   const lists = await Promise.all(LISTS.map(async (list) => [list, await reading.list(list)] as const))
   const { ttlMs, isCut, bytes } = reading
-  return { offer: { ...NOTHING, ...Object.fromEntries(lists) }, ttlMs, isCut, bytes }
+  return { lists: { ...NO_LISTS, ...Object.fromEntries(lists) }, ttlMs, isCut, bytes }
 }
 
-class OfferReading {
+class ListReading {
   ttlMs: number | undefined
   isCut = false
   bytes = 0
-  readonly #link: OfferingLink
+  readonly #link: ListingLink
   readonly #signal: AbortSignal
-  readonly #limits: OfferLimits
+  readonly #limits: ListLimits
 
-  constructor(link: OfferingLink, signal: AbortSignal, limits: OfferLimits) {
+  constructor(link: ListingLink, signal: AbortSignal, limits: ListLimits) {
     this.#link = link
     this.#signal = signal
     this.#limits = limits
   }
 
   /** Entries without a name, second ones of the same name, and those that nest very deep are left out. */
-  async list(list: OfferList): Promise<readonly Json[]> {
+  async list(list: ServerListName): Promise<readonly Json[]> {
     const { method, capability, key } = LISTINGS[list]
     if (!isObject(this.#link.about.capabilities[capability])) return []
     const entries = new Map<string, Json>()

@@ -1,10 +1,10 @@
 /** What a server lists, as it was read last, and the tools of it that are withheld. It is read again when it may have changed. */
-import { DAY_MS, type Json, unref } from '../../protocol/index.ts'
-import type { Logger } from '../../server/internal.ts'
-import type { BackendConfig } from '../config/index.ts'
-import { BackendError } from '../errors.ts'
-import type { Link } from '../links/link.ts'
-import { NOTHING, type Offer, type ReadOffer, readOffer } from './offer.ts'
+import { DAY_MS, type Json, unref } from '../../../protocol/index.ts'
+import type { Logger } from '../../../server/internal.ts'
+import type { BackendConfig } from '../../config/index.ts'
+import { BackendError } from '../../errors.ts'
+import type { Link } from '../../links/link.ts'
+import { NO_LISTS, type ServerLists, type ReadLists, readLists } from './serverLists.ts'
 
 export interface BackendListsOptions {
   readonly config: BackendConfig
@@ -14,13 +14,13 @@ export interface BackendListsOptions {
   /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
   readonly withheldOf: (tools: readonly Json[]) => Promise<ReadonlySet<string>>
   /** The lists have changed. */
-  readonly onOffer: () => void
+  readonly onLists: () => void
   /** The lists are so old that they should be read again. */
   readonly onStale: () => void
 }
 
 /** Lists whose definitions have been compared. */
-export interface CheckedOffer extends ReadOffer {
+export interface CheckedLists extends ReadLists {
   readonly withheld: ReadonlySet<string>
 }
 
@@ -28,7 +28,7 @@ export interface CheckedOffer extends ReadOffer {
 const LEAST_TTL_MS = 1000
 
 export class BackendLists {
-  offer: Offer = NOTHING
+  latest: ServerLists = NO_LISTS
   withheld: ReadonlySet<string> = new Set()
   readonly #options: BackendListsOptions
   /** When the lists were read, in milliseconds of the process; undefined until they were. */
@@ -41,7 +41,7 @@ export class BackendLists {
 
   /** How many entries there are in all lists. */
   get count(): number {
-    return countOf(this.offer)
+    return countOf(this.latest)
   }
 
   /** How long ago the lists were read, in seconds; undefined where they never were. */
@@ -50,16 +50,16 @@ export class BackendLists {
   }
 
   /** Only definitions that are served are compared: others would be taken for those that are. */
-  async readChecked(link: Link): Promise<CheckedOffer> {
+  async readChecked(link: Link): Promise<CheckedLists> {
     const read = await this.read(link)
-    return { ...read, withheld: await this.#options.withheldOf(read.offer.tools) }
+    return { ...read, withheld: await this.#options.withheldOf(read.lists.tools) }
   }
 
-  async read(link: Link): Promise<ReadOffer> {
+  async read(link: Link): Promise<ReadLists> {
     const { config, logger, signal } = this.#options
     const { name, settings } = config
     const late = AbortSignal.timeout(settings.startSeconds * 1000)
-    const read = await readOffer(link, AbortSignal.any([late, signal])).catch((error: unknown) => {
+    const read = await readLists(link, AbortSignal.any([late, signal])).catch((error: unknown) => {
       if (!late.aborted) throw error
       const sentence = `has not listed what it offers within ${settings.startSeconds} seconds.`
       throw new BackendError('BACKEND_TIMEOUT', name, sentence)
@@ -69,8 +69,8 @@ export class BackendLists {
   }
 
   /** Keeps what was read, until it may have changed. */
-  take({ offer, withheld, ttlMs }: CheckedOffer): void {
-    this.offer = offer
+  take({ lists, withheld, ttlMs }: CheckedLists): void {
+    this.latest = lists
     this.withheld = withheld
     this.#readAt = performance.now()
     this.#keepFor(ttlMs === undefined ? this.#limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS))
@@ -83,18 +83,18 @@ export class BackendLists {
 
   /** The server is this gateway itself: what it lists is the gateway's own, and would grow with each reading. */
   empty(): void {
-    if (this.offer === NOTHING) return
-    this.offer = NOTHING
-    this.#options.onOffer()
+    if (this.latest === NO_LISTS) return
+    this.latest = NO_LISTS
+    this.#options.onLists()
   }
 
   /** Compares the definitions again, because others may have been accepted. */
   async recheck(): Promise<void> {
-    const { offer } = this
-    const withheld = await this.#options.withheldOf(offer.tools)
-    if (this.offer !== offer) return this.recheck()
+    const { latest } = this
+    const withheld = await this.#options.withheldOf(latest.tools)
+    if (this.latest !== latest) return this.recheck()
     this.withheld = withheld
-    this.#options.onOffer()
+    this.#options.onLists()
   }
 
   close(): void {
@@ -111,6 +111,6 @@ export class BackendLists {
   }
 }
 
-export function countOf(offer: Offer): number {
-  return Object.values(offer).reduce((count, entries) => count + entries.length, 0)
+export function countOf(lists: ServerLists): number {
+  return Object.values(lists).reduce((count, entries) => count + entries.length, 0)
 }

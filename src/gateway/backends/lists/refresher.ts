@@ -1,5 +1,5 @@
 /** However often the lists of a server change, they are read one after the other, with a pause between. */
-import { sleep } from '../../protocol/index.ts'
+import { sleep } from '../../../protocol/index.ts'
 
 const PAUSE_MS = 500
 

@@ -1,5 +1,5 @@
 /** How much of something each caller has, so that none of them takes all of it. */
-export class Shares {
+export class CallerCounts {
   readonly #ofCaller = new Map<string, number>()
   #all = 0
 
@@ -26,6 +26,6 @@ export class Shares {
 }
 
 /** What one caller may have of so many: half, so that there is room for another. */
-export function shareOf(total: number): number {
+export function fairShareOf(total: number): number {
   return Math.max(1, Math.ceil(total / 2))
 }
