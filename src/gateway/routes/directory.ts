@@ -15,22 +15,11 @@ import {
   type View,
 } from '../catalog/index.ts'
 import type { CatalogueMode } from '../config/index.ts'
+import { collectContents, EMPTY, type RouteContents, type RouteListing } from './contents.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry, fixedStart } from './entries.ts'
 import type { Directory } from './methods.ts'
 import type { BackendTarget } from './relay.ts'
-import { TemplateStarts } from './templateStarts.ts'
-import { taskListing } from './tasks/source.ts'
-
-/** The names of a route. */
-export interface RouteNames {
-  /** The name of a tool or prompt of a server here. */
-  exposed(server: string, name: string): string
-  /** What a name stands for that is not listed, if it can be told. */
-  resolve(exposed: string): { readonly server: string; readonly name: string } | undefined
-  /** The address of a resource of a server here. `isUnique`: no other server has it. */
-  exposedUri(server: string, uri: string, isUnique: boolean): string
-  resolveUri(uri: string): { readonly server: string; readonly uri: string } | undefined
-}
+import type { RouteNames } from './names.ts'
 
 /** What a route offers, as the configuration says at the moment. */
 export interface RouteScope {
@@ -49,30 +38,6 @@ export interface ListedTools {
   readonly tools: number
   /** Where three tools are listed in place of all: how long the list would be, and how long it is, in bytes. */
   readonly saved?: { readonly before: number; readonly after: number }
-}
-
-interface RouteEntry extends BackendTarget {
-  readonly listed: Json
-}
-
-type RouteListing = ReadonlyMap<string, RouteEntry>
-
-interface RouteContents {
-  readonly tools: RouteListing
-  readonly prompts: RouteListing
-  readonly resources: RouteListing
-  readonly templates: RouteListing
-  /** Resources by the addresses that they have at their servers, each of the first server that has it. */
-  readonly originals: RouteListing
-}
-
-const NO_ENTRIES: RouteListing = new Map()
-const EMPTY: RouteContents = {
-  tools: NO_ENTRIES,
-  prompts: NO_ENTRIES,
-  resources: NO_ENTRIES,
-  templates: NO_ENTRIES,
-  originals: NO_ENTRIES,
 }
 
 /** What callers may have of a server, and are listed. */
@@ -169,49 +134,11 @@ export class RouteDirectory implements Directory {
   }
 
   #collect(): RouteContents {
-    const contents = this.#collectAll()
+    const served = this.#scope.backends().filter(({ isRejected }) => !isRejected)
+    const servers = served.map((backend) => ({ backend, lists: this.#listsOf(backend) }))
+    const contents = collectContents(servers, this.#scope.names())
     const view = this.#scope.view()
     return view === undefined ? contents : { ...EMPTY, tools: viewed(view, contents.tools) }
-  }
-
-  #collectAll(): RouteContents {
-    const served = this.#scope.backends().filter(({ isRejected }) => !isRejected)
-    const backends = served.map((backend) => ({ backend, lists: this.#listsOf(backend) }))
-    const names = this.#scope.names()
-    const owners = countOwners(backends.map(({ lists }) => lists))
-    const tools = new Map<string, RouteEntry>()
-    const prompts = new Map<string, RouteEntry>()
-    const resources = new Map<string, RouteEntry>()
-    const templates = new Map<string, RouteEntry>()
-    const originals = new Map<string, RouteEntry>()
-    const earlier = new TemplateStarts()
-    for (const { backend, lists } of backends) {
-      const add = (listing: Map<string, RouteEntry>, name: string, exposed: string, listed: Json): void => {
-        if (!listing.has(exposed)) listing.set(exposed, { backend, name, listed })
-      }
-      const exposedUri = (uri: string): string =>
-        names.exposedUri(backend.name, uri, owners.get(uri) === 1 && !earlier.cover(uri))
-      for (const [list, into] of [
-        ['tools', tools],
-        ['prompts', prompts],
-      ] as const)
-        for (const entry of lists[list]) {
-          const name = String(entry['name'])
-          const exposed = names.exposed(backend.name, name)
-          add(into, name, exposed, { ...entry, ...(list === 'tools' && taskListing(backend, entry)), name: exposed })
-        }
-      for (const entry of lists.resources) {
-        const uri = String(entry['uri'])
-        add(resources, uri, exposedUri(uri), { ...entry, uri: exposedUri(uri) })
-        if (!earlier.cover(uri)) add(originals, uri, uri, entry)
-      }
-      for (const entry of lists.resourceTemplates) {
-        const uri = String(entry['uriTemplate'])
-        add(templates, uri, exposedUri(uri), { ...entry, uriTemplate: exposedUri(uri) })
-      }
-      earlier.add(lists.resourceTemplates)
-    }
-    return { tools, prompts, resources, templates, originals }
   }
 
   #hasToolOf(backend: Backend): boolean {
@@ -253,19 +180,6 @@ export class RouteDirectory implements Directory {
     }
     return undefined
   }
-}
-
-/** How many servers have a resource or template of this address. */
-function countOwners(all: readonly ServerLists[]): ReadonlyMap<string, number> {
-  const owners = new Map<string, number>()
-  for (const lists of all) {
-    const uris = [
-      ...lists.resources.map(({ uri }) => uri),
-      ...lists.resourceTemplates.map((each) => each['uriTemplate']),
-    ]
-    for (const uri of new Set(uris)) owners.set(String(uri), (owners.get(String(uri)) ?? 0) + 1)
-  }
-  return owners
 }
 
 function listedOf(listing: RouteListing): readonly Json[] {

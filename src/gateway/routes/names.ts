@@ -1,6 +1,16 @@
 /** The names of a route: those of its one server, or with a prefix for each of many. */
 import { type CatalogNames, exposedUri, resolveUri } from '../catalog/index.ts'
-import type { RouteNames } from './directory.ts'
+
+/** The names of a route. */
+export interface RouteNames {
+  /** The name of a tool or prompt of a server here. */
+  exposed(server: string, name: string): string
+  /** What a name stands for that is not listed, if it can be told. */
+  resolve(exposed: string): { readonly server: string; readonly name: string } | undefined
+  /** The address of a resource of a server here. `isUnique`: no other server has it. */
+  exposedUri(server: string, uri: string, isUnique: boolean): string
+  resolveUri(uri: string): { readonly server: string; readonly uri: string } | undefined
+}
 
 /** One server under its own names. */
 export function plainNames(server: string): RouteNames {
