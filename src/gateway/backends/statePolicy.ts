@@ -16,9 +16,9 @@ export interface JudgedServer {
 }
 
 /** Whether the server is known to keep something between calls: by its entry, else by the probe. */
-export function isStateful({ config, verdict }: JudgedServer): boolean {
-  const { state } = config.settings
-  return state === 'auto' ? verdict?.state === 'STATEFUL' : state === 'stateful'
+export function isStateful(server: JudgedServer): boolean {
+  const { state } = server.config.settings
+  return state === 'auto' ? server.verdict?.state === 'STATEFUL' : state === 'stateful'
 }
 
 /**
@@ -26,10 +26,10 @@ export function isStateful({ config, verdict }: JudgedServer): boolean {
  * guess is not enough: over HTTP the server must have given out no session, and a process must be known to keep nothing.
  */
 export function mayShareLinks(server: JudgedServer): boolean {
-  const { config, verdict, link } = server
-  const { state } = config.settings
-  if (state !== 'auto') return state === 'stateless'
+  const { address, settings } = server.config
+  if (settings.state !== 'auto') return settings.state === 'stateless'
   if (isStateful(server)) return false
-  if ('url' in config.address) return link?.hasSession === false
+  if ('url' in address) return server.link?.hasSession === false
+  const { verdict } = server
   return verdict !== undefined && isKnownStateless(verdict.process)
 }
