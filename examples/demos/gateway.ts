@@ -100,9 +100,9 @@ async function freePort(): Promise<number> {
 }
 
 function showServers({ backends }: Gateway): void {
-  for (const { name, config, about, offer } of backends) {
+  for (const { name, config, about, lists } of backends) {
     const where = 'command' in config.address ? 'a program' : 'an address'
-    const tools = offer.tools.map((tool) => String(tool['name'])).join(', ')
+    const tools = lists.tools.map((tool) => String(tool['name'])).join(', ')
     note(`${name.padEnd(9)} ${where.padEnd(10)}  ${about?.version ?? 'not there'}  ${tools}`)
   }
 }
