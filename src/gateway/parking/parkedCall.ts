@@ -53,6 +53,7 @@ export interface ParkedCallOptions {
   readonly takenOver?: TakenOver
 }
 
+const NO_ANSWER = 'was told that nobody answers any more. What the call did until then may have happened.'
 /** Questions that a server asks at once come in one round. */
 const GATHER_MS = 20
 /** How many rounds a client may be behind. */
@@ -203,7 +204,7 @@ export class ParkedCall {
   }
 
   #noAnswer(): BackendError {
-    return new BackendError('BACKEND_LOST', this.#options.server, 'was told that nobody answers any more.')
+    return new BackendError('BACKEND_LOST', this.#options.server, NO_ANSWER)
   }
 
   #tooOld(): BackendError {
