@@ -574,7 +574,7 @@ describe('checkpoints', () => {
     const events: string[] = []
     const onHandOver = () => void events.push('handed over')
     const run = runOver(newJournal('call'), {}, { shedding: () => 'busy', onHandOver })
-    await run.play(async () => {
+    await run.execute(async () => {
       await run.checkpoint() // it has done nothing yet
       await run.step('work', () => events.push('work'))
       const checked = run.checkpoint()
