@@ -13,7 +13,7 @@ import { startBalancer } from '../survival/balancer.ts'
 import { untilAllEnd } from './fixtures/bothEras.ts'
 import { effectTools } from './fixtures/effectTools.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
-import { sessionServer } from './fixtures/gateways.ts'
+import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
 
 const LONG = { timeout: 60_000 }
 const me = { name: 'asked', version: '1' }
@@ -22,6 +22,7 @@ const effects: string[] = []
 let servers: object = {}
 
 interface Asked {
+  /** `key`: for servers that note what they did, or what is to be noted. */
   call(tool: string, key: string): Promise<unknown>
 }
 
@@ -37,7 +38,7 @@ const CLIENTS = {
     client.setRequestHandler(ElicitRequestSchema, () => accepted(answer()))
     await client.connect(new HttpV1(new URL(url)))
     onTestFinished(() => client.close())
-    return { call: async (name, key) => text(await client.callTool({ name, arguments: { key } })) }
+    return { call: async (name, key) => text(await client.callTool({ name, arguments: { key, text: key } })) }
   },
   v2: async (url, answer) => {
     const client = new ClientV2(me, {
@@ -47,13 +48,13 @@ const CLIENTS = {
     client.setRequestHandler('elicitation/create', () => accepted(answer()))
     await client.connect(new HttpV2(new URL(url)))
     onTestFinished(() => client.close())
-    return { call: async (name, key) => text(await client.callTool({ name, arguments: { key } })) }
+    return { call: async (name, key) => text(await client.callTool({ name, arguments: { key, text: key } })) }
   },
   'that echoes states': async (url, answer) => {
     const answerers = { form: () => accepted(answer()) }
     const client = await connect(url, { era: 'session', answerers })
     onTestFinished(() => client.close())
-    return { call: async (name, key) => text(await client.callTool({ name, arguments: { key } })) }
+    return { call: async (name, key) => text(await client.callTool({ name, arguments: { key, text: key } })) }
   },
 } satisfies Record<string, ConnectAsked>
 
@@ -74,7 +75,13 @@ async function bookings(): Promise<string> {
 
 beforeAll(async () => {
   const { url } = await sessionServer(until, () => effectTools(effects))
-  servers = { modern: { url: await bookings() }, desk: { url, pannier: { state: 'stateful' } } }
+  const notes = (await sessionServer(until)).url
+  servers = {
+    modern: { url: await bookings() },
+    desk: { url, pannier: { state: 'stateful' } },
+    http: { url: notes, pannier: { state: 'stateful' } },
+    stdio: stdioEntry(),
+  }
 })
 
 interface Ending {
@@ -155,5 +162,35 @@ test.each([
     expect(heard).toMatch(/may have had effects|may have happened/)
     expect(performance.now() - began).toBeLessThan(30_000)
     expect(effects).toEqual([`${effect} ${tool} ${kind}`])
+  },
+)
+
+test.each([
+  ['http', []],
+  ['stdio', []],
+  ['http', ['--postgres']],
+] as const)(
+  'a session finds what the server %s keeps for it when another gateway ends through which it was asked %j',
+  LONG,
+  async (server, [option]) => {
+    const args = option === undefined ? [] : [option, await newDatabase()]
+    const balancer = await startBalancer()
+    onTestFinished(() => balancer.close())
+    const owner = await startGatewayProcess(servers, { args })
+    const through = await startGatewayProcess(servers, { args, env: { PANNIER_PEERS: new URL(owner.url).origin } })
+    balancer.targets = [owner.url]
+    const asked = Promise.withResolvers<void>()
+    const client = await CLIENTS.v1(balancer.url, async () => {
+      asked.resolve()
+      return new Promise(() => {})
+    })
+    await client.call(`${server}_note`, 'milk')
+    balancer.targets = [through.url]
+    const outcome = client.call(`${server}_confirm`, '').catch((error: unknown) => (error as Error).message)
+    await asked.promise
+    balancer.targets = [owner.url]
+    await through.end('SIGKILL')
+    for (let time = 0; time < 3; time++) expect(await client.call(`${server}_recall`, '')).toBe('milk')
+    if (option === undefined) expect(await outcome).toMatch(/may have had effects|may have happened/)
   },
 )

@@ -1,9 +1,10 @@
 /** Two gateways behind a plain balancer, before servers that keep something for each caller. */
 import { connect } from 'pannier/client'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { balancedGateways, principal, serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
 import { type AnyClient, call, CLIENTS, connectClient } from './fixtures/gateways.ts'
+import { sure } from './fixtures/parkedRounds.ts'
 
 const until = untilAllEnd()
 let url = ''
@@ -26,6 +27,43 @@ test.each(['v1', 'v2 in a session'] as const)(
       }
       expect(await call(ann, `${server}_confirm`)).toBe('accept true, accept true')
     }
+  },
+)
+
+test.each(['v1', 'v2 in a session'] as const)(
+  'a session of the client %s is one session while several of its calls run, at either',
+  async (kind) => {
+    for (const server of ['http', 'stdio']) {
+      const client = await connectClient(kind, url)
+      await call(client, `${server}_note`, { text: 'milk' })
+      const leave = new AbortController()
+      const waits = Array.from({ length: 2 }, () => call(client, `${server}_wait`, {}, { signal: leave.signal }))
+      const ended = Promise.allSettled(waits)
+      await vi.waitFor(async () => expect(await call(client, `${server}_recall`)).toBe('milk waiting waiting'))
+      const asked = await Promise.all(Array.from({ length: 3 }, () => call(client, `${server}_confirm`)))
+      expect(asked).toEqual(asked.map(() => 'accept true, accept true'))
+      for (let time = 0; time < 3; time++) expect(await call(client, `${server}_recall`)).toContain('milk')
+      leave.abort()
+      await ended
+      for (let time = 0; time < 3; time++) expect(await call(client, `${server}_recall`)).toContain('milk')
+    }
+  },
+)
+
+test.each(['http', 'stdio'])(
+  'a caller of the stateless era is back in its session of the server %s when no other call waits, at either',
+  async (server) => {
+    const headers = { 'x-user': `waiting ${server}`, connection: 'close' }
+    const at = async (name: string, args: Record<string, unknown> = {}, params: Wire = {}): Promise<Wire> =>
+      (await callByHand(url, `${server}_${name}`, args, { headers, params, capabilities: { elicitation: {} } })).message
+        .result
+    const recalled = async (): Promise<string> => (await at('recall')).content[0].text
+    await at('note', { text: 'milk' })
+    let round = await at('confirm')
+    expect(await recalled()).toBe('')
+    for (let time = 0; time < 2; time++) round = await at('confirm', {}, sure(round))
+    expect(round.content[0].text).toBe('accept true, accept true')
+    for (let time = 0; time < 4; time++) expect(await recalled()).toBe('milk')
   },
 )
 

@@ -166,7 +166,7 @@ export class BackendConnection {
       case 'notification':
         return this.#notified(message.method, message.params)
       case 'request':
-        void this.#asked.answer(message.id, () => answerTo(message.method, message.params, this.#openCalls()))
+        void this.#asked.answer(message.id, () => answerTo(message.method, message.params, () => this.#openCalls()))
     }
   }
 

@@ -30,6 +30,8 @@ export interface Relayed {
   notify(method: string, params: Json): void
   /** Asks the caller in place; absent where the caller cannot be asked so. */
   readonly ask?: ((request: InputRequest) => Promise<Json>) | undefined
+  /** Whether the caller is there, and would be asked at once. @default it is */
+  readonly isAttended?: () => boolean
   /** Whether it has no time limit. */
   readonly isEndless?: boolean
   /** Whether a client gets the answer that has just come; else it will be asked for again. @default it does */

@@ -24,33 +24,45 @@ const QUESTIONS: ReadonlyMap<string, QuestionKind> = new Map([
   ['roots/list', 'roots'],
 ])
 
-/** The call that a message without a reference belongs to; none where it could be of different callers. */
+/**
+ * The call that a message without a reference belongs to; none where it could be of different callers. Of several calls of one
+ * client it may be any, so that one is taken whose client is there.
+ */
 export function likelyCall(
   { waiting, callers, hasLeftovers }: OpenCalls,
   kind?: QuestionKind,
 ): WaitingRequest | undefined {
   if (callers !== 'one' && (waiting.length > 1 || hasLeftovers)) return undefined
-  return kind === undefined ? waiting[0] : waiting.find(({ relayed }) => questionsOf(relayed)[kind] !== undefined)
+  const fitting =
+    kind === undefined ? waiting : waiting.filter(({ relayed }) => questionsOf(relayed)[kind] !== undefined)
+  return fitting.find(({ relayed }) => relayed.isAttended?.() !== false) ?? fitting[0]
 }
 
 /** The answer of whoever is asked; rejects where nobody can be. */
-export async function answerTo(method: string, params: Json, calls: OpenCalls): Promise<Json> {
+export async function answerTo(method: string, params: Json, calls: () => OpenCalls): Promise<Json> {
   if (method === 'ping') return {}
   const kind = QUESTIONS.get(method)
   if (kind === undefined) throw new RemoteError(CODES.METHOD_NOT_FOUND, `There is no method "${method}" here.`)
   const request = { method, params } as InputRequest
-  const call = callOfTask(params, calls) ?? likelyCall(calls, kind)
-  const { ask, peer } = call?.relayed ?? {}
-  if (ask === undefined || peer === undefined || !declaresAll(peer.capabilities, neededCapability(request)))
-    throw new RemoteError(
-      CODES.INVALID_REQUEST,
-      'Nobody can be asked: the caller has not declared this, or the question belongs to no call, or to several.',
-    )
-  const goOn = call?.pause()
-  try {
-    return await ask(request)
-  } finally {
-    goOn?.()
+  for (;;) {
+    const open = calls()
+    const call = callOfTask(params, open) ?? likelyCall(open, kind)
+    const { ask, peer } = call?.relayed ?? {}
+    if (ask === undefined || peer === undefined || !declaresAll(peer.capabilities, neededCapability(request)))
+      throw new RemoteError(
+        CODES.INVALID_REQUEST,
+        'Nobody can be asked: the caller has not declared this, or the question belongs to no call, or to several.',
+      )
+    // Each of them may be the one that waits for the answer.
+    const goOn = open.waiting.map((waiting) => waiting.pause())
+    try {
+      return await ask(request)
+    } catch (error) {
+      // The question was of another call, which still waits for the answer.
+      if (call?.isSettled !== true || calls().waiting.length === 0) throw error
+    } finally {
+      for (const resume of goOn) resume()
+    }
   }
 }
 

@@ -34,6 +34,10 @@ export class WaitingRequest {
     this.#startTimer()
   }
 
+  get isSettled(): boolean {
+    return this.#isSettled
+  }
+
   /** Ends it with what the function gives or throws. Whatever comes later changes nothing. */
   settle(outcome: () => Json): void {
     if (this.#isSettled) return

@@ -32,6 +32,8 @@ export interface RoundChannel {
 export interface ParkedWay {
   notify(method: string, params: Json): void
   ask(request: InputRequest): Promise<Json>
+  /** Whether a round of its client is under way. */
+  isAttended(): boolean
   onCancel(listener: () => void): void
 }
 
@@ -108,6 +110,7 @@ export class ParkedCall {
     this.#outcome = outcome
     const end = (): void => {
       this.#hasEnded = true
+      this.#questions.close(this.#noAnswer()) // those of other calls of its client, on the same link
       this.#wake()
     }
     outcome.then(end, end)
@@ -123,6 +126,7 @@ export class ParkedCall {
         return await call({
           notify: (method, params) => this.#channel?.notify(method, params),
           ask: (request) => (isOver ? Promise.reject(this.#noAnswer()) : this.#ask(request)),
+          isAttended: () => this.#channel !== undefined,
           onCancel: (listener) => this.#onCancel(listener),
         })
       } catch (error) {

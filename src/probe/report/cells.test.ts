@@ -17,7 +17,7 @@ const PROCESS: CellFacts = { ...APART, transport: 'stdio' }
 const LISTS = (own: string): string =>
   `lists and updates of resources are those of the gateway's own ${own}, so that what changes in a caller's alone is not seen`
 const WAITING = (own: string): string =>
-  `while a call waits for an answer, others of its caller have another ${own} without what is kept in the first`
+  `while a call that may ask is under way, others of its caller have another ${own} without what is kept in the first`
 const NAMELESS = 'callers without a name share what it keeps, because nothing tells them apart'
 const LOST = 'what it keeps for a caller is in one gateway, and lost when that ends'
 const LOGS_ASKED = (what: string): string =>

@@ -107,7 +107,9 @@ function memory(facts: CellFacts, client: Era): readonly CellLimit[] {
   const isLost = gateways === 'several' || (gateways === 'leased' && transport !== 'http')
   const reasons = [
     ...(client === 'modern' && era === 'legacy'
-      ? [`while a call waits for an answer, others of its caller have another ${own} without what is kept in the first`]
+      ? [
+          `while a call that may ask is under way, others of its caller have another ${own} without what is kept in the first`,
+        ]
       : []),
     ...(isNameless ? ['callers without a name share what it keeps, because nothing tells them apart'] : []),
     ...(isLost ? [`what it keeps for a caller is in one gateway, and lost when that ends`] : []),

@@ -40,6 +40,8 @@ export interface LinkPoolOptions {
 
 /** A link beside the gateway's own, and who uses it. */
 interface PooledLink extends LinkUse {
+  /** Links are counted as they are opened. */
+  readonly number: number
   readonly key: string
   /** Whose link it counts as. */
   readonly holder: string
@@ -63,6 +65,7 @@ export class LinkPool {
   /** Links that no other call may use, and that are closed after their last. */
   readonly #retired = new Set<PooledLink>()
   readonly #ending: EndingLinks
+  #opened = 0
   #isHandingOn = false
 
   constructor(options: LinkPoolOptions) {
@@ -178,12 +181,14 @@ export class LinkPool {
     return isFree ? least : (this.#openAnother(key, relayed, 'all') ?? least)
   }
 
+  /** The first link of a caller, which has what the server keeps, before those that were opened while it was in use. */
   #find(key: string, isExclusive: boolean, lease: CallerLease | undefined): PooledLink | undefined {
+    let first: PooledLink | undefined
     for (const pooled of this.#links) {
       if (pooled.key !== key || pooled.lease !== lease || !mayJoin(pooled, isExclusive)) continue
-      if (this.#isUsable(pooled)) return pooled
+      if ((first === undefined || pooled.number < first.number) && this.#isUsable(pooled)) first = pooled
     }
-    return undefined
+    return first
   }
 
   /** A server may end while nobody uses its link. A call that has not begun gets another one. */
@@ -207,6 +212,7 @@ export class LinkPool {
       .room(this.#options.maxLinks - this.#links.size)
       .then(() => this.#options.open(relayed, sharing, resumed))
     const pooled: PooledLink = {
+      number: ++this.#opened,
       key,
       holder: holderOf(relayed),
       link,

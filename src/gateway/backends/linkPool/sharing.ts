@@ -42,12 +42,13 @@ export function declaredOn(relayed: Relayed, sharing: Sharing): ClientCapabiliti
 }
 
 /**
- * What a server asks says not in which call. A client of the session era answers it in any of its calls; one of the
- * stateless era only in the call that it belongs to, and callers without a name are different people. So two of their
- * calls that may be asked about are never on one link.
+ * What a server asks says not in which call. A client of the session era answers it in any of its calls, also where another
+ * gateway asks it; one of the stateless era only in the call that it belongs to, and callers without a name are different
+ * people. So two of their calls that may be asked about are never on one link.
  */
 export function needsOwnLink(relayed: Relayed, sharing: Sharing): boolean {
-  const isPlain = !isNameless(relayed) && !relayed.peer.takesInputRequired
+  const { session, takesInputRequired } = relayed.peer
+  const isPlain = session !== undefined || (!takesInputRequired && !isNameless(relayed))
   return sharing === 'call' || (!isPlain && Object.keys(questionsOf(relayed)).length > 0)
 }
 

@@ -46,5 +46,9 @@ export class FormerRoutes {
 
 function mayComeBack(header: HeaderReader, { assembly }: Route): boolean {
   const isOfSession = typeof header('mcp-session-id') === 'string'
-  return isOfSession || CALLS.has(header('mcp-method') ?? '') || header('content-type') === assembly.replicas.messages.mediaType
+  return (
+    isOfSession ||
+    CALLS.has(header('mcp-method') ?? '') ||
+    header('content-type') === assembly.replicas.messages.mediaType
+  )
 }
