@@ -34,7 +34,8 @@ export function holderOf(relayed: CallerParts & Pick<Relayed, 'address'>): strin
 
 /** The same where nothing of a request has been read but its headers. */
 export function holderByHeaders(principal: Principal | undefined, address: string | undefined): string {
-  if (principal !== undefined) return `principal ${principal.id}`
+  // The first of two lines would be a group, which ledgers count for.
+  if (principal !== undefined) return `principal ${principal.id.replaceAll('\n', ' ')}`
   return address === undefined ? ANONYMOUS : networkHolder(address)
 }
 
