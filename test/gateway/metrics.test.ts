@@ -1,8 +1,10 @@
 /** What Prometheus reads of a gateway. */
 import { metrics } from '@opentelemetry/api'
 import { serveOperators } from '../../docs/snippets/gateway.ts'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
+import { call as callByHand } from '../fixtures/modernClient.ts'
 import { call, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
+import { sure } from './fixtures/parkedRounds.ts'
 
 const ADMIN = { gateway: { admin: { port: 0, token: 'a-token' } } }
 const headers = { authorization: 'Bearer a-token' }
@@ -53,6 +55,33 @@ test('calls, durations, links, lists and servers are measured by server, tool an
   expect(text).toMatch(/pannier_gateway_list_age\{server="ours"\} \d/)
   expect(text).not.toContain('invented')
   expect(text).not.toContain('gen_ai_tool_name')
+  await gateway.drain({ deadlineMs: 0 })
+})
+
+test('calls under way, and those that wait for their callers, are counted while they do', async () => {
+  const { url: address, states } = await modernServer()
+  const { url, scrape, gateway } = await measured({
+    ours: { url: address },
+    http: { url: (await sessionServer()).url, pannier: { state: 'stateful' } },
+  })
+  const cancel = new AbortController()
+  const running = call(await connectClient('v1', url), 'ours_wait', {}, { signal: cancel.signal }).catch(() => {})
+  await vi.waitFor(() => expect(states).toEqual(['waiting']))
+  const { message: asked } = await callByHand(url, 'http_confirm')
+  const during = await scrape()
+  expect(during).toContain('pannier_gateway_calls_in_flight{server="ours"} 1')
+  expect(during).toContain('pannier_gateway_calls_in_flight{server="http"} 1')
+  expect(during).toContain('pannier_gateway_calls_parked 1')
+  cancel.abort()
+  await running
+  const { message: again } = await callByHand(url, 'http_confirm', {}, { params: sure(asked.result) })
+  await callByHand(url, 'http_confirm', {}, { params: sure(again.result) })
+  await vi.waitFor(async () => {
+    const after = await scrape()
+    expect(after).toContain('pannier_gateway_calls_in_flight{server="ours"} 0')
+    expect(after).toContain('pannier_gateway_calls_in_flight{server="http"} 0')
+    expect(after).toContain('pannier_gateway_calls_parked 0')
+  })
   await gateway.drain({ deadlineMs: 0 })
 })
 

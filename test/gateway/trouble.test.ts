@@ -1,5 +1,5 @@
 /** Servers that are slow, broken, gone or rude: their callers hear which server it was, and the others notice nothing. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -273,10 +273,15 @@ test('a result without content, which older clients let pass, is one that a stat
     expect(await call(await connectClient(kind, gateway.url), 'terse_hello')).toBe('')
 })
 
-test('a running call that may run twice is repeated when its process dies, and the log says so', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pannier-repeated-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const program = `
+test.each([
+  ['once', 1],
+  ['always', Number.POSITIVE_INFINITY],
+])(
+  'a running call that may run twice is repeated up to five times when its process dies, each time with a line in the log: %s',
+  async (_, deaths) => {
+    const folder = mkdtempSync(join(tmpdir(), 'pannier-repeated-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const program = `
     const { appendFileSync, readFileSync } = require('node:fs')
     const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, ...result }))
     const serverInfo = { name: 'frail', version: '1' }
@@ -289,13 +294,18 @@ test('a running call that may run twice is repeated when its process dies, and t
       if (method === 'tools/list') return answer(id, { result: { tools } })
       if (method !== 'tools/call') return answer(id, { error: { code: -32601, message: 'No such method' } })
       appendFileSync('${join(folder, 'calls')}', 'x')
-      if (readFileSync('${join(folder, 'calls')}', 'utf8') === 'x') process.exit(1)
+      if (readFileSync('${join(folder, 'calls')}', 'utf8').length <= ${deaths}) process.exit(1)
       answer(id, { result: { content: [{ type: 'text', text: 'seen' }] } })
     })`
-  const infos: object[] = []
-  const logger = { ...quiet, info: (fields: object, text: string) => void infos.push({ ...fields, text }) }
-  const frail = { command: process.execPath, args: ['-e', program], pannier: { state: 'stateful' } }
-  const { url } = await startGateway({ frail }, { logger })
-  expect((await callByHand(url, 'frail_look')).message.result.content).toEqual([{ type: 'text', text: 'seen' }])
-  expect(infos).toContainEqual({ server: 'frail', name: 'look', text: expect.stringContaining('begins anew') })
-})
+    const infos: object[] = []
+    const logger = { ...quiet, info: (fields: object, text: string) => void infos.push({ ...fields, text }) }
+    const frail = { command: process.execPath, args: ['-e', program], pannier: { state: 'stateful' } }
+    const { url } = await startGateway({ frail }, { logger })
+    const { message } = await callByHand(url, 'frail_look')
+    if (deaths <= 5) expect(message.result.content).toEqual([{ type: 'text', text: 'seen' }])
+    else expect(message.error.data).toMatchObject({ code: 'BACKEND_LOST' })
+    expect(readFileSync(join(folder, 'calls'), 'utf8')).toHaveLength(Math.min(deaths, 5) + 1)
+    const line = { server: 'frail', name: 'look', text: expect.stringContaining('begins anew') as string }
+    expect(infos.filter((info) => 'name' in info)).toEqual(Array.from({ length: Math.min(deaths, 5) }, () => line))
+  },
+)

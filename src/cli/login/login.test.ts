@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { loginFile } from './file.ts'
-import { browserLogin } from './login.ts'
+import { browserLogin, storedLogin } from './login.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-login-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -73,4 +73,18 @@ test('a login of another process that does not end is not waited for without end
   })
   free()
   ;(await loginFile(path, url, 50).lock())()
+})
+
+test('a login that a server refuses is read again from the file, and ends where the file has no other; the file keeps it', async () => {
+  const [url, path] = ['https://e.example/mcp', join(folder, 'logins.json')]
+  const token = (name: string) => ({ access_token: name, token_type: 'Bearer' })
+  const file = loginFile(path, url)
+  await file.save({ tokens: token('first') })
+  const authorizer = await storedLogin(url, path)
+  await file.save({ tokens: token('second') }) // by another program
+  await authorizer?.invalidateCredentials?.('tokens')
+  expect(await authorizer?.tokens()).toEqual(token('second'))
+  await authorizer?.invalidateCredentials?.('tokens')
+  expect(await authorizer?.tokens()).toBeUndefined()
+  expect((await file.load()).tokens).toEqual(token('second'))
 })
