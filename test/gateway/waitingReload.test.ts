@@ -2,11 +2,14 @@
 import type { Client as ClientV2 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { call as byHand } from '../fixtures/modernClient.ts'
+import { newDatabase } from '../postgres/database.ts'
+import { startBalancer } from '../survival/balancer.ts'
 import { serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { call, type ClientKind, CLIENTS, connectClient, modernServer, stdioEntry } from './fixtures/gateways.ts'
+import { sdkStatelessServer } from './fixtures/statelessServers.ts'
 import { FRESH, WORKERS } from './fixtures/workers.ts'
 
 const PATIENCE = { timeout: 30_000 }
@@ -16,7 +19,8 @@ let servers: Record<string, object> = {}
 beforeAll(async () => {
   // Callers without a name have half of the processes of each worker.
   const stdio = stdioEntry({ state: 'stateful', maxProcesses: 64 })
-  servers = { ...(await serversOfBothEras(until)).servers, stdio }
+  const sdk = { url: (await sdkStatelessServer(until)).url } // gives no state with its questions
+  servers = { ...(await serversOfBothEras(until)).servers, stdio, sdk }
 })
 
 /** Calls a tool that asks twice; gives its text, once the questions are answered. */
@@ -36,15 +40,19 @@ async function begin(kind: ClientKind, url: string, tool: string, args: object =
   return { client, result, answer: () => answering.resolve() }
 }
 
-async function beginAll(url: string) {
+/** `at`: the address for what stands after `/mcp`. */
+async function beginAll(at: (path: string) => string) {
   const cells = CLIENTS.flatMap((kind) =>
     Object.keys(servers).flatMap((server) => [
-      { cell: `${kind}, ${server}, /mcp`, kind, url, tool: `${server}_confirm` },
-      { cell: `${kind}, ${server}, /mcp/${server}`, kind, url: `${url}/${server}`, tool: 'confirm' },
+      { cell: `${kind}, ${server}, /mcp`, kind, url: at(''), tool: `${server}_confirm` },
+      { cell: `${kind}, ${server}, /mcp/${server}`, kind, url: at(`/${server}`), tool: 'confirm' },
     ]),
   )
-  return Promise.all(cells.map(async ({ cell, kind, url: at, tool }) => ({ cell, ...(await begin(kind, at, tool)) })))
+  return Promise.all(cells.map(async ({ cell, kind, url, tool }) => ({ cell, ...(await begin(kind, url, tool)) })))
 }
+
+/** What the tool says; that of the SDK asks once. */
+const expectedOf = (cell: string): string => (cell.includes('sdk') ? 'accept true' : 'accept true, accept true')
 
 const changedEntry = (entry: object): object => {
   const { pannier } = entry as { pannier?: object }
@@ -65,7 +73,7 @@ const CHANGES = new Map<string, () => Promise<object>>([
     'of servers of the other era',
     async () => {
       const { url } = await modernServer()
-      return { ours: servers['stdio'], http: { url }, stdio: { url } }
+      return { ours: servers['stdio'], sdk: servers['stdio'], http: { url }, stdio: { url } }
     },
   ],
 ])
@@ -81,14 +89,40 @@ test.each([
   'calls that wait are answered although their entries are now %s, with %s',
   async (change, _, options) => {
     const gateway = await startGatewayProcess(servers, options)
-    const calls = await beginAll(gateway.url)
+    const calls = await beginAll((path) => gateway.url + path)
     gateway.reload((await CHANGES.get(change)?.()) ?? {})
     await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
     for (const { answer } of calls) answer()
     const ended = await Promise.all(calls.map(async ({ cell, result }) => [cell, await result]))
-    expect(Object.fromEntries(ended)).toEqual(
-      Object.fromEntries(calls.map(({ cell }) => [cell, 'accept true, accept true'])),
-    )
+    expect(Object.fromEntries(ended)).toEqual(Object.fromEntries(calls.map(({ cell }) => [cell, expectedOf(cell)])))
+  },
+  60_000,
+)
+
+test.each([
+  ['without PostgreSQL', async () => ({})],
+  ['with PostgreSQL', async () => ({ postgres: await newDatabase() })],
+])(
+  'calls that wait are answered by way of either of two gateways although their entries are removed, %s',
+  async (_, more) => {
+    const settings = { admin: false, ...(await more()) }
+    const gateways = [await startGatewayProcess(servers, { settings })]
+    const env = { PANNIER_PEERS: new URL(gateways[0]?.url ?? '').origin }
+    gateways.push(await startGatewayProcess(servers, { settings, env }))
+    const balanced = new Map<string, string>()
+    for (const path of ['', ...Object.keys(servers).map((name) => `/${name}`)]) {
+      const balancer = await startBalancer()
+      onTestFinished(() => balancer.close())
+      balancer.targets = gateways.map(({ url }) => url + path)
+      balanced.set(path, balancer.url)
+    }
+    const calls = await beginAll((path) => balanced.get(path) ?? '')
+    for (const gateway of gateways) gateway.reload({ other: { url: (await modernServer()).url } })
+    for (const gateway of gateways)
+      await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
+    for (const { answer } of calls) answer()
+    const ended = await Promise.all(calls.map(async ({ cell, result }) => [cell, await result]))
+    expect(Object.fromEntries(ended)).toEqual(Object.fromEntries(calls.map(({ cell }) => [cell, expectedOf(cell)])))
   },
   60_000,
 )
@@ -105,7 +139,7 @@ test('where an entry is removed no other call begins, at any address, and where 
   await expect(call(waiting.client, 'add', { a: 1, b: 2 })).rejects.toThrow('There is no tool "add".')
   expect((await waiting.client.listTools()).tools).toEqual([])
   gateway.reload(servers)
-  await vi.waitFor(() => expect(gateway.shown()).toContain('3 added'), PATIENCE)
+  await vi.waitFor(() => expect(gateway.shown()).toContain('4 added'), PATIENCE)
   waiting.answer()
   expect(await waiting.result).toBe('accept true, accept true')
   expect(await call(waiting.client, 'add', { a: 1, b: 2 })).toBe('3')
@@ -129,4 +163,29 @@ test('a call that waits goes on under the name that it had in a view, or by way 
   for (const { answer } of calls) answer()
   const texts = await Promise.all(calls.map(({ result }) => result))
   expect(texts).toEqual(calls.map(() => 'accept true, accept true'))
+})
+
+test('what a file denies from now on cannot be called, whatever state a client brings', async () => {
+  const { url } = await sdkStatelessServer()
+  const file = (denied: readonly string[], tools: readonly string[]): string =>
+    JSON.stringify({
+      mcpServers: { ours: { url, pannier: { tools: { deny: denied } } }, kept: { url } },
+      gateway: { admin: false, views: { some: { tools } } },
+    })
+  const gateway = await startGatewayProcess({ ours: { url } })
+  const forged = { params: { requestState: 'forged' } }
+  gateway.reload(file([], ['kept_add']))
+  await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
+  const view = gateway.url.replace(/mcp$/, 'views/some')
+  expect((await byHand(view, 'kept_add', { a: 1, b: 2 }, forged)).message.result.content[0].text).toBe('3')
+  gateway.reload(file(['add'], ['kept_wait']))
+  await vi.waitFor(() => expect(gateway.shown()).toContain('1 changed'), PATIENCE)
+  for (const [at, name] of [
+    [gateway.url, 'ours_add'],
+    [`${gateway.url}/ours`, 'add'],
+    [view, 'kept_add'],
+  ] as const) {
+    const { message } = await byHand(at, name, { a: 1, b: 2 }, forged)
+    expect(message.error?.message).toBe(`There is no tool "${name}".`)
+  }
 })

@@ -197,7 +197,7 @@ export class ServerLeases {
     const former = this.#options.former()
     // What a caller has under the entry of before ends with it, and is given up under its own epoch.
     const isAnew = (): boolean => former.some((leases) => leases.#held.has(row))
-    await Promise.all([this, ...former].map(async (leases) => leases.#releasing.get(row)))
+    for (const leases of [this, ...former]) await leases.#releasing.get(row)
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
       if (!(await gateway.known())) throw this.#unknown()
       const place = await this.#asked(() => placements.claim(gateway.gateway.id, placed, isAnew()))

@@ -17,7 +17,7 @@ import {
 import type { CatalogueMode } from '../config/index.ts'
 import { collectContents, EMPTY, type RouteContents, type RouteListing } from './contents.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry, fixedStart } from './entries.ts'
-import type { Directory } from './methods.ts'
+import type { PresentDirectory } from './methods.ts'
 import type { BackendTarget } from './relay.ts'
 import type { RouteNames } from './names.ts'
 
@@ -45,7 +45,7 @@ type ServedLists = (backend: Backend) => ServerLists
 
 const toEveryone: ServedLists = (backend) => backend.served(backend.lists)
 
-export class RouteDirectory implements Directory {
+export class RouteDirectory implements PresentDirectory {
   readonly #scope: RouteScope
   readonly #listsOf: ServedLists
   #contents = EMPTY
@@ -90,6 +90,11 @@ export class RouteDirectory implements Directory {
   get listedTools(): ListedTools {
     const tools = listedOf(this.#contents.tools)
     return { tools: tools.length, ...(this.#search !== undefined && { saved: savedBytes(tools) }) }
+  }
+
+  hasStateless({ name }: Pick<Backend, 'name'>): boolean {
+    const present = this.#scope.backends().find((backend) => backend.name === name)
+    return present?.about !== undefined && !present.asksInPlace
   }
 
   tool(name: string): BackendTarget | undefined {

@@ -14,6 +14,14 @@ export interface Directory {
   readonly search: ToolSearch | undefined
 }
 
+export interface PresentDirectory extends Directory {
+  /**
+   * Whether a server of this name is there that is of the stateless era. Nobody can tell which of the two has given a state, so that
+   * rounds go to the present one, by what the configuration allows there.
+   */
+  hasStateless(former: Pick<BackendTarget['backend'], 'name'>): boolean
+}
+
 /** What a caller is listed, where that differs from what everyone is; undefined where it does not. */
 export interface OwnDirectories {
   directory(call: Call): Directory | undefined
@@ -27,7 +35,7 @@ export interface EarlierDirectories {
 
 export interface RouteMethodsOptions extends RelayOptions {
   /** What everyone is listed. */
-  readonly directory: Directory
+  readonly directory: PresentDirectory
   readonly own: OwnDirectories
   readonly former: EarlierDirectories
 }
@@ -43,7 +51,11 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     const current = look(directoryFor(options, call))
     if (!isRound(call)) return current
     const earlier = options.former.all(look).filter(({ backend }) => backend !== current?.backend)
-    return earlier.length === 0 ? current : relay.begunAt(call, current ? [current, ...earlier] : earlier, args)
+    if (earlier.length === 0) return current
+    const mayHaveBegun = earlier.filter(
+      ({ backend }) => backend.asksInPlace || !options.directory.hasStateless(backend),
+    )
+    return (await relay.begunAt(call, current ? [current, ...mayHaveBegun] : mayHaveBegun, args)) ?? current
   }
 
   const searchOf = (call: Call): ToolSearch | undefined =>
@@ -99,9 +111,9 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
   }
 }
 
-/** A client of a kind that takes questions as results brings back what it was given with them. */
-function isRound({ peer, params }: Call): boolean {
-  return peer.takesInputRequired && params['requestState'] !== undefined
+/** A client of a kind that takes questions as results brings back answers, or what it was given with the questions. */
+function isRound({ peer, params: { requestState, inputResponses } }: Call): boolean {
+  return peer.takesInputRequired && (requestState !== undefined || inputResponses !== undefined)
 }
 
 function directoryFor({ own, directory }: RouteMethodsOptions, call: Call): Directory {

@@ -108,7 +108,7 @@ export class Relay {
   }
 
   /**
-   * Which of several targets a round belongs to, that of the present configuration first. A ticket is for a call that waits
+   * Which of several targets a round belongs to, that of the present configuration first; undefined where none is. A ticket is for a call that waits
    * here, which only servers that ask in place have; any other state is for a server that has given it.
    */
   async begunAt(call: Call, targets: readonly BackendTarget[], args: unknown): Promise<BackendTarget | undefined> {
@@ -117,7 +117,7 @@ export class Relay {
       if (backend.about === undefined) continue // it has begun nothing
       if ((await this.#parked.isTicket(call, target, args)) === (backend.era === 'legacy')) return target
     }
-    return targets[0]
+    return undefined
   }
 
   /** The answer of the gateway that serves this caller; undefined where this one does. */
