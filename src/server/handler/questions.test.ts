@@ -39,3 +39,9 @@ describe('who may answer', () => {
     expect(await asked({ by: 'role:manager', pin: false })).toContain('must be pinned')
   })
 })
+
+test('a form with an option that does not exist is not asked, and the nearest that exists is named', async () => {
+  expect(await asked({ messages: 'Sure?' } as Partial<Form>)).toBe(
+    'The form "Sure?" has no option "messages"; did you mean "message"?',
+  )
+})
