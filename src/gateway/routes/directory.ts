@@ -94,7 +94,7 @@ export class RouteDirectory implements PresentDirectory {
 
   hasStateless({ name }: Pick<Backend, 'name'>): boolean {
     const present = this.#scope.backends().find((backend) => backend.name === name)
-    return present?.about !== undefined && !present.asksInPlace
+    return present?.about !== undefined && present.era === 'modern'
   }
 
   tool(name: string): BackendTarget | undefined {

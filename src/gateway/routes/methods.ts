@@ -53,7 +53,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     const earlier = options.former.all(look).filter(({ backend }) => backend !== current?.backend)
     if (earlier.length === 0) return current
     const mayHaveBegun = earlier.filter(
-      ({ backend }) => backend.asksInPlace || !options.directory.hasStateless(backend),
+      ({ backend }) => backend.era === 'legacy' || !options.directory.hasStateless(backend),
     )
     return (await relay.begunAt(call, current ? [current, ...mayHaveBegun] : mayHaveBegun, args)) ?? current
   }

@@ -1,4 +1,6 @@
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { once } from 'node:events'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Caller } from '../../../test/docs/fixtures/caller.ts'
 import { newDatabase, runSql } from '../../../test/postgres/database.ts'
 import { proves } from '../../../test/proves.ts'
@@ -68,6 +70,16 @@ describe('requests that are counted in PostgreSQL', () => {
     await other?.count('eve', 5)
     const rows = () => runSql<{ key: string }>(url, 'SELECT key FROM pannier.rates')
     await vi.waitFor(async () => expect(await rows()).toHaveLength(1), { timeout: 5000 })
+  })
+
+  test('are counted by each instance for itself while the database does not answer', { timeout: 4000 }, async () => {
+    const frozen = createTcpServer(() => {}).listen(0, '127.0.0.1')
+    await once(frozen, 'listening')
+    onTestFinished(() => void frozen.close())
+    const { port } = frozen.address() as AddressInfo
+    const connection = postgres({ url: `postgres://nobody@127.0.0.1:${port}/none` })
+    const caller = new Caller(instance(connection), { headers: { 'x-user': 'ann' } })
+    expect(await statusesOf(caller, 6)).toEqual([200, 200, 200, 200, 429, 429])
   })
 
   test('are counted by each instance for itself while the database cannot be reached', async () => {
