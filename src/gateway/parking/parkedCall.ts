@@ -110,7 +110,7 @@ export class ParkedCall {
     this.#outcome = outcome
     const end = (): void => {
       this.#hasEnded = true
-      this.#questions.close(this.#noAnswer()) // those of other calls of its client, on the same link
+      this.#questions.giveBack(this.#noAnswer())
       this.#wake()
     }
     outcome.then(end, end)

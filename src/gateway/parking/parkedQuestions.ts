@@ -104,9 +104,14 @@ export class ParkedQuestions {
     for (const question of this.#open.values()) question.isOrphaned = true
   }
 
+  /** The call has ended: what is still open was asked by another call of its client, and is asked there instead. */
+  giveBack(error: Error): void {
+    for (const { answer } of this.#open.values()) answer.reject(error)
+  }
+
   /** Nobody answers any more. */
   close(error: Error): void {
-    for (const { answer } of this.#open.values()) answer.reject(error)
+    this.giveBack(error)
     this.#open.clear()
   }
 
