@@ -287,7 +287,7 @@ export class Backend {
     this.via.close()
   }
 
-  #linkOptions(): LinkOptions {
+  #linkOptions(): Omit<LinkOptions, 'signal'> {
     const { settings } = this.config
     return {
       server: this.name,

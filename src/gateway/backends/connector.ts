@@ -29,7 +29,7 @@ export type Condition =
 
 export interface ConnectorOptions {
   readonly config: BackendConfig
-  readonly link: LinkOptions
+  readonly link: Omit<LinkOptions, 'signal'>
   /** What the server needs where it refuses what it is sent, as far as that is known. */
   readonly demand: () => Promise<LoginDemand | undefined>
   /** There is a link that requests can be sent on. */
@@ -57,6 +57,8 @@ export class Connector {
   #link: Link | undefined
   /** A link that another one is opened in place of. */
   #givenUp: Link | undefined
+  /** Ends when the link is open, or could not be opened. */
+  #connecting: Promise<unknown> | undefined
   /** Where lists are read, if not on the link itself. */
   #lister: Link | undefined
   #onLost: (why: string) => void = () => {}
@@ -105,12 +107,14 @@ export class Connector {
     const { signal } = this.#stopped
     for (let attempt = 1; !signal.aborted; attempt++) {
       const closed = Promise.withResolvers<string>()
-      const condition = await this.#connect(closed.resolve).then(
+      const connecting = this.#connect(closed.resolve)
+      this.#connecting = connecting.catch(() => {})
+      const condition = await connecting.then(
         async () => {
           attempt = 0
           return { kind: 'down', why: await closed.promise } as const
         },
-        (error: unknown) => this.#failed(error),
+        (error: unknown) => (signal.aborted ? this.condition : this.#failed(error)),
       )
       if (signal.aborted) return
       this.condition = condition
@@ -140,7 +144,7 @@ export class Connector {
     this.#unlog()
     this.lists.close()
     this.#firstTry.resolve()
-    await Promise.all([this.#link?.close(), this.#lister?.close(), this.#givenUp?.close()])
+    await Promise.all([this.#connecting, this.#link?.close(), this.#lister?.close(), this.#givenUp?.close()])
   }
 
   async #connect(onClosed: (why: string) => void): Promise<void> {
@@ -148,6 +152,7 @@ export class Connector {
     this.#onLost = onClosed
     const link = await openLink(ownAddress(config.address), {
       ...options,
+      signal: this.stopped,
       declared: this.servesCalls ? {} : EVERY_QUESTION,
       onClosed: (why) => onClosed(`it ${why}.`),
     })
@@ -174,9 +179,8 @@ export class Connector {
     const { config, link: options } = this.#options
     await this.#lister?.close()
     this.#lister = undefined
-    const lister = await openLink(ownAddress(config.address), { ...options, declared: EVERY_QUESTION }).catch(
-      () => undefined,
-    )
+    const listing = { ...options, signal: this.stopped, declared: EVERY_QUESTION }
+    const lister = await openLink(ownAddress(config.address), listing).catch(() => undefined)
     if (lister === undefined) return
     // Some of them do so a moment later.
     await sleep(SETTLED_MS, this.#stopped.signal).catch(() => {})

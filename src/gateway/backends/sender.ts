@@ -17,7 +17,7 @@ import { callersOn, declaredOn, type Sharing } from './linkPool/sharing.ts'
 export interface BackendSenderOptions {
   readonly config: BackendConfig
   readonly connector: Connector
-  readonly link: LinkOptions
+  readonly link: Omit<LinkOptions, 'signal'>
   /** Whether callers may share a link. */
   readonly isShared: () => boolean
   /** A server that was thought to keep nothing wants a session. */
@@ -36,6 +36,7 @@ export class BackendSender {
   readonly #options: BackendSenderOptions
   readonly #pool: LinkPool
   readonly #tasks: HeldTasks
+  readonly #stopped = new AbortController()
 
   constructor(options: BackendSenderOptions) {
     const { name, address, settings } = options.config
@@ -82,6 +83,7 @@ export class BackendSender {
   }
 
   async close(): Promise<void> {
+    this.#stopped.abort()
     this.#tasks.close()
     await this.#pool.close()
     if (this.leases !== undefined) this.#options.leases?.remove(this.leases)
@@ -89,7 +91,8 @@ export class BackendSender {
 
   async #endSession(session: UpstreamSession): Promise<void> {
     const address = ownAddress(this.#options.config.address)
-    if ('url' in address) await endSession(address, this.#options.link, session)
+    const { signal } = this.#stopped
+    if ('url' in address) await endSession(address, { ...this.#options.link, signal }, session)
   }
 
   async #sendAnywhere(relayed: Relayed): Promise<Json> {
@@ -156,6 +159,7 @@ export class BackendSender {
     const session = isStored ? lease.session : undefined
     const opened = await openLink(started, {
       ...link,
+      signal: this.#stopped.signal,
       declared: declaredOn(relayed, sharing),
       credentials,
       callers: callersOn(relayed, sharing),

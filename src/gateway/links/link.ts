@@ -76,6 +76,8 @@ export interface LinkOptions {
   readonly timeoutMs: number
   /** How long the server may take to start and to say what it is. */
   readonly startMs: number
+  /** Aborts when nobody wants the link any longer. What is being opened is closed then. */
+  readonly signal: AbortSignal
   /** Notifications that belong to no request: changed lists, updated resources. */
   readonly onNotification: (method: string, params: Json) => void
   readonly onClosed: (why: string) => void
@@ -109,24 +111,31 @@ export function ownRequest(method: string, params: Json = {}, more: Partial<Rela
   return { method, params, peer, principal: undefined, notify: () => {}, onCancel: () => {}, ...more }
 }
 
-/** Cancels a request of the gateway itself after so long. What holds the request is let go when it is over. */
+/** Cancels a request of the gateway itself after so long, or with a signal. What holds the request is let go when it is over. */
 export class RequestDeadline {
   isOver = false
   #cancel: () => void = () => {}
+  readonly #signal: AbortSignal | undefined
   readonly #timer: ReturnType<typeof setTimeout>
 
-  constructor(limitMs: number) {
+  constructor(limitMs: number, signal?: AbortSignal) {
     this.#timer = setTimeout(() => {
       this.isOver = true
       this.#cancel()
     }, limitMs)
+    this.#signal = signal
+    signal?.addEventListener('abort', this.#abort)
   }
 
   readonly onCancel = (listener: () => void): void => {
     this.#cancel = listener
+    if (this.#signal?.aborted) listener()
   }
 
   clear(): void {
     clearTimeout(this.#timer)
+    this.#signal?.removeEventListener('abort', this.#abort)
   }
+
+  readonly #abort = (): void => this.#cancel()
 }

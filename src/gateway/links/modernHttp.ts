@@ -70,8 +70,8 @@ class ModernHttpLink implements Link {
 
   /** What the server says of itself at this address; undefined where it is of the session era. */
   async discover(upstream: Upstream): Promise<About | undefined> {
-    const { startMs, upstreams } = this.#options
-    const deadline = new RequestDeadline(startMs)
+    const { startMs, upstreams, signal } = this.#options
+    const deadline = new RequestDeadline(startMs, signal)
     try {
       const asked = ownRequest('server/discover', {}, { onCancel: deadline.onCancel })
       const result = await this.#send(asked, (message, signal) => this.#sendWithLogin(upstream, message, signal))

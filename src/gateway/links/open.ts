@@ -81,7 +81,7 @@ async function openProcess(address: CommandAddress, options: LinkOptions): Promi
   } catch (error) {
     const isGone = error instanceof BackendError && error.reason === 'BACKEND_LOST'
     // Some programs of the session era exit when a request comes before `initialize`.
-    if (!isGone) throw startFailure(error, options.server)
+    if (!isGone || options.signal.aborted) throw startFailure(error, options.server)
     const again = start()
     return openSession(again, options, false).catch((second: unknown) => {
       throw startFailure(second, options.server, again)

@@ -40,18 +40,38 @@ const LISTENING_MS = 1000
 
 /** `asks`: the server is asked for the stateless era first. */
 export async function openSession(opened: OpenedTransport, options: LinkOptions, asks: boolean): Promise<Link> {
-  const { transport } = opened
-  const connection = new BackendConnection({ ...options, transport })
+  const { signal } = options
+  const connection = new BackendConnection({ ...options, transport: opened.transport })
+  const unwanted = Promise.withResolvers<never>()
+  const abandon = (): void => unwanted.reject(notWanted(options.server))
+  signal.addEventListener('abort', abandon)
   try {
-    await transport.start()
-    const found = asks ? await discover(connection, options.startMs) : undefined
-    const about = found ?? (await initialize(connection, transport, options))
-    if (connection.era === 'legacy') await settledWithin(opened.listening, opened.listeningMs ?? LISTENING_MS)
+    if (signal.aborted) throw notWanted(options.server)
+    const about = await Promise.race([begin(connection, opened, options, asks), unwanted.promise])
     return new SessionLink(connection, about, opened)
   } catch (error) {
-    await connection.close()
+    await connection.close() // which ends what waits for the server
     throw error
+  } finally {
+    signal.removeEventListener('abort', abandon)
   }
+}
+
+async function begin(
+  connection: BackendConnection,
+  { transport, listening, listeningMs = LISTENING_MS }: OpenedTransport,
+  options: LinkOptions,
+  asks: boolean,
+): Promise<About> {
+  await transport.start()
+  const found = asks ? await discover(connection, options.startMs) : undefined
+  const about = found ?? (await initialize(connection, transport, options))
+  if (connection.era === 'legacy') await settledWithin(listening, listeningMs)
+  return about
+}
+
+function notWanted(server: string): BackendError {
+  return new BackendError('BACKEND_LOST', server, 'is not wanted any longer.')
 }
 
 /** Requests of the gateway that began the session may still be under way: their ids are not used again. */
