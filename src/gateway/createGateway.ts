@@ -246,7 +246,7 @@ export class Gateway {
   }
 
   async #drain(options: DrainOptions): Promise<void> {
-    this.#logger.current.info({ inFlight: this.#routes.inFlight }, 'Draining.')
+    this.#logger.current.info(this.#underWay(), 'Draining.')
     this.#definitions.close()
     this.#metrics.close()
     this.#setupWarnings.close()
@@ -255,7 +255,12 @@ export class Gateway {
     await this.#routes.drain(options)
     await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
-    this.#logger.current.info({ inFlight: this.#routes.inFlight }, 'Drained.')
+    this.#logger.current.info(this.#underWay(), 'Drained.')
+  }
+
+  /** The calls that are under way, and those that wait for their clients. */
+  #underWay(): { readonly inFlight: number; readonly waiting: number } {
+    return { inFlight: this.#routes.inFlight, waiting: this.#routes.parked }
   }
 
   #setRoutes(): void {

@@ -1,12 +1,17 @@
-/** A gateway that is told to end while servers start. */
+/** A gateway that is told to end while servers start, and while calls wait for their clients. */
 import { createServer as createHost } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
+import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { sure, textOf } from './fixtures/parkedRounds.ts'
 import { descendantsOf, isAlive } from './fixtures/processTree.ts'
+import { byHand } from './fixtures/workers.ts'
 
 const PATIENCE = { timeout: 30_000 }
+/** More than connections have to be closed, and less than half of the time of a stop. */
+const ANSWERED_AFTER_MS = 9000
 
 /** Takes requests and never answers. */
 async function silentServer(): Promise<string> {
@@ -38,4 +43,40 @@ test.each([
   expect(shown()).toContain('Drained.')
   expect(shown()).not.toContain('is not there')
   await vi.waitFor(() => expect(started.filter(isAlive)).toEqual([]), PATIENCE)
+})
+
+test('a call that waits while its gateway is stopped is answered there for a while, wherever the answer comes to', async () => {
+  const http = { url: (await sessionServer()).url, pannier: { state: 'stateful' } }
+  const servers = { http, stdio: stdioEntry() }
+  const env = { PANNIER_LOG_LEVEL: 'info' }
+  const [alone, owner, several] = await Promise.all([
+    startGatewayProcess(servers, { env }),
+    startGatewayProcess(servers, { env }),
+    startGatewayProcess(servers, { env, args: ['--workers', '2'] }),
+  ])
+  const calls = [alone, owner, several].flatMap((gateway) =>
+    Object.keys(servers).map((server) => ({ gateway, server })),
+  )
+  const waiting = await Promise.all(
+    calls.map(async ({ gateway, server }) => ({
+      gateway,
+      server,
+      asked: await byHand(gateway.url, `${server}_confirm`),
+    })),
+  )
+  // Which has not been there before, so that no caller is placed there.
+  const other = await startGatewayProcess(servers, { env: { PANNIER_PEERS: new URL(owner.url).origin } })
+  const ends = [alone, owner, several].map((gateway) => gateway.end('SIGTERM'))
+  for (const { shown } of [alone, owner])
+    await vi.waitFor(() => expect(shown()).toMatch(/"waiting":2.*"Draining\."/), PATIENCE)
+  await sleep(ANSWERED_AFTER_MS)
+  const results = await Promise.all(
+    waiting.map(async ({ gateway, server, asked }) => {
+      const { url } = gateway === owner ? other : gateway
+      const again = await byHand(url, `${server}_confirm`, {}, sure(asked))
+      return textOf(await byHand(url, `${server}_confirm`, {}, sure(again)))
+    }),
+  )
+  expect(results).toEqual(results.map(() => 'accept true, accept true'))
+  expect(await Promise.all(ends)).toEqual([0, 0, 0])
 })

@@ -128,8 +128,9 @@ export class Route {
     })
   }
 
-  drain(options?: DrainOptions): Promise<void> {
-    const drained = this.shutdown.drain(options)
+  /** `awaited`: clients may come back until this resolves. */
+  drain(options?: DrainOptions, awaited?: Promise<void>): Promise<void> {
+    const drained = this.shutdown.drain(options, awaited)
     this.#passthrough?.close()
     return drained
   }

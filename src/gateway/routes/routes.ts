@@ -198,7 +198,9 @@ export class Routes {
   async drain(options: DrainOptions): Promise<void> {
     const { deadlineMs = DRAIN_MS } = options
     this.#parked = this.#parking.drain(deadlineMs / 2)
-    await Promise.all(this.#all.map((route) => route.drain(options)))
+    // On standard input and output nobody can come back when the input has ended.
+    const awaited = this.#listener === undefined ? undefined : this.#parked
+    await Promise.all(this.#all.map((route) => route.drain(options, awaited)))
   }
 
   async #reach(route: Route): Promise<void> {

@@ -41,6 +41,19 @@ describe('draining', () => {
     expect(over()).toBe(true)
   })
 
+  test('gives connections that time only when no client may come back any more, at most at the deadline', async () => {
+    const answered = Promise.withResolvers<void>()
+    const over = watch(drainAll([stuck], new Load(), 25_000, answered.promise))
+    const late = watch(drainAll([stuck], new Load(), 25_000, new Promise(() => {})))
+    await vi.advanceTimersByTimeAsync(12_000)
+    expect(over()).toBe(false)
+    answered.resolve()
+    await vi.advanceTimersByTimeAsync(5000)
+    expect([over(), late()]).toEqual([true, false])
+    await vi.advanceTimersByTimeAsync(9000)
+    expect(late()).toBe(true)
+  })
+
   test('waits for a call that came on an open connection meanwhile', async () => {
     const load = new Load()
     const over = watch(drainAll([stuck], load, 25_000))

@@ -1,4 +1,4 @@
-import { unref } from '../../protocol/index.ts'
+import { settledWithin, unref } from '../../protocol/index.ts'
 import type { Load } from './load.ts'
 
 /** A host that can be drained: an HTTP server or a stdio connection. */
@@ -12,12 +12,21 @@ const LEAVING_MS = 5000
 /** The same when the deadline has passed. */
 const LATE_LEAVING_MS = 1000
 
-/** Waits until calls in flight finish or hand over and their answers are sent, at most until the deadline. */
-export async function drainAll(hosts: Iterable<DrainableHost>, load: Load, deadlineMs: number): Promise<void> {
+/**
+ * Waits until calls in flight finish or hand over and their answers are sent, at most until the deadline. `awaited`: until
+ * this resolves, clients may come back for calls that wait for them, which are not in flight meanwhile.
+ */
+export async function drainAll(
+  hosts: Iterable<DrainableHost>,
+  load: Load,
+  deadlineMs: number,
+  awaited?: Promise<void>,
+): Promise<void> {
   const deadline = performance.now() + deadlineMs
   const left = (): number => Math.max(0, deadline - performance.now())
   let idle = load.drain(deadlineMs)
   const drained = Promise.all(Array.from(hosts, (host) => host.drain()))
+  await settledWithin(awaited, deadlineMs)
   do {
     await idle
     const leavingMs = Math.min(LEAVING_MS, Math.max(LATE_LEAVING_MS, left()))

@@ -45,10 +45,10 @@ export class Shutdown {
 
   /**
    * Ends subscriptions, lets calls in flight finish or hand over at their next checkpoint, and closes the listeners. Does
-   * so once, however often it is called.
+   * so once, however often it is called. `awaited`: clients may come back until this resolves.
    */
-  drain({ deadlineMs = DRAIN_MS, idleMs = 1000 }: DrainOptions = {}): Promise<void> {
-    this.#drained ??= this.#drain({ deadlineMs, idleMs: Math.min(idleMs, deadlineMs) })
+  drain({ deadlineMs = DRAIN_MS, idleMs = 1000 }: DrainOptions = {}, awaited?: Promise<void>): Promise<void> {
+    this.#drained ??= this.#drain({ deadlineMs, idleMs: Math.min(idleMs, deadlineMs) }, awaited)
     return this.#drained
   }
 
@@ -65,7 +65,7 @@ export class Shutdown {
     await connections.close(this.#options.idleMs)
   }
 
-  async #drain(options: Required<DrainOptions>): Promise<void> {
+  async #drain(options: Required<DrainOptions>, awaited: Promise<void> | undefined): Promise<void> {
     const { load, subscriptions, getStreams, legacyHttp, replicas, tasks, logger } = this.#assembly
     const over = new AbortController()
     logger.current[this.#level]({ inFlight: load.inFlight }, 'Draining.')
@@ -75,7 +75,7 @@ export class Shutdown {
     this.#patience = new Promise((resolve) => unref(setTimeout(resolve, deadlineMs / 2)))
     void this.#patience.then(() => patience.abort())
     this.#announced = replicas.sayStopping()
-    const drained = drainAll(this.hosts, load, deadlineMs)
+    const drained = drainAll(this.hosts, load, deadlineMs, awaited)
     subscriptions.close()
     getStreams.closeAll()
     const fetched = replicas.fetchCancellations(over.signal)
