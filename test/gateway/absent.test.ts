@@ -1,8 +1,9 @@
 /** What lists say of servers that were never reached. */
-import { gatewayConfigOf } from 'pannier/gateway'
-import { expect, test, vi } from 'vitest'
+import { createGateway, gatewayConfigOf } from 'pannier/gateway'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { pannier } from '../cli/fixtures/program.ts'
-import { CLIENTS, connectClient, modernServer, startGateway } from './fixtures/gateways.ts'
+import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+import { CLIENTS, connectClient, modernServer, silentServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
 
 const gone = { url: 'http://127.0.0.1:1/' }
 const KEY = 'dev.pannier/absent'
@@ -28,6 +29,28 @@ test('of a server that has come up, lists say nothing any more', async () => {
   expect(await absentAt('v2', url)).toEqual({ gone_: why })
   await gateway.reload(await gatewayConfigOf({ mcpServers: { gone: { url: (await modernServer()).url } } }))
   await vi.waitFor(async () => expect(await absentAt('v2', url)).toBeUndefined())
+})
+
+test('of a server that has not started within the deadline of lists, lists and health say so', async () => {
+  const servers = { silent: { url: await silentServer() } }
+  const config = await gatewayConfigOf({ mcpServers: servers, gateway: { listDeadlineMs: 100 } })
+  const gateway = createGateway({ ...config, keys: KEYS, logger: quiet })
+  onTestFinished(() => gateway.drain({ deadlineMs: 0 }))
+  const { url } = await gateway.listen({ drainOnTerm: false })
+  const sentence = 'The server "silent" is not there: it is not up yet. It is tried again.'
+  for (const kind of CLIENTS) {
+    expect(await absentAt(kind, url)).toEqual({ silent_: sentence })
+    await expect(absentAt(kind, `${url}/silent`)).rejects.toThrow(sentence)
+  }
+  const { warnings } = gateway.report().health
+  expect(warnings).toEqual(['The server "silent" has not started yet. It has 60 seconds for that.'])
+})
+
+test('a list of a server that was added waits for it, too', async () => {
+  const { url, gateway } = await startGateway({ gone }, {}, { gateway: { listDeadlineMs: 20_000 } })
+  await gateway.reload(await gatewayConfigOf({ mcpServers: { tools: stdioEntry() } }))
+  const { tools } = await (await connectClient('v1', `${url}/tools`)).listTools()
+  expect(tools.map(({ name }) => name)).toContain('add')
 })
 
 test.each([

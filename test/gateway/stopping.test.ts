@@ -1,10 +1,8 @@
 /** A gateway that is told to end while servers start, and while calls wait for their clients. */
-import { createServer as createHost } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
-import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { sessionServer, silentServer, stdioEntry } from './fixtures/gateways.ts'
 import { sure, textOf } from './fixtures/parkedRounds.ts'
 import { descendantsOf, isAlive } from './fixtures/processTree.ts'
 import { byHand } from './fixtures/workers.ts'
@@ -12,17 +10,6 @@ import { byHand } from './fixtures/workers.ts'
 const PATIENCE = { timeout: 30_000 }
 /** More than connections have to be closed, and less than half of the time of a stop. */
 const ANSWERED_AFTER_MS = 9000
-
-/** Takes requests and never answers. */
-async function silentServer(): Promise<string> {
-  const host = createHost(() => {})
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    host.close()
-    host.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(host.address() as AddressInfo).port}/`
-}
 
 test.each([
   ['of one process', []],

@@ -24,8 +24,10 @@ export function reread(): void {
   onHangup()
 }
 
-/** How long to wait for servers before the table is shown without them. */
-const TABLE_MS = 10_000
+/** How long to wait for servers before the table is shown with what is known. */
+const TABLE_MS = 3000
+/** How long to wait for the rest, before it is shown once more. */
+const WHOLE_TABLE_MS = 600_000
 /** Editors write a file in several steps. */
 const SETTLED_MS = 200
 
@@ -127,8 +129,14 @@ async function startAdmin(served: ServedGateway, { display }: CommandContext): P
 
 async function showTable(served: ServedGateway, url: string, { display, signal }: CommandContext): Promise<void> {
   display.note(`Serving ${url}`)
-  const table = await Promise.race([served.table({ width: lineWidth(), withinMs: TABLE_MS }), aborted(signal)])
-  if (typeof table === 'string') display.note(table)
+  const show = async (withinMs: number): Promise<boolean> => {
+    // A worker that ends meanwhile shows none.
+    const table = served.table({ width: lineWidth(), withinMs }).catch(() => undefined)
+    const shown = await Promise.race([table, aborted(signal)])
+    if (shown) display.note(shown.text)
+    return shown?.isWhole === false
+  }
+  if (await show(TABLE_MS)) await show(WHOLE_TABLE_MS)
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -18,6 +18,13 @@ export interface TableOptions {
   readonly withinMs: number
 }
 
+/** What is served, as text. */
+export interface ServedTable {
+  readonly text: string
+  /** Whether nothing is still to be found out of the servers. */
+  readonly isWhole: boolean
+}
+
 export interface ServedGateway {
   /** Serves clients over HTTP. Gives the address. */
   listen(at: ServeAddressOptions): Promise<string>
@@ -25,8 +32,8 @@ export interface ServedGateway {
   stdio?(): Promise<void>
   /** Serves health, servers and metrics; gives the addresses of the pages. */
   listenAdmin(): Promise<readonly string[]>
-  /** What is served, as text; undefined where nobody can tell. */
-  table(options: TableOptions): Promise<string | undefined>
+  /** What is served; undefined where nobody can tell. */
+  table(options: TableOptions): Promise<ServedTable | undefined>
   reload(config: GatewayConfig): Promise<void>
   drain(): Promise<void>
 }
@@ -38,11 +45,13 @@ export function gatewayOf(options: GatewayOptions): Gateway {
 }
 
 /** A line for each server, and one for each address that lists tools of many. */
-export async function tableOf(gateway: Gateway, { width, withinMs }: TableOptions): Promise<string> {
-  const late = new Promise((resolve) => unref(setTimeout(resolve, withinMs)))
-  await Promise.race([gateway.judged(), late])
+export async function tableOf(gateway: Gateway, { width, withinMs }: TableOptions): Promise<ServedTable> {
+  const judged = gateway.judged().then(() => true)
+  const late = new Promise<boolean>((resolve) => unref(setTimeout(() => resolve(false), withinMs)))
+  const isWhole = await Promise.race([judged, late])
   const catalogues = gateway.catalogues.map(catalogueText)
-  return [servedText(gateway, width), ...withheldText(gateway), ...lostText(gateway), ...catalogues].join('\n')
+  const lines = [servedText(gateway, width), ...withheldText(gateway), ...lostText(gateway), ...catalogues]
+  return { text: lines.join('\n'), isWhole }
 }
 
 /** The addresses of the admin pages; `/metrics` only where something is measured. */

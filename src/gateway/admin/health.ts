@@ -53,13 +53,19 @@ function unreachedOf({ name, upstreams }: Backend): readonly string[] {
   return [`The server "${name}" is not used at ${where}, because connecting fails there. That is tried again.`]
 }
 
+/** Of a server that cannot be called. */
+function absenceOf({ name, condition, config }: Backend): readonly string[] {
+  if (condition.kind === 'up') return []
+  if (condition.kind === 'starting')
+    return [`The server "${name}" has not started yet. It has ${config.settings.startSeconds} seconds for that.`]
+  return [`The server "${name}" is not there: ${condition.why} ${condition.advice ?? 'It is tried again.'}`]
+}
+
 function warningsOf(backend: Backend, file: string | undefined, pinFault: string | undefined): readonly string[] {
-  const { name, condition, keepsState, config, withheld } = backend
+  const { name, keepsState, config, withheld } = backend
   const isProcess = 'command' in config.address
   return [
-    ...(condition.kind === 'down'
-      ? [`The server "${name}" is not there: ${condition.why} ${condition.advice ?? 'It is tried again.'}`]
-      : []),
+    ...absenceOf(backend),
     ...unreachedOf(backend),
     ...(keepsState
       ? [

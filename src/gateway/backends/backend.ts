@@ -1,5 +1,5 @@
 /** One server behind the gateway: which requests it gets, and over which of its links. */
-import { type Era, type Json, MODERN_VERSION } from '../../protocol/index.ts'
+import { type Era, type Json, MODERN_VERSION, settledWithin } from '../../protocol/index.ts'
 import type { Verdict } from '../../probe/index.ts'
 import { passes } from '../catalog/index.ts'
 import type { BackendConfig } from '../config/index.ts'
@@ -63,6 +63,8 @@ export class Backend {
   readonly listsByCaller: ListsByCaller
   /** Where it is reached over HTTP. */
   readonly upstreams: Upstreams | undefined
+  /** When it was tried for the first time, in milliseconds of the process. */
+  #startedAt = performance.now()
 
   constructor(options: BackendOptions) {
     const { config, logger } = options
@@ -125,6 +127,7 @@ export class Backend {
 
   /** Connects and stays connected, trying again for as long as it takes. */
   start(): void {
+    this.#startedAt = performance.now()
     void this.#connector.run()
     if (this.config.settings.state === 'auto') void this.tried.then(() => this.#prober.run(this.#connector.stopped))
     else this.#prober.skip()
@@ -160,6 +163,11 @@ export class Backend {
   /** Resolves when the server was reached, or the first attempt has failed. */
   get tried(): Promise<void> {
     return this.#connector.tried
+  }
+
+  /** The same, or when it has had so long for that. */
+  triedWithin(limitMs: number): Promise<void> {
+    return settledWithin(this.tried, Math.max(0, this.#startedAt + limitMs - performance.now()))
   }
 
   /** Resolves when it is known whether the server keeps something, or that this cannot be known now. */

@@ -27,6 +27,12 @@ export type Condition =
   /** `advice`: what an operator can do about it. */
   | { readonly kind: 'down'; readonly why: string; readonly advice?: string }
 
+/** Why a server is not there, as the end of a sentence; undefined where it is. */
+export function whyAbsent(condition: Condition): string | undefined {
+  if (condition.kind === 'starting') return 'it is not up yet.'
+  return condition.kind === 'down' ? condition.why : undefined
+}
+
 export interface ConnectorOptions {
   readonly config: BackendConfig
   readonly link: Omit<LinkOptions, 'signal'>
@@ -98,8 +104,7 @@ export class Connector {
   /** The link, or the error that says why there is none. */
   openedLink(): Link {
     if (this.#link !== undefined && !this.#link.isClosed) return this.#link
-    const why = this.condition.kind === 'down' ? this.condition.why : 'it is not up yet.'
-    throw notThere(this.#options.config.name, why)
+    throw notThere(this.#options.config.name, whyAbsent(this.condition) ?? 'its connection has just ended.')
   }
 
   /** Connects and stays connected, trying again for as long as it takes. */

@@ -4,6 +4,7 @@
  */
 import { ABSENT_META_KEY, type Json } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
+import { whyAbsent } from '../backends/connector.ts'
 import { type CatalogNames, nameBehindView, SEPARATOR, type View } from '../catalog/index.ts'
 import { notThere } from '../errors.ts'
 
@@ -14,12 +15,13 @@ const MAX_ABSENT = 100
 export function absentMeta(backends: readonly Backend[], names: CatalogNames, view?: View): Json | undefined {
   const absent: [start: string, sentence: string][] = []
   for (const { name, about, condition } of backends) {
-    if (about !== undefined || condition.kind !== 'down') continue
+    const why = about === undefined ? whyAbsent(condition) : undefined
+    if (why === undefined) continue
     const prefix = names.prefix(name)
     if (prefix === undefined) continue
     const start = `${prefix}${SEPARATOR}`
     const isServed = view === undefined || nameBehindView(view, start) !== undefined
-    if (isServed && absent.push([start, notThere(name, condition.why).message]) === MAX_ABSENT) break
+    if (isServed && absent.push([start, notThere(name, why).message]) === MAX_ABSENT) break
   }
   return absent.length === 0 ? undefined : { [ABSENT_META_KEY]: Object.fromEntries(absent) }
 }

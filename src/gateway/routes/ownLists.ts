@@ -7,6 +7,7 @@ import type { Call, CallerLists, Entries, MethodParts } from '../../server/inter
 import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { callerOf, holderOf } from '../backends/callers.ts'
+import { whyAbsent } from '../backends/connector.ts'
 import { type ServerLists, type ListingLink, type ReadLists, readLists } from '../backends/lists/serverLists.ts'
 import { type ListingCaller, ONE_CALLER } from '../backends/lists/listsByCaller.ts'
 import { notThere } from '../errors.ts'
@@ -53,8 +54,16 @@ export class OwnLists {
   /** The lists of this caller, read where they may have changed; undefined where all callers have the same. */
   readonly of = (call: Call): Promise<CallerLists | undefined> | undefined => {
     if (this.#mayDiffer(call)) return this.#read(call)
+    const alone = this.#options.alone?.()
+    if (alone?.condition.kind === 'starting') return this.#started(alone)
     this.#assertKnown(undefined)
     return undefined
+  }
+
+  /** A server that was added may start while others have been there for long. */
+  async #started(alone: Backend): Promise<undefined> {
+    await alone.triedWithin(this.#options.waitMs)
+    this.#assertKnown(undefined)
   }
 
   async #read(call: Call): Promise<CallerLists | undefined> {
@@ -68,7 +77,8 @@ export class OwnLists {
   #assertKnown(own: ServerLists | undefined): void {
     const { name, about, condition } = this.#options.alone?.() ?? {}
     if (name === undefined || about !== undefined || own !== undefined) return
-    if (condition?.kind === 'down') throw notThere(name, condition.why)
+    const why = condition && whyAbsent(condition)
+    if (why !== undefined) throw notThere(name, why)
   }
 
   /** What this caller was listed last; undefined where all callers have the same. */

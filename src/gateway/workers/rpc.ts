@@ -34,6 +34,13 @@ export interface WorkerTableOptions {
   readonly withinMs: number
 }
 
+/** What is served, as text. */
+export interface WorkerTable {
+  readonly text: string
+  /** Whether nothing is still to be found out of the servers. */
+  readonly isWhole: boolean
+}
+
 /** What a worker does for the primary. */
 export interface WorkerMethods {
   /** Connects to the servers. Gives the address at which other workers reach it. */
@@ -45,8 +52,7 @@ export interface WorkerMethods {
   report(params: object): Promise<WorkerReport>
   /** Answers. */
   ping(params: object): void
-  /** What is served, as text. */
-  table(options: WorkerTableOptions): Promise<string>
+  table(options: WorkerTableOptions): Promise<WorkerTable>
   /** Lets calls finish, and ends all servers. */
   drain(params: object): Promise<void>
 }

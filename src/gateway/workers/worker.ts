@@ -13,13 +13,12 @@ import type { Gateway } from '../createGateway.ts'
 import type { GatewayOptions, LimitCounters, WorkerSiblings } from '../options.ts'
 import { type MetricsText, prometheusMetrics } from '../telemetry/prometheus.ts'
 import { IpcChannel } from './channel.ts'
-import type { PrimaryMethods, WorkerMethods, WorkerStart, WorkerTableOptions } from './rpc.ts'
+import type { PrimaryMethods, WorkerMethods, WorkerStart, WorkerTable, WorkerTableOptions } from './rpc.ts'
 import { splitLimits, type WorkerPlace } from './splitLimits.ts'
 
 export interface GatewayWorkerOptions {
   readonly create: (options: GatewayOptions) => Gateway
-  /** What is served, as text. */
-  readonly tableOf: (gateway: Gateway, options: WorkerTableOptions) => Promise<string>
+  readonly tableOf: (gateway: Gateway, options: WorkerTableOptions) => Promise<WorkerTable>
 }
 
 /** How long servers have to end when the primary is gone. */

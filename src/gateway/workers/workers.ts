@@ -16,7 +16,7 @@ import { ProcessGoneError } from './channel.ts'
 import { SharedCounters } from './counters.ts'
 import { SharedNews } from './sharedNews.ts'
 import { withTimeout, SilentWorkerError } from './withTimeout.ts'
-import type { ServeAddress, WorkerReport, WorkerStart, WorkerTableOptions } from './rpc.ts'
+import type { ServeAddress, WorkerReport, WorkerStart, WorkerTable, WorkerTableOptions } from './rpc.ts'
 import { ownAddress } from './ownAddress.ts'
 import { WorkerRestarts } from './restarts.ts'
 import { WorkerSlot } from './slot.ts'
@@ -118,8 +118,8 @@ export class Workers {
     }
   }
 
-  /** What is served, as text; undefined where no worker can tell. */
-  async table(options: WorkerTableOptions): Promise<string | undefined> {
+  /** What is served; undefined where no worker can tell. */
+  async table(options: WorkerTableOptions): Promise<WorkerTable | undefined> {
     return this.#slots.find(({ isServing }) => isServing)?.ask('table', options)
   }
 
