@@ -2,7 +2,7 @@
 export { postgresBus } from './bus/eventBus.ts'
 export { type PostgresConnection, postgres } from './database.ts'
 export { postgresCarryStore } from './stores/carryStore.ts'
-export { Impatience, impatientLedger, impatientStore } from './stores/impatience.ts'
+export { Impatience, impatientLedger, impatientStore, isDatabaseAnswer, within } from './stores/impatience.ts'
 export { assertPgInstalled } from './installed.ts'
 export { postgresLedger } from './stores/ledger.ts'
 export { type PlacedCaller, type PlacedGateway, placementId, Placements, type Taking } from './placements.ts'

@@ -58,6 +58,7 @@ interface PlaceRow {
 /** So long a transaction may wait for its process. */
 const IDLE_MS = 2000
 const SWEEP_BATCH = 100
+const MAX_OTHERS = 100
 /** A gateway whose lease is over for so long does not come back for its callers. */
 const REMOVED_AFTER_MS = 60_000
 /** A session of a server that no gateway serves any more is forgotten after so long. */
@@ -116,6 +117,13 @@ export class Placements {
     const text = `SELECT encode(id, 'hex') AS id, epoch::text AS epoch FROM ${this.#placements} WHERE gateway = $1`
     const rows = await this.#rows<{ id: string; epoch: string }>(text, [id])
     return new Map(rows.map(({ id: row, epoch }) => [row, epoch]))
+  }
+
+  /** The other gateways whose leases are not over. */
+  async others(id: string): Promise<readonly PlacedGateway[]> {
+    const text = `SELECT id, address FROM ${this.#gateways} WHERE id <> $1 AND leased_until > now() LIMIT $2`
+    const rows = await this.#rows<{ id: string; address: string | null }>(text, [id, MAX_OTHERS])
+    return rows.map((other) => ({ id: other.id, address: other.address ?? undefined }))
   }
 
   /**

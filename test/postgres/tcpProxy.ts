@@ -9,6 +9,8 @@ export class TcpProxy {
   readonly #sockets = new Set<Socket>()
   #isOpen = true
   #isFrozen = false
+  /** Connections that were taken while it was frozen. */
+  readonly #unserved = new Set<Socket>()
 
   static async start(targetPort: number): Promise<TcpProxy> {
     const server = createServer().listen(0, '127.0.0.1')
@@ -42,6 +44,14 @@ export class TcpProxy {
     this.silenceConnections()
   }
 
+  /** The end of that: what was sent meanwhile arrives. */
+  thaw(): void {
+    this.#isFrozen = false
+    for (const client of this.#unserved) this.#serve(client)
+    this.#unserved.clear()
+    for (const socket of this.#sockets) socket.resume()
+  }
+
   open(): void {
     this.#isOpen = true
   }
@@ -55,7 +65,12 @@ export class TcpProxy {
   #accept(client: Socket): void {
     this.#add(client)
     if (!this.#isOpen) return void client.destroy()
-    if (this.#isFrozen) return
+    if (!this.#isFrozen) return this.#serve(client)
+    this.#unserved.add(client)
+    client.once('close', () => this.#unserved.delete(client))
+  }
+
+  #serve(client: Socket): void {
     const target = connect(this.#targetPort, '127.0.0.1')
     this.#add(target)
     join(client, target)

@@ -4,11 +4,20 @@
  * - It is valid for less time here than in the database, counted from the moment in which the renewal was sent.
  * - After it was over, others may have taken callers: so it is valid again only when this gateway knows which.
  * - A gateway that others have removed is a new one, without callers.
+ * - No call waits long for a database that does not answer. Once one has, the others fail at once until it is there again.
  */
 import { randomUUID } from 'node:crypto'
-import { sleep, unref } from '../../protocol/index.ts'
-import { type LeaseTimes, leaseTimes, type PlacedGateway, type Placements } from '../../postgres/internal.ts'
+import { settledWithin, sleep, unref } from '../../protocol/index.ts'
+import {
+  isDatabaseAnswer,
+  type LeaseTimes,
+  leaseTimes,
+  type PlacedGateway,
+  type Placements,
+  within,
+} from '../../postgres/internal.ts'
 import type { Logger } from '../../server/internal.ts'
+import { StateError } from '../../state/internal.ts'
 
 export interface GatewayLeaseOptions {
   readonly placements: Placements
@@ -27,6 +36,8 @@ const TAKEN_FOR_GONE =
   'Another gateway took this one for gone, and its callers begin anew. Most likely others have the same address, or cannot reach it. Give each gateway an address of its own that the others reach: PANNIER_ADVERTISE.'
 /** So long a call waits for a lease. */
 const KNOWN_WITHIN_MS = 2000
+/** So long a call waits for a statement. */
+const ASKED_WITHIN_MS = 3000
 
 /** Whichever clock has gone further: one stands still while the machine sleeps, the other may be set back. */
 interface Moment {
@@ -46,6 +57,7 @@ export class GatewayLease {
   #running: Promise<void> | undefined
   #lapsing: ReturnType<typeof setTimeout> | undefined
   #isAway = false
+  #others: readonly PlacedGateway[] = []
   #isStopping = false
   /** Called when the lease is over, before anyone else can take a caller. */
   onLapsed: () => void = () => {}
@@ -70,18 +82,23 @@ export class GatewayLease {
     return this.#isAway
   }
 
+  /** The other gateways that had a lease when the database was last asked. */
+  get others(): readonly PlacedGateway[] {
+    return this.#others
+  }
+
   start(): void {
     this.#reaching ??= this.#options.reached()
     this.#running ??= this.#run()
   }
 
-  /** Whether the lease is valid. Waits a moment for one that is not: a gateway that has just started has none yet. */
+  /** Whether the lease is valid. Waits a moment for the first one: a gateway that has just started has none yet. */
   async known(): Promise<boolean> {
     this.start()
     const until = performance.now() + KNOWN_WITHIN_MS
     await this.#reaching
-    while (!this.isValid && performance.now() < until && !this.#stopped.signal.aborted) {
-      await this.#try()
+    while (!this.isValid && !this.#isAway && performance.now() < until && !this.#stopped.signal.aborted) {
+      await settledWithin(this.#try(), until - performance.now())
       if (!this.isValid) await sleep(this.#times.retryMs, this.#stopped.signal).catch(() => {})
     }
     return this.isValid
@@ -90,7 +107,21 @@ export class GatewayLease {
   /** Looks at once whether this gateway still has its lease. */
   async renew(): Promise<void> {
     this.#sent = undefined
-    await this.#try()
+    await settledWithin(this.#try(), KNOWN_WITHIN_MS)
+  }
+
+  /** Asks the database for a call, which does not wait for one that is away. */
+  async ask<T>(statement: () => Promise<T>): Promise<T> {
+    if (this.#isAway) throw new StateError('STORE_UNAVAILABLE', AWAY)
+    try {
+      return await within(ASKED_WITHIN_MS, statement)
+    } catch (error) {
+      if (!isDatabaseAnswer(error)) {
+        this.#say(error)
+        void this.#try()
+      }
+      throw error
+    }
   }
 
   /** From now on others wait until this gateway gives its callers up. */
@@ -131,6 +162,7 @@ export class GatewayLease {
       this.#sent = sent
       this.#watch()
       this.#say(undefined)
+      void this.#lookAround()
     } catch (error) {
       this.#say(error)
     }
@@ -147,6 +179,14 @@ export class GatewayLease {
     this.#id = randomUUID()
     await placements.enter(this.gateway, holdMs)
     this.#hasEntered = true
+  }
+
+  async #lookAround(): Promise<void> {
+    try {
+      this.#others = await this.#options.placements.others(this.#id)
+    } catch {
+      // Those of before are kept.
+    }
   }
 
   #watch(): void {

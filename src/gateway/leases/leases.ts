@@ -4,7 +4,7 @@ import { type PostgresConnection, Placements } from '../../postgres/internal.ts'
 import { type Logger, errorDetails } from '../../server/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { AWAY, GatewayLease } from './gatewayLease.ts'
-import { ServerLeases } from './serverLeases.ts'
+import { ServerLeases, type Unreleased } from './serverLeases.ts'
 import type { UpstreamSession } from '../links/link.ts'
 import { UpstreamSessions } from './upstreamSessions.ts'
 
@@ -38,6 +38,7 @@ export class Leases {
   readonly #gateway: GatewayLease
   readonly #sessions: UpstreamSessions
   readonly #servers = new Map<ServerLeases, LeasedServer>()
+  readonly #unreleased = new Map<string, Unreleased>()
   #sweeping: ReturnType<typeof setTimeout> | undefined
   #hasEnded = false
 
@@ -63,6 +64,7 @@ export class Leases {
       name,
       key,
       idleMs,
+      unreleased: this.#unreleased,
       former: () => former.filter((each) => this.#servers.has(each)),
     })
     this.#servers.set(leases, server)
@@ -104,12 +106,22 @@ export class Leases {
     this.#sweeping = unref(setTimeout(() => void this.#sweep().finally(() => this.#sweepLater()), SWEEP_EVERY_MS))
   }
 
+  /** A caller who was taken again meanwhile has another epoch, and stays. */
+  async #releaseAgain(): Promise<void> {
+    for (const [row, unreleased] of this.#unreleased) {
+      const { epoch, isHandedOn } = unreleased
+      await this.#placements.release(this.#gateway.gateway.id, row, epoch, isHandedOn)
+      if (this.#unreleased.get(row) === unreleased) this.#unreleased.delete(row)
+    }
+  }
+
   /** Sessions of gateways that are gone, which nobody has taken, are ended by whichever gateway comes first. */
   async #sweep(): Promise<void> {
     if (!this.#gateway.isValid) return
     const servers = new Map([...this.#servers].map(([leases, server]) => [leases.key, server]))
     try {
       for (const leases of this.#servers.keys()) await leases.releaseUnused()
+      await this.#releaseAgain()
       for (const { id, session: sealed } of await this.#placements.sweep([...servers.keys()])) {
         for (const [key, server] of servers) {
           const session = this.#sessions.open(id, key, sealed)

@@ -9,8 +9,10 @@ function begin() {
   let epoch = 0
   const release = vi.fn(async () => {})
   const claim = vi.fn(async () => ({ kind: 'here', epoch: String(++epoch), session: undefined }))
-  const gateway = { gateway: { id: 'me', address: undefined }, isValid: true, known: async () => true }
-  const parts = { placements: { claim, release }, gateway, sessions: {} } as unknown as ServerLeasesOptions
+  const ask = async (statement: () => Promise<unknown>) => statement()
+  const gateway = { gateway: { id: 'me', address: undefined }, isValid: true, known: async () => true, ask }
+  const unreleased = new Map()
+  const parts = { placements: { claim, release }, gateway, sessions: {}, unreleased } as unknown as ServerLeasesOptions
   return { leases: new ServerLeases({ ...parts, name: 's', key: 's', idleMs: 1000, former: () => [] }), claim, release }
 }
 
@@ -34,4 +36,14 @@ test('callers for whom nothing was opened are given up two minutes after their l
   await leases.find('bob')
   expect(claim).toHaveBeenCalledTimes(2)
   expect(leaseIn(await leases.find('ann')).epoch).toBe('3')
+})
+
+test('a caller whom the database may give up at any time later is taken under another epoch, once', async () => {
+  const { leases, claim, release } = begin()
+  const anew = () => claim.mock.calls.map((args: unknown[]) => args[2])
+  release.mockRejectedValueOnce(new Error('The database does not answer.'))
+  await leases.release(leaseIn(await leases.find('ann')), false)
+  await leases.release(leaseIn(await leases.find('ann')), false)
+  await leases.find('ann')
+  expect(anew()).toEqual([false, true, false])
 })

@@ -57,6 +57,16 @@ export class CallerLease {
   }
 }
 
+/**
+ * A caller whom the database was told to give up, and did not answer. It may do so at any time later: so the caller is taken
+ * under another epoch, or this gateway would serve one who is free for all others.
+ */
+export interface Unreleased {
+  readonly epoch: string
+  /** Another gateway may go on with the session. */
+  readonly isHandedOn: boolean
+}
+
 export interface ServerLeasesOptions {
   readonly placements: Placements
   readonly gateway: GatewayLease
@@ -66,6 +76,8 @@ export interface ServerLeasesOptions {
   /** Names the server for all gateways: a server of the same name at another address is another one. */
   readonly key: string
   readonly idleMs: number
+  /** Callers of all servers, by their rows, whom the database was not seen to give up. */
+  readonly unreleased: Map<string, Unreleased>
   /** Leases of the same server here that end: its entry has changed, and calls under the one of before are under way. */
   readonly former: () => readonly ServerLeases[]
 }
@@ -95,7 +107,7 @@ export class ServerLeases {
 
   /** Where a caller is served. One whom nobody serves is served here from now on. */
   async find(caller: string): Promise<CallerPlace> {
-    const row = placementId({ server: this.key, caller })
+    const row = this.rowOf(caller)
     const lease = this.#held.get(row)
     if (lease?.isValid) {
       lease.foundAt = performance.now()
@@ -124,9 +136,23 @@ export class ServerLeases {
     throw this.#options.gateway.isValid ? this.moved() : this.#unknown()
   }
 
+  /** Whether nobody but this gateway serves the caller of this row at the moment. */
+  holds(row: string): boolean {
+    return this.#held.get(row)?.isValid === true
+  }
+
+  /** The other gateways that may serve a caller, as far as was known when the database was last asked. */
+  get others(): readonly PlacedGateway[] {
+    return this.#options.gateway.others
+  }
+
+  rowOf(caller: string): string {
+    return placementId({ server: this.key, caller })
+  }
+
   /** Where the caller was thought to be is not true any longer. */
   forget(caller: string): void {
-    this.#elsewhere.delete(placementId({ server: this.key, caller }))
+    this.#elsewhere.delete(this.rowOf(caller))
   }
 
   /** Takes a caller from a gateway that does not answer, if that may be. `hasEnded`: its process is gone. */
@@ -147,12 +173,14 @@ export class ServerLeases {
 
   /** `isHandedOn`: another gateway may go on with the session. */
   async release(lease: CallerLease, isHandedOn: boolean): Promise<void> {
-    const { placements, gateway } = this.#options
+    const { placements, gateway, unreleased } = this.#options
     const { row, epoch } = lease
     lease.end()
     if (this.#held.get(row) !== lease) return
     this.#held.delete(row)
-    const releasing = placements.release(gateway.gateway.id, row, epoch, isHandedOn).catch(() => {}) // it ends with the lease
+    const releasing = gateway
+      .ask(() => placements.release(gateway.gateway.id, row, epoch, isHandedOn))
+      .catch(() => void unreleased.set(row, { epoch, isHandedOn }))
     this.#releasing.set(row, releasing)
     await releasing
     this.#releasing.delete(row)
@@ -193,11 +221,12 @@ export class ServerLeases {
   }
 
   async #look(row: string, placed: PlacedCaller): Promise<CallerPlace> {
-    const { placements, gateway } = this.#options
+    const { placements, gateway, unreleased } = this.#options
     const former = this.#options.former()
     // What a caller has under the entry of before ends with it, and is given up under its own epoch.
-    const isAnew = (): boolean => former.some((leases) => leases.#held.has(row))
-    for (const leases of [this, ...former]) await leases.#releasing.get(row)
+    const isAnew = (): boolean =>
+      unreleased.has(row) || former.some((leases) => leases.#held.has(row) || leases.#releasing.has(row))
+    await Promise.all([this, ...former].map(async (leases) => leases.#releasing.get(row)))
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
       if (!(await gateway.known())) throw this.#unknown()
       const place = await this.#asked(() => placements.claim(gateway.gateway.id, placed, isAnew()))
@@ -206,6 +235,7 @@ export class ServerLeases {
           await gateway.renew()
           break
         case 'here':
+          unreleased.delete(row)
           return { kind: 'here', lease: this.#hold(row, place.epoch, place.session) }
         case 'elsewhere':
           if (place.gateway.id === '') break
@@ -242,7 +272,7 @@ export class ServerLeases {
 
   async #asked<T>(ask: () => Promise<T>): Promise<T> {
     try {
-      return await ask()
+      return await this.#options.gateway.ask(ask)
     } catch (error) {
       throw this.#unknown(error)
     }

@@ -17,21 +17,28 @@ export class Impatience {
 
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (performance.now() < this.#awayUntil) throw unavailable('could not be used a moment ago')
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(unavailable('does not answer')), this.#withinMs)
     try {
-      return await Promise.race([work(), late.promise])
+      return await within(this.#withinMs, work)
     } catch (error) {
-      if (!isAnswer(error)) this.#awayUntil = performance.now() + PAUSE_MS
+      if (!isDatabaseAnswer(error)) this.#awayUntil = performance.now() + PAUSE_MS
       throw error
-    } finally {
-      clearTimeout(timer)
     }
   }
 }
 
+/** Gives up a database that does not answer in time. What it was sent may be done all the same, later. */
+export async function within<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(unavailable('does not answer')), limitMs)
+  try {
+    return await Promise.race([work(), late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** Whether the database has been asked, and what it has is the trouble. */
-function isAnswer(error: unknown): boolean {
+export function isDatabaseAnswer(error: unknown): boolean {
   return error instanceof StateError && error.code !== 'STORE_UNAVAILABLE'
 }
 
