@@ -18,15 +18,19 @@ export interface PlacedTarget {
 }
 
 /**
- * Why the other gateway did not begin the call: it is gone; it is silent, and may have got the call all the same; or it does
- * not serve the caller.
+ * Why the other gateway did not begin the call: it is gone; it is silent, and may have got the call all the same; it was sent
+ * nothing, because it is not found; it does not serve the caller; or it does not know whether it does.
  */
-export type ForwardFailure = { readonly kind: 'gone' | 'silent' | 'moved' }
+export type ForwardFailure = { readonly kind: 'gone' | 'silent' | 'unsent' | 'moved' | 'unplaced' }
 
 /** Why a call is lost that a gateway may have got and does not answer. */
 export const SILENT = 'the gateway that serves this caller did not answer'
 const ENDED = 'the gateway that serves this caller ended'
-const MOVED: BackendCode = 'CALLER_MOVED'
+/** What another gateway answers that has not begun the call. */
+const NOT_BEGUN: Readonly<Partial<Record<BackendCode, ForwardFailure['kind']>>> = {
+  CALLER_MOVED: 'moved',
+  CALLER_UNPLACED: 'unplaced',
+}
 
 export class CallForwarding {
   readonly #parts: MethodParts
@@ -53,7 +57,7 @@ export class CallForwarding {
         const round = requestState === undefined ? {} : { requestState, inputResponses }
         const result = await this.#forward({ ...call, params: { ...call.params, ...round } }, target, owner)
         if (isNotBegun(result)) {
-          if (requestState !== undefined) throw callLost(backend.name, name, ENDED)
+          if (requestState !== undefined) throw result.error ?? callLost(backend.name, name, ENDED)
           failure = result.failure
           return {}
         }
@@ -76,8 +80,9 @@ export class CallForwarding {
     try {
       return resultOf(forwarded.response)
     } catch (error) {
-      if (hasMoved(error)) return new NotBegun({ kind: 'moved' })
-      throw error
+      const kind = whyNotBegun(error)
+      if (kind === undefined || !(error instanceof Error)) throw error
+      return new NotBegun({ kind }, kind === 'unplaced' ? error : undefined)
     }
   }
 }
@@ -90,9 +95,12 @@ export function asModern(call: Call): Call & { readonly session?: string } {
 
 class NotBegun {
   readonly failure: ForwardFailure
+  /** What a caller hears whose call has begun before. */
+  readonly error: Error | undefined
 
-  constructor(failure: ForwardFailure) {
+  constructor(failure: ForwardFailure, error?: Error) {
     this.failure = failure
+    this.error = error
   }
 }
 
@@ -100,8 +108,9 @@ function isNotBegun(result: Json | NotBegun): result is NotBegun {
   return result instanceof NotBegun
 }
 
-function hasMoved(error: unknown): boolean {
-  return error instanceof RemoteError && isObject(error.data) && error.data['code'] === MOVED
+function whyNotBegun(error: unknown): ForwardFailure['kind'] | undefined {
+  const code = error instanceof RemoteError && isObject(error.data) ? error.data['code'] : undefined
+  return NOT_BEGUN[code as BackendCode]
 }
 
 /** That it is there says that the caller can be asked. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MethodParts } from '../../server/internal.ts'
+import { BackendError } from '../errors.ts'
 import type { ServerLeases } from '../leases/serverLeases.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
 import type { PlacedTarget } from './callForwarding.ts'
@@ -26,4 +27,24 @@ test('a call that waits for the lease of a silent gateway to end waits no longer
   expect(await failed).toEqual(unreachable())
   await vi.advanceTimersByTimeAsync(10_000)
   expect(takeFrom).toHaveBeenCalledTimes(6)
+})
+
+test('a call that a silent gateway may have begun is lost where PostgreSQL cannot be asked, and not one to call again', async () => {
+  const unplaced = new BackendError('CALLER_UNPLACED', 's', 'cannot be looked up. The call was not begun.')
+  const leases = {
+    find: async () => ({ kind: 'elsewhere', gateway: { id: 'silent', address: 'http://127.0.0.1:1' } }),
+    takeFrom: () => Promise.reject(unplaced),
+    forget: () => {},
+  } as unknown as ServerLeases
+  const replicas = {
+    self: {},
+    seeker: { find: async (url: string) => ({ id: 'silent', url }) },
+    calls: { forward: async () => ({ kind: 'gone', why: 'no reply in time', wasReached: false, wasSent: true }) },
+  }
+  const peer = { era: 'modern', takesInputRequired: true, capabilities: {} }
+  const call = { method: 'tools/call', params: {}, meta: {}, peer, channel: { onCancel: () => {} } }
+  const target = { backend: { name: 's' }, name: 't' } as unknown as PlacedTarget
+  const placement = new LeasedPlacement({ replicas } as unknown as MethodParts, '/mcp')
+  const forwarding = placement.forward({ call } as unknown as RecordedCall, target, leases, 'ann')
+  await expect(forwarding).rejects.toMatchObject({ reason: 'CALL_LOST' })
 })

@@ -97,6 +97,7 @@ export class Route {
     // Servers that come up later may have any of them, and clients look only once.
     this.assembly.registry.declared = capabilities
     this.assembly.watched.max = MAX_WATCHED
+    this.assembly.replicas.messages.serves = (caller) => scope.backends().some(({ leases }) => leases?.holds(caller))
     this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
     this.shutdown = new Shutdown(this.assembly, 'debug') // the gateway says it for all of them
     this.#passthrough = alone && this.#passthroughTo(alone)

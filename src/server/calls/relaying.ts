@@ -16,7 +16,7 @@ export interface MethodParts {
   readonly access: AccessControl
   readonly rounds: RoundRunner
   readonly results: Results
-  readonly replicas: Pick<Replicas, 'calls' | 'ledger' | 'peers' | 'seeker' | 'self'>
+  readonly replicas: Pick<Replicas, 'calls' | 'ledger' | 'peers' | 'seeker' | 'self' | 'whoServes'>
   readonly lists: Pick<Lists, 'ofCaller'>
   readonly logger: () => Logger
 }

@@ -40,6 +40,8 @@ export class MessageReceiver implements InstanceMessages {
   adopt: (handedOver: Json) => boolean | Promise<boolean> = () => false
   /** Whether this instance goes on with a stream of another one. */
   has: (stream: string) => boolean = () => false
+  /** Whether a caller is served here and nowhere else. */
+  serves: (caller: string) => boolean = () => false
   readonly #options: ReceiverOptions
 
   constructor(options: ReceiverOptions) {
@@ -73,6 +75,8 @@ export class MessageReceiver implements InstanceMessages {
         return { status: 202 }
       case 'has':
         return jsonReply({ has: this.has(String(message['stream'])) })
+      case 'serves':
+        return jsonReply({ serves: this.serves(String(message['caller'])) })
       case 'cancellations':
         return jsonReply({ events: peers.recentCancellations() })
       case 'ledger':

@@ -35,6 +35,7 @@ const LEFT_WITHIN_MS = 3000
 const TOLD_WITHIN_MS = 1000
 const FETCH_EVERY_MS = 500
 const SOUGHT_WITHIN_MS = 1000
+const SERVED_WITHIN_MS = 1500
 // Until then an instance that has started may not have met all others.
 const SETTLED_MS = 3000
 
@@ -125,6 +126,25 @@ export class Replicas {
     const isSure =
       isSettled && this.bus === this.#peerBus && asked.length > 0 && asked.every(({ reply }) => isObject(reply))
     return isSure ? 'nobody' : 'unsure'
+  }
+
+  /** The first instance that says it serves a caller, of those at these addresses and those that are known. */
+  async whoServes(caller: string, addresses: readonly string[]): Promise<Instance | undefined> {
+    const found = Promise.withResolvers<Instance | undefined>()
+    const urls = new Set([...addresses, ...this.peers.known().flatMap(({ url }) => url ?? [])])
+    urls.delete(this.self.url ?? '')
+    const asked = Array.from(urls, async (url) => {
+      const instance = await this.seeker.find(url)
+      if (typeof instance === 'object' && (await this.#serves(instance, caller))) found.resolve(instance)
+    })
+    void settledWithin(Promise.allSettled(asked), SERVED_WITHIN_MS).then(() => found.resolve(undefined))
+    return found.promise
+  }
+
+  async #serves(instance: Instance, caller: string): Promise<boolean> {
+    const delivery = await this.#messenger.send(instance, { kind: 'serves', caller })
+    const reply: unknown = delivery.kind === 'delivered' ? await delivery.response.json() : undefined
+    return isObject(reply) && reply['serves'] === true
   }
 
   /**
