@@ -109,7 +109,7 @@ function serverFailure({ code, message }: ProtocolError): Failure {
   }
 }
 
-const NO_ANSWERER_HINT =
+export const NO_ANSWERER_HINT =
   'It wants to ask something. Run this in a terminal, or give --answers, --yes, --decline or --suspend.'
 
 /** The SDK puts the error number before some messages. */

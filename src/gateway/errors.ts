@@ -104,7 +104,9 @@ export const REJECTED =
 export const WITHHELD =
   'has changed the definition of this tool. It is withheld until an operator of the gateway accepts that.'
 export const tooMany = (requests: number): string =>
-  `has ${requests} requests under way already, or half of them are of this caller. Call again later, or raise its maxInFlight.`
+  `has ${requests} requests under way already. Call again later, or raise its maxInFlight.`
+export const tooManyOfCaller = (share: number, requests: number): string =>
+  `has ${share} requests of this caller under way, and takes at most so many of its ${requests} from one caller. Call again later, or raise its maxInFlight.`
 export const tooLarge = (bytes: number): string =>
   `answered with more than ${bytes} bytes. Ask for less of it, or raise its maxResultBytes.`
 

@@ -3,6 +3,7 @@ import { gatewayConfigOf } from 'pannier/gateway'
 import { describe, expect, test, vi } from 'vitest'
 import { proves } from '../proves.ts'
 import { amount } from '../amount.ts'
+import { pannier as program } from '../cli/fixtures/program.ts'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { call, CLIENTS, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
@@ -73,8 +74,17 @@ describe.each(['http', 'stdio'])('a server over %s that keeps something', (over)
       await by('confirm', { elicitation: { url: {} } }),
       await by('think', { elicitation: {} }),
     ]
-    for (const answer of asked) expect(JSON.stringify(answer)).toMatch(/Nobody can be asked.*"isError":true/)
+    for (const answer of asked)
+      expect(JSON.stringify(answer)).toMatch(/this needs a client that declares: .*"isError":true/)
     expect(textOf(await by('recall', {}))).toBe('milk')
+  })
+
+  test('that wants to ask tells the program without a terminal what to give', async () => {
+    const pannier = { state: 'stateful' }
+    const entry = over === 'http' ? { url: (await sessionServer()).url, pannier } : stdioEntry(pannier)
+    const { url } = await startGateway({ it: entry })
+    const ran = await program(['call', url, 'it_confirm'])
+    expect(ran).toMatchObject({ status: 1, stderr: expect.stringMatching(/declares: elicitation.*\n.*--answers/) })
   })
 
   test.each(['with', 'without'])(
@@ -184,7 +194,8 @@ test('sessions without a name count together by their address, so that many of t
   await vi.waitFor(() => expect(waiting).toHaveLength(2))
   scripted.answer = ({ res, body }) => json(res, result(body, { content: [] }))
   const call = { name: 'slow_thing', arguments: {} }
-  expect(await third.request('tools/call', call)).toMatchObject({ error: { data: { code: 'BACKEND_BUSY' } } })
+  const message = expect.stringContaining('has 2 requests of this caller under way, and takes at most so many of its 4')
+  expect(await third.request('tools/call', call)).toMatchObject({ error: { message, data: { code: 'BACKEND_BUSY' } } })
   for (const { res, body } of waiting) json(res, result(body, { content: [] }))
   await Promise.all(held)
   expect(await third.request('tools/call', call)).toMatchObject({ result: { content: [] } })

@@ -13,7 +13,7 @@ import {
 } from '../../client/index.ts'
 import { ABSENT_META_KEY, isObject, type Json } from '../../protocol/index.ts'
 import { type CallOptions, withServer } from '../connection.ts'
-import { AbsentServerError, EXIT, type ExitCode, failureOf, InputError } from '../exit.ts'
+import { AbsentServerError, EXIT, type ExitCode, failureOf, InputError, NO_ANSWERER_HINT } from '../exit.ts'
 import {
   type AnswererHost,
   type AnswerFlags,
@@ -133,10 +133,15 @@ export async function showOutcome(call: InteractiveCall, result: unknown, option
   if (output === 'json') display.print(printableJson(result))
   else {
     const text = await resultText(call, result, save === undefined ? describeMedium : saveMedium(save))
-    if (isError) display.note(text)
+    if (isError) display.note(needsAnswerer(text) ? `${text}\n${NO_ANSWERER_HINT}` : text)
     else if (text !== '') display.print(text)
   }
   return isError ? (notes.declined ? EXIT.declined : EXIT.toolError) : EXIT.ok
+}
+
+/** Whether a server behind a gateway wanted to ask, and its tool failed because this client does not declare that. */
+function needsAnswerer(text: string): boolean {
+  return text.includes('Nobody can be asked: this needs a client that declares')
 }
 
 function resultText(

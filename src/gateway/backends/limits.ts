@@ -1,7 +1,7 @@
 /** How much of a server callers may use: requests at once, and bytes of a result. */
 import { type Json, unref } from '../../protocol/index.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, tooLarge, tooMany } from '../errors.ts'
+import { BackendError, tooLarge, tooMany, tooManyOfCaller } from '../errors.ts'
 import { fairShareOf, CallerCounts } from './callerCounts.ts'
 
 /** How long a call takes to end that was ended for another one. */
@@ -30,9 +30,11 @@ export class BackendLimits {
   /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */
   enter(caller: string, isListening: boolean): () => void {
     const { name, settings } = this.#config
+    const { maxInFlight } = settings
     const counted = isListening ? this.#listening : this.#inFlight
-    if (counted.all >= settings.maxInFlight || counted.of(caller) >= fairShareOf(settings.maxInFlight))
-      throw new BackendError('BACKEND_BUSY', name, tooMany(settings.maxInFlight))
+    const share = fairShareOf(maxInFlight)
+    if (counted.all >= maxInFlight) throw new BackendError('BACKEND_BUSY', name, tooMany(maxInFlight))
+    if (counted.of(caller) >= share) throw new BackendError('BACKEND_BUSY', name, tooManyOfCaller(share, maxInFlight))
     counted.add(caller)
     return () => {
       counted.remove(caller)

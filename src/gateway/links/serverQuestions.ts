@@ -24,6 +24,11 @@ const QUESTIONS: ReadonlyMap<string, QuestionKind> = new Map([
   ['roots/list', 'roots'],
 ])
 
+/** Whether nobody can tell to whose call a message belongs that does not say so. */
+function isOfSeveral({ waiting, callers, hasLeftovers }: OpenCalls): boolean {
+  return callers !== 'one' && (waiting.length > 1 || (waiting.length > 0 && hasLeftovers))
+}
+
 /**
  * The call that a message without a reference belongs to; none where it could be of different callers. Of several calls of one
  * client it may be any, so that one is taken whose client is there.
@@ -32,7 +37,7 @@ export function likelyCall(
   { waiting, callers, hasLeftovers }: OpenCalls,
   kind?: QuestionKind,
 ): WaitingRequest | undefined {
-  if (callers !== 'one' && (waiting.length > 1 || hasLeftovers)) return undefined
+  if (isOfSeveral({ waiting, callers, hasLeftovers })) return undefined
   const fitting =
     kind === undefined ? waiting : waiting.filter(({ relayed }) => questionsOf(relayed)[kind] !== undefined)
   return fitting.find(({ relayed }) => relayed.isAttended?.() !== false) ?? fitting[0]
@@ -49,21 +54,44 @@ export async function answerTo(method: string, params: Json, calls: () => OpenCa
     const call = callOfTask(params, open) ?? likelyCall(open, kind)
     const { ask, peer } = call?.relayed ?? {}
     if (ask === undefined || peer === undefined || !declaresAll(peer.capabilities, neededCapability(request)))
-      throw new RemoteError(
-        CODES.INVALID_REQUEST,
-        'Nobody can be asked: the caller has not declared this, or the question belongs to no call, or to several.',
-      )
+      throw nobodyToAsk(request, open)
     // Each of them may be the one that waits for the answer.
     const goOn = open.waiting.map((waiting) => waiting.pause())
     try {
       return await ask(request)
     } catch (error) {
-      // The question was of another call, which still waits for the answer.
-      if (call?.isSettled !== true || calls().waiting.length === 0) throw error
+      // The question was of another call of this client, which still waits for the answer.
+      const { callers, waiting } = calls()
+      if (call?.isSettled !== true || callers !== 'one' || waiting.length === 0) throw error
     } finally {
       for (const resume of goOn) resume()
     }
   }
+}
+
+/** The one reason that applies. Servers put the sentence into their results, so whoever calls may read it. */
+function nobodyToAsk(request: InputRequest, calls: OpenCalls): RemoteError {
+  const needed = neededCapability(request)
+  const refused = (sentence: string, data?: Json): RemoteError =>
+    new RemoteError(CODES.INVALID_REQUEST, `Nobody can be asked: ${sentence}`, data)
+  if (calls.waiting.length === 0)
+    return refused('no call is under way. Ask in the middle of a call, before its result.')
+  if (!calls.waiting.some(({ relayed }) => declaresAll(relayed.peer.capabilities, needed)))
+    return refused(`this needs a client that declares: ${namesOf(needed)}.`, { requiredCapabilities: needed })
+  return refused(isOfSeveral(calls) ? SEVERAL[calls.callers === 'all' ? 'all' : 'nameless'] : NO_WAY)
+}
+
+const NO_WAY = 'the client of this call has no stream on which it can be asked. Call with one that takes event streams.'
+const SEVERAL = {
+  all: 'calls of several callers are under way, and the question does not say to which it belongs. Set "state": "stateful" in the entry of the server.',
+  nameless:
+    'calls of several clients without a name are under way, or were just given up, and the question does not say to which it belongs. Call again when they have ended, or let the gateway know its callers.',
+}
+
+function namesOf(needed: Record<string, Json>): string {
+  return Object.entries(needed)
+    .map(([area, details]) => [area, ...Object.keys(details)].join('.'))
+    .join(', ')
 }
 
 /** A question of a task comes on the request for its result. */

@@ -76,9 +76,19 @@ test('calls of one caller use half of the links, and another has room', async ()
   const at = pool(4, 50)
   const mine = [hold(at, 'ann', 'call'), hold(at, 'ann', 'call')]
   await Promise.all(mine.map(({ begun }) => begun))
-  await expect(hold(at, 'ann', 'call').begun).rejects.toThrow('The server "files" has no room')
+  await expect(hold(at, 'ann', 'call').begun).rejects.toThrow(
+    'The server "files" has no room for this caller: calls of one caller use at most 2 of its 4 processes or sessions',
+  )
   await hold(at, 'bob', 'call').begun
   expect(opened).toHaveLength(3)
+})
+
+test('a call that finds all links in use says so', async () => {
+  const at = pool(2, 20)
+  await Promise.all(['ann', 'bob'].map((user) => hold(at, user, 'call').begun))
+  await expect(hold(at, 'carl', 'call').begun).rejects.toThrow(
+    'The server "files" has no room: all of its 2 processes or sessions are in use',
+  )
 })
 
 test('a call waits for room, and has a link that nobody else has used', async () => {

@@ -147,7 +147,7 @@ export class LinkPool {
         return found
       }
       const now = performance.now()
-      if (now >= until) throw this.#full()
+      if (now >= until) throw this.#full(relayed)
       if (now >= relieved + RELIEVED_AFTER_MS) {
         relieved = now
         if (this.#hasShare(relayed)) this.#options.relieve?.(holderOf(relayed))
@@ -288,9 +288,15 @@ export class LinkPool {
     this.#waiting.wakeAll()
   }
 
-  #full(): BackendError {
+  /** Why a call found no link: the caller has as many as one may have, or all are in use. */
+  #full(relayed: Relayed): BackendError {
     const { server, maxLinks, waitMs } = this.#options
-    const sentence = `has no room: ${maxLinks} callers use it, and none has left within ${waitMs / 1000} seconds. Try again later, or raise maxProcesses or maxSessions.`
+    const share = fairShareOf(maxLinks)
+    const why =
+      share < maxLinks && !this.#hasShare(relayed)
+        ? ` for this caller: calls of one caller use at most ${share} of its ${maxLinks} processes or sessions, and none of them`
+        : `: all of its ${maxLinks} processes or sessions are in use, and none`
+    const sentence = `has no room${why} has become free within ${waitMs / 1000} seconds. Answer the calls that wait, try again later, or raise maxProcesses or maxSessions.`
     return new BackendError('BACKEND_BUSY', server, sentence)
   }
 }
