@@ -30,6 +30,9 @@ export class UnwritableResultError extends ServerError {
   }
 }
 
+/** What a client of the session era hears that comes back for a call, in the `data` of the error. */
+export const LOST_CODES = ['CALL_LOST', 'CALL_UNREACHABLE'] as const
+
 export const LIMIT_CODES = ['LIMIT_REQUESTS', 'LIMIT_CALLS'] as const
 
 export type LimitCode = (typeof LIMIT_CODES)[number]

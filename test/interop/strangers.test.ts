@@ -59,6 +59,8 @@ test('who takes the address of an instance that died gets no word to its clients
   )
   session.url = here.url
   const resumed = await session.listen(call.lastEventId)
-  expect(await resumed.rest()).toMatchObject([{ error: { message: expect.stringContaining('is gone') } }])
+  expect(await resumed.rest()).toMatchObject([
+    { error: { message: expect.stringContaining('is gone'), data: { code: 'CALL_LOST' } } },
+  ])
   expect(learned).toEqual({})
 })

@@ -85,7 +85,9 @@ test('a client that comes back to another instance is told within seconds that i
   call.close()
   session.url = other.url
   const [told] = await (await session.listen(call.lastEventId)).rest()
-  expect(told).toMatchObject({ error: { message: expect.stringContaining('cannot be reached from here') } })
+  expect(told).toMatchObject({
+    error: { message: expect.stringContaining('cannot be reached from here'), data: { code: 'CALL_UNREACHABLE' } },
+  })
 })
 
 test('an address that leads to the instance a moment after its start is used from then on', async () => {

@@ -8,6 +8,7 @@
 import { CODES, MAX_TIMER_MS, type RequestId, unref } from '../../../protocol/index.ts'
 import { ExpiringMap } from '../../../state/stores/index.ts'
 import type { Caller } from '../../call.ts'
+import type { LOST_CODES } from '../../errors.ts'
 import type { HttpReply, Sink } from '../../http/exchange.ts'
 import { SSE_HEADERS, sseEventWithId } from '../../http/sse.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
@@ -38,10 +39,14 @@ const MAX_MOVES = 8
 // The number of the event that says so; no stream gets that far. A client that comes back after it has nothing to wait for.
 const LOST_EVENT = 999_999_999
 
-const CALL_UNREACHABLE =
-  'The instance that ran this call cannot be reached from here, and neither can its result. The call may have effects; look before you repeat it.'
-const CALL_LOST =
-  'The instance that ran this call is gone, and the call with it. It may have had effects; look before you repeat it.'
+type LostCode = (typeof LOST_CODES)[number]
+
+const LOST: Readonly<Record<LostCode, string>> = {
+  CALL_UNREACHABLE:
+    'The instance that ran this call cannot be reached from here, and neither can its result. The call may have effects; look before you repeat it.',
+  CALL_LOST:
+    'The instance that ran this call is gone, and the call with it. It may have had effects; look before you repeat it.',
+}
 
 export interface StreamResumptionOptions extends ParticipantsOptions {
   readonly streams: LegacyStreams
@@ -236,13 +241,13 @@ export class StreamResumption {
 
   #tellLost(place: StreamPosition, sink: Sink): undefined {
     const { name, request, instance } = place
-    const why = instance.url === undefined ? CALL_UNREACHABLE : CALL_LOST
+    const why = instance.url === undefined ? 'CALL_UNREACHABLE' : 'CALL_LOST'
     sink.open(SSE_HEADERS)
     sink.write(sseEventWithId(`${name}:${LOST_EVENT}`, lostMessage(request, why)))
     sink.end()
   }
 }
 
-function lostMessage(request: RequestId | undefined, message = CALL_LOST): string {
-  return errorMessage(request, { code: CODES.INTERNAL_ERROR, message, status: 200 })
+function lostMessage(request: RequestId | undefined, why: LostCode = 'CALL_LOST'): string {
+  return errorMessage(request, { code: CODES.INTERNAL_ERROR, message: LOST[why], data: { code: why }, status: 200 })
 }
