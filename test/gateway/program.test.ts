@@ -153,7 +153,32 @@ test('an admin port that is in use is told with the setting for another', async 
   const { shown } = await startProgram(writeConfig({ tools: stdioEntry() }, { admin: { port } }))
   const sentence = `There is no admin address: Port ${port} of 127.0.0.1 is in use.`
   await vi.waitFor(() => expect(shown()).toContain(sentence), PATIENCE)
-  expect(shown()).toContain('It is "gateway": { "admin": { "port": … } } in the file.')
+  expect(shown()).toContain('Give another one with --admin-port')
+})
+
+test.each([
+  ['--admin-port', ['--admin-port', '0'], {}],
+  ['a variable', [], { ADMIN_PORT: '0' }],
+])('several gateways with one file have an admin address each, given by %s', async (_, options, env) => {
+  const port = Number(new URL((await modernServer()).url).port)
+  const file = writeConfig({}, { admin: { port: `\${ADMIN_PORT:-${port}}` } })
+  const { child } = startPannier(['gateway', file, '--port', '0', ...options], { input: null, env })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let shown = ''
+  child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  const health = await vi.waitFor(
+    () => /Health and servers: (\S+health)/.exec(shown)?.[1] ?? expect.fail(shown),
+    PATIENCE,
+  )
+  expect(await (await fetch(health)).json()).toMatchObject({ live: true })
+})
+
+test('an admin port that is none is refused', async () => {
+  const { status, stderr } = await pannier(['gateway', writeConfig({}), '--admin-port', '70000'])
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: 'error: --admin-port must be a whole number from 0 to 65535.\n',
+  })
 })
 
 test.each([

@@ -12,8 +12,9 @@ export function gatewayCommand(): Command {
     .description('Serve all servers of an mcp.json file at one endpoint.')
     .usage('[options] FILE')
     .argument('[file]', 'the mcp.json of VS Code, Claude, Copilot or Cursor')
-    .option('--port <number>', 'where to listen', portOf, 8931)
+    .option('--port <number>', 'where to listen', portOf('--port'), 8931)
     .option('--host <address>', 'the address to listen at', '127.0.0.1')
+    .option('--admin-port <number>', 'the port of /health, /servers and /metrics', portOf('--admin-port'))
     .option('--insecure', 'serve callers from other machines without authentication')
     .option('--stdio', 'serve one client on standard input and output instead')
     .option('--workers <number>', 'serve with so many processes at one port', workersOf)
@@ -38,7 +39,13 @@ export function gatewayCommand(): Command {
 }
 
 const SERVE_HELP = `
-Clients of both eras find all servers at http://127.0.0.1:8931/mcp, and one of them at /mcp/NAME.`
+Clients of both eras find all servers at http://127.0.0.1:8931/mcp, and one of them at /mcp/NAME.
+
+Variables:
+  PANNIER_KEYS         the keys that all gateways of one address share; "pannier keys new" makes one
+  PANNIER_ADVERTISE    where other gateways reach this one, such as http://10.0.0.1:8940
+  PANNIER_PEERS        the addresses of other gateways, with commas between them
+  PANNIER_LOG_LEVEL    what is logged: trace, debug, info, warn, error, fatal or silent`
 
 const CHECK_HELP = `
 The file is that of VS Code, Claude, Copilot or Cursor. Settings of a server stand in its entry under "pannier",
@@ -48,10 +55,12 @@ Exit codes:
   0    everything can be served
   2    the file cannot be used, or a server in it lacks a variable or a file`
 
-function portOf(text: string): number {
-  const port = Number(text)
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text.trim() !== '') return port
-  throw new InputError('--port must be a whole number from 0 to 65535.')
+function portOf(option: string): (text: string) => number {
+  return (text) => {
+    const port = Number(text)
+    if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text.trim() !== '') return port
+    throw new InputError(`${option} must be a whole number from 0 to 65535.`)
+  }
 }
 
 function workersOf(text: string): number {

@@ -10,6 +10,7 @@ import type { ServedGateway } from '../serving/served.ts'
 export interface ServeOptions {
   readonly port: number
   readonly host: string
+  readonly adminPort?: number
   readonly insecure?: boolean
   readonly stdio?: boolean
   readonly workers?: number
@@ -41,10 +42,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   const { postgres } = options
   const fault = postgres === undefined ? undefined : databaseFault(postgres)
   if (fault !== undefined) throw new InputError(`--postgres ${fault}`)
-  const read = async (): Promise<GatewayConfig> => {
-    const found = await readGatewayConfig(file)
-    return postgres === undefined ? found : { ...found, settings: { ...found.settings, postgres } }
-  }
+  const read = async (): Promise<GatewayConfig> => withOptions(await readGatewayConfig(file), options)
   const config = await read()
   const startedWith = config.settings
   let current = config
@@ -92,6 +90,13 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   }
 }
 
+/** The options of the program count before what the file says. */
+function withOptions(config: GatewayConfig, { postgres, adminPort: port }: ServeOptions): GatewayConfig {
+  const { admin, ...settings } = config.settings
+  const served = port === undefined ? admin : { host: '127.0.0.1', ...(admin || {}), port }
+  return { ...config, settings: { ...settings, admin: served, ...(postgres !== undefined && { postgres }) } }
+}
+
 const NO_FILE =
   'Name a file, and the server in it: { "mcpServers": { "NAME": { "url": "https://…" } } }. An address is none.'
 const ONE_CLIENT = 'With --stdio there is one client, which one process serves. Leave out --stdio or --workers.'
@@ -123,7 +128,9 @@ async function startAdmin(served: ServedGateway, { display }: CommandContext): P
     if (pages.length > 0) display.note(`Health and servers: ${pages.join(', ')}`)
   } catch (error) {
     const why = error instanceof Error ? error.message : ''
-    display.note(`There is no admin address: ${why} It is "gateway": { "admin": { "port": … } } in the file.`)
+    display.note(
+      `There is no admin address: ${why} Give another one with --admin-port, or "gateway": { "admin": { "port": … } } in the file.`,
+    )
   }
 }
 

@@ -22,8 +22,10 @@ export function refuse({ path, report }: SettingPlace, sentence: string): undefi
   report({ path, code: 'CONFIG_INVALID', sentence })
 }
 
-export const flag: Check<boolean> = (value, place) =>
-  typeof value === 'boolean' ? value : refuse(place, 'must be true or false.')
+export const flag: Check<boolean> = orVariable(
+  (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  (value, place) => (typeof value === 'boolean' ? value : refuse(place, 'must be true or false.')),
+)
 
 /** `fault` says what is wrong with a text, and never quotes it. */
 export function text(fault: (text: string) => string | undefined = notEmpty): Check<string> {
@@ -46,21 +48,63 @@ function reportMissing({ name, advice }: { name: string; advice: string }, { pat
 
 export const address: Check<string> = text(httpUrlFault)
 
+/** `fault` says what is wrong with a number; `form` is what to tell of anything else. */
+export function number(form: string, fault: (value: number) => string | undefined): Check<number> {
+  return orVariable(numberIn, (value, place) => {
+    const sentence = typeof value === 'number' ? fault(value) : form
+    return sentence === undefined ? (value as number) : refuse(place, sentence)
+  })
+}
+
+function numberIn(text: string): number | undefined {
+  return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : undefined
+}
+
 export function whole(least: number, most = Number.MAX_SAFE_INTEGER): Check<number> {
   const range =
     most === Number.MAX_SAFE_INTEGER ? `a whole number, at least ${least}` : `a whole number from ${least} to ${most}`
-  return (value, place) =>
-    typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most
-      ? value
-      : refuse(place, `must be ${range}.`)
+  const form = `must be ${range}.`
+  return number(form, (value) => (Number.isSafeInteger(value) && value >= least && value <= most ? undefined : form))
 }
 
 const MAX_SECONDS = Math.floor(MAX_TIMER_MS / 1000)
+const SECONDS = `must be a number of seconds, more than 0 and at most ${MAX_SECONDS}.`
 
-export const seconds: Check<number> = (value, place) =>
-  typeof value === 'number' && value > 0 && value <= MAX_SECONDS
-    ? value
-    : refuse(place, `must be a number of seconds, more than 0 and at most ${MAX_SECONDS}.`)
+/** @param least where more than none are not enough */
+export function secondsFrom(least = 0): Check<number> {
+  return number(SECONDS, (value) => {
+    if (least > 0 && value < least) return `must be at least ${least}.`
+    return value > 0 && value <= MAX_SECONDS ? undefined : SECONDS
+  })
+}
+
+export const seconds: Check<number> = secondsFrom()
+
+/**
+ * A value that is no text may be given by a variable: `"${PORT:-8932}"`. `read` gives what its text stands for. What is wrong with
+ * it is told with the name of the variable, never with its value.
+ */
+function orVariable<T>(read: (text: string) => T | undefined, check: Check<T>): Check<T> {
+  return (value, place) => {
+    const name = typeof value === 'string' ? variableIn(value) : undefined
+    if (typeof value !== 'string' || name === undefined) return check(value, place)
+    const { onValue: _, ...variables } = place.variables // a number or a flag is no secret
+    const expansion = expand(value, variables)
+    if ('missing' in expansion) return reportMissing(expansion.missing, place)
+    if (expansion.text === value) return undefined // of a server that is left out, which needs no values
+    const report = (problem: EntryProblem): void =>
+      place.report({
+        ...problem,
+        sentence: problem.sentence.replace(/\.$/, `; the value of the variable "${name}" is not.`),
+      })
+    return check(read(expansion.text), { ...place, report })
+  }
+}
+
+/** The name of the variable that a text is, and nothing else. */
+function variableIn(text: string): string | undefined {
+  return /^\$\{(?:env:)?([^}]*?)\s*(?::-[^}]*)?\}$/.exec(text)?.[1]?.trim()
+}
 
 export function oneOf<const T extends string>(...choices: readonly T[]): Check<T> {
   const listed = choices.map((choice) => `"${choice}"`)

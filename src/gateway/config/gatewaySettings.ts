@@ -18,7 +18,7 @@ import {
   type SettingPlace,
   recordOf,
   refuse,
-  seconds,
+  secondsFrom,
   shape,
   text,
   whole,
@@ -210,10 +210,7 @@ export function databaseFault(url: string): string | undefined {
 /** Less would also hit a gateway or a database that is only busy. */
 const LEAST_LEASE_SECONDS = 2
 
-const leaseSeconds: Check<number> = (value, place) =>
-  typeof value === 'number' && value < LEAST_LEASE_SECONDS
-    ? refuse(place, `must be at least ${LEAST_LEASE_SECONDS}.`)
-    : seconds(value, place)
+const leaseSeconds: Check<number> = secondsFrom(LEAST_LEASE_SECONDS)
 
 function guarded(option: 'allowedHosts' | 'allowedOrigins', what: string): Check<readonly string[]> {
   const fault = (value: string): string | undefined =>

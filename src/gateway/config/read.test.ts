@@ -244,6 +244,53 @@ test('all problems are told at once, by file, line and key, and without any valu
   expect(lines.join('\n')).not.toContain(secret)
 })
 
+describe('a setting that is a number or a flag', () => {
+  const settings = {
+    gateway: { admin: { port: '${ADMIN_PORT:-8932}' }, workers: '${WORKERS}', leaseSeconds: '${env:LEASE}' },
+    servers: {
+      a: { command: 'a', pannier: { maxProcesses: '${MOST}', timeoutSeconds: '${TIME}', replay: '${REPLAY}' } },
+      b: { command: 'b', pannier: { disabled: '${OFF}', maxProcesses: '${ABSENT}' } },
+    },
+  }
+  const env = { WORKERS: '2', LEASE: '2.5', MOST: '4', TIME: '0.5', REPLAY: 'true', OFF: 'true' }
+
+  test('may be a variable', async () => {
+    const config = await gatewayConfigOf(settings, { env })
+    expect(config.settings).toMatchObject({ admin: { port: 8932 }, workers: 2, leaseSeconds: 2.5 })
+    const [a, b] = config.servers
+    expect(a?.settings).toMatchObject({ maxProcesses: 4, timeoutSeconds: 0.5, replay: true })
+    expect(a).not.toHaveProperty('variableValues')
+    expect(b?.settings).toMatchObject({ disabled: true, maxProcesses: 16 })
+    const other = await gatewayConfigOf(settings, { env: { ...env, ADMIN_PORT: '9000', OFF: 'false', ABSENT: '1' } })
+    expect(other.settings).toMatchObject({ admin: { port: 9000 } })
+    expect(other.servers[1]?.settings).toMatchObject({ disabled: false, maxProcesses: 1 })
+  })
+
+  test('is refused with the name of the variable, and without its value', async () => {
+    const wrong = { ADMIN_PORT: secret, LEASE: '1', MOST: '1.5', TIME: '0', REPLAY: secret, OFF: secret, ABSENT: '' }
+    const lines = await problemsOf(gatewayConfigOf(settings, { env: wrong }))
+    expect(lines).toEqual([
+      'servers.a.pannier.maxProcesses must be a whole number, at least 1; the value of the variable "MOST" is not.',
+      'servers.a.pannier.timeoutSeconds must be a number of seconds, more than 0 and at most 2147483; the value of the variable "TIME" is not.',
+      'servers.a.pannier.replay must be true or false; the value of the variable "REPLAY" is not.',
+      'servers.b.pannier.disabled must be true or false; the value of the variable "OFF" is not.',
+      'servers.b.pannier.maxProcesses must be a whole number, at least 1; the value of the variable "ABSENT" is not.',
+      'gateway.admin.port must be a whole number from 0 to 65535; the value of the variable "ADMIN_PORT" is not.',
+      'gateway.workers needs the variable "WORKERS". Set it in the environment.',
+      'gateway.leaseSeconds must be at least 2; the value of the variable "LEASE" is not.',
+    ])
+    expect(lines.join(' ')).not.toContain(secret)
+  })
+
+  test('is no text otherwise', async () => {
+    const texts = { gateway: { workers: '2', admin: { port: '8${X}' } }, servers: {} }
+    expect(await problemsOf(gatewayConfigOf(texts, { env: { X: '0' } }))).toEqual([
+      'gateway.workers must be a whole number from 1 to 64.',
+      'gateway.admin.port must be a whole number from 0 to 65535.',
+    ])
+  })
+})
+
 test('the addresses of other programs are read, checked and named as the file has them', async () => {
   const file = fileWith(`{
   "mcpServers": {

@@ -18,6 +18,7 @@ import { isMisspelt, isObject, type Json } from '../../protocol/index.ts'
 import { PrefixIndex } from '../catalog/prefixIndex.ts'
 import type { NamedServer } from '../catalog/prefixes.ts'
 import { BACKEND_SETTINGS, type BackendSettings, backendSettings, type DefinitionPolicy } from './backendSettings.ts'
+import { flag } from './checks.ts'
 import { doubtsInEntry, doubtsInViews } from './doubtful.ts'
 import { GATEWAY_SETTINGS, type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
 import { forwardFault, headerFault, isPrincipalVariable } from './headers.ts'
@@ -165,7 +166,7 @@ async function readBackend(
 ): Promise<BackendConfig> {
   const fields = isObject(entry) ? entry : {}
   const own = isObject(fields['pannier']) ? fields['pannier'] : {}
-  const disabled = fields['disabled'] === true || own['disabled'] === true
+  const disabled = fields['disabled'] === true || isOff(own['disabled'], variables)
   // A server that is left out needs no values.
   const values = new Set<string>()
   const onValue = (value: string): void => void values.add(value)
@@ -186,6 +187,11 @@ async function readBackend(
   }
   const variableValues = 'command' in address && values.size > 0 ? [...values] : undefined
   return { name, address, settings: { ...settings, disabled }, ...(variableValues && { variableValues }) }
+}
+
+/** Whether a server is left out. What is wrong with the setting is told with the others. */
+function isOff(disabled: unknown, variables: Variables): boolean {
+  return flag(disabled, { path: [], variables, report: () => {} }) === true
 }
 
 /** What a name that is no setting of the gateway is. */
