@@ -221,6 +221,7 @@ export class Gateway {
         backends: this.backends,
         leftOut: this.leftOut,
         trouble: this.#database?.leases.trouble,
+        missing: this.#routes.missingOthers,
         pinFaultOf: (server) => this.#definitions.faultOf(server),
       }),
       servers: [...serversOf(this.backends, this.#facts()), ...leftOutOf(this.leftOut)],

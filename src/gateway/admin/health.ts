@@ -1,6 +1,7 @@
 /** What an operator is told of the servers behind a gateway: plain data without secrets. */
 import { nameOf } from '../../client/index.ts'
 import type { Json } from '../../protocol/index.ts'
+import type { MissingPeer } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { acceptCommand, problemText, type UnusableBackend } from '../config/index.ts'
 import { backendCells, type GatewayFacts } from './cells.ts'
@@ -12,12 +13,14 @@ export interface HealthFacts {
   readonly leftOut: readonly UnusableBackend[]
   /** What is wrong with the gateway's database. */
   readonly trouble: string | undefined
+  /** Where other gateways are configured, and none is that this one can work with. */
+  readonly missing: readonly MissingPeer[]
   /** Why the pins of a server cannot be used. */
   readonly pinFaultOf: (server: string) => string | undefined
 }
 
 /** Live, ready, and warnings in words. Ready: at least one server can be called, or there is none. */
-export function healthOf({ file, backends, leftOut, trouble, pinFaultOf }: HealthFacts): Json {
+export function healthOf({ file, backends, leftOut, trouble, missing, pinFaultOf }: HealthFacts): Json {
   const up = backends.filter(({ condition }) => condition.kind === 'up')
   return {
     live: true,
@@ -27,10 +30,17 @@ export function healthOf({ file, backends, leftOut, trouble, pinFaultOf }: Healt
     up: up.length,
     warnings: [
       ...(trouble === undefined ? [] : [trouble]),
+      ...missing.map(missingText),
       ...backends.flatMap((backend) => warningsOf(backend, file, pinFaultOf(backend.name))),
       ...leftOut.map(leftOutText),
     ],
   }
+}
+
+function missingText({ address, kind, why }: MissingPeer): string {
+  return kind === 'unopened'
+    ? `The instance at ${address} cannot open what this gateway seals, so they do not work together: it has other keys, or is no gateway. Give all gateways the same PANNIER_KEYS.`
+    : `No gateway is at ${address}, where PANNIER_PEERS says that there is one (${why}). It is looked for.`
 }
 
 function leftOutText({ name, problems }: UnusableBackend): string {

@@ -1,7 +1,13 @@
 /** The addresses of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for some of their tools. */
 import type { HeaderReader } from '../../protocol/index.ts'
 import type { DrainOptions, EventBus, ServerOptions } from '../../server/index.ts'
-import { type CallCounter, type Capability, type Connections, DRAIN_MS } from '../../server/internal.ts'
+import {
+  type CallCounter,
+  type Capability,
+  type Connections,
+  DRAIN_MS,
+  type MissingPeer,
+} from '../../server/internal.ts'
 import type { Backend, BackendOptions } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
@@ -183,6 +189,11 @@ export class Routes {
   get knownOthers(): number {
     const { PANNIER_PEERS: configured = '' } = process.env
     return configured === '' ? this.union.assembly.replicas.peers.known().length : Number.POSITIVE_INFINITY
+  }
+
+  /** Where other gateways are configured, and none is that this one can work with. */
+  get missingOthers(): readonly MissingPeer[] {
+    return this.union.assembly.replicas.seeker.missing
   }
 
   /** How many calls are under way at all addresses. */

@@ -85,7 +85,7 @@ test('of a configured address where nobody is, the log has one line, and one whe
   await seeker.seek('http://a/mcp', true)
   await vi.advanceTimersByTimeAsync(1000)
   const absent = {
-    level: 'info',
+    level: 'warn',
     address: 'http://a/mcp',
     why: 'refused',
     text: expect.stringContaining('No instance'),
@@ -104,7 +104,7 @@ test('of an instance that cannot open a message, the log says once that the keys
   reply = { kind: 'gone', why: UNOPENED }
   await vi.advanceTimersByTimeAsync(1000)
   expect(told).toMatchObject([
-    { level: 'info' },
+    { level: 'warn' },
     { level: 'warn', address: 'http://a/mcp', text: expect.stringContaining('the same PANNIER_KEYS') },
   ])
 })
@@ -119,4 +119,32 @@ test('nothing is told of addresses that are not configured, of itself, or in pla
   await silent.seeker.seek('http://a/mcp', true)
   await vi.advanceTimersByTimeAsync(1000)
   expect([left.told, own.told, silent.told]).toEqual([[], [], []])
+})
+
+test('a configured address is missing for as long as nobody is there, and is looked at until then', async () => {
+  let reply = nobody as Delivery
+  const known: Instance[] = []
+  const { seeker } = begin(() => reply, known)
+  await seeker.seek('http://a/mcp', true)
+  await seeker.seek('http://b/mcp')
+  expect(seeker.missing).toEqual([{ address: 'http://a/mcp', kind: 'nobody', why: 'refused' }])
+  reply = { kind: 'gone', why: UNOPENED }
+  await vi.advanceTimersByTimeAsync(200_000)
+  expect(seeker.missing).toEqual([{ address: 'http://a/mcp', kind: 'unopened', why: UNOPENED }])
+  reply = found({ id: 'other', url: 'http://a/mcp' })
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(seeker.missing).toEqual([])
+  reply = nobody
+  await seeker.seek('http://a/mcp') // as when an instance is gone
+  expect(seeker.missing).toHaveLength(1)
+  known.push({ id: 'again', url: 'http://a/mcp' })
+  expect(seeker.missing).toEqual([])
+})
+
+test('the own address is not missing', async () => {
+  const { seeker, send } = begin(() => found(self))
+  await seeker.seek('http://me/mcp', true)
+  await vi.advanceTimersByTimeAsync(200_000)
+  expect(seeker.missing).toEqual([])
+  expect(send).toHaveBeenCalledTimes(100)
 })

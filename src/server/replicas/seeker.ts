@@ -10,6 +10,8 @@ const OFTEN_MS = 200
 const OFTEN_LOOKS = 50
 const SELDOM_MS = 1000
 const MAX_LOOKS = 100
+// An address that was configured is looked at for as long as nobody is there.
+const RARELY_MS = 10_000
 const MAX_ADDRESSES = 64
 
 export interface SeekerOptions {
@@ -25,7 +27,15 @@ interface Search {
   /** Whether the log has how it goes. */
   readonly isTold: boolean
   /** What the log has of it. */
-  readonly told: Set<'nobody' | 'unopened'>
+  readonly told: Set<MissingPeer['kind']>
+}
+
+/** A configured address at which no instance was found that this one can work with. */
+export interface MissingPeer {
+  readonly address: string
+  /** `unopened`: the instance there has other keys. */
+  readonly kind: 'nobody' | 'unopened'
+  readonly why: string
 }
 
 const OTHER_KEYS =
@@ -36,9 +46,17 @@ export class Seeker {
   /** Another one that looks at the same addresses tells how that goes. */
   isSilent = false
   readonly #sought = new Map<string, Search>()
+  readonly #configured = new Set<string>()
+  readonly #missing = new Map<string, MissingPeer>()
 
   constructor(options: SeekerOptions) {
     this.#options = options
+  }
+
+  /** The configured addresses at which nobody is now. */
+  get missing(): readonly MissingPeer[] {
+    const known = new Set(this.#options.peers.known().map(({ url }) => url))
+    return [...this.#missing.values()].filter(({ address }) => !known.has(address))
   }
 
   /**
@@ -46,6 +64,7 @@ export class Seeker {
    * whoever configured the address wants to know that nobody is there.
    */
   async seek(url: string, isConfigured = false): Promise<void> {
+    if (isConfigured && !this.isSilent) this.#configured.add(url)
     if (this.#sought.has(url) || this.#sought.size >= MAX_ADDRESSES) return
     const search: Search = { url, isTold: isConfigured && !this.isSilent, told: new Set() }
     this.#sought.set(url, search)
@@ -66,19 +85,21 @@ export class Seeker {
 
   stop(): void {
     this.#sought.clear()
+    this.#missing.clear()
   }
 
   async #look(search: Search, looks: number): Promise<void> {
     const { url, told } = search
     if (this.#sought.get(url) !== search) return
-    const isFound = looks <= MAX_LOOKS && (await this.#isFound(search))
-    if (isFound || looks > MAX_LOOKS) {
+    const isOver = looks > MAX_LOOKS && !this.#missing.has(url)
+    const isFound = !isOver && (await this.#isFound(search))
+    if (isFound) this.#missing.delete(url)
+    if (isFound || isOver) {
       this.#sought.delete(url)
       if (isFound && told.size > 0) this.#options.logger().info({ address: url }, 'An instance is there now.')
       return
     }
-    const waitMs = looks < OFTEN_LOOKS ? OFTEN_MS : SELDOM_MS
-    unref(setTimeout(() => void this.#look(search, looks + 1), waitMs))
+    unref(setTimeout(() => void this.#look(search, looks + 1), waitAfter(looks)))
   }
 
   /** An instance of this server that gets a message for nobody says who it is. */
@@ -89,17 +110,26 @@ export class Seeker {
     const delivery = await messenger.send({ id: '', url }, {})
     if (delivery.kind === 'delivered') return false
     const { successor: found, why } = delivery
-    if (found === undefined) this.#tellNotFound(search, why)
-    if (found === undefined || found.id === self.id) return false
-    return peers.meetAgain(found)
+    if (found === undefined) {
+      this.#noteMissing(search, why)
+      return false
+    }
+    this.#missing.delete(url)
+    return found.id === self.id ? false : peers.meetAgain(found)
   }
 
-  #tellNotFound({ url: address, isTold, told }: Search, why: string): void {
+  #noteMissing({ url: address, isTold, told }: Search, why: string): void {
     const kind = why === UNOPENED ? 'unopened' : 'nobody'
+    if (this.#configured.has(address)) this.#missing.set(address, { address, kind, why })
     if (!isTold || told.has(kind)) return
     told.add(kind)
     const logger = this.#options.logger()
     if (kind === 'unopened') logger.warn({ address }, OTHER_KEYS)
-    else logger.info({ address, why }, 'No instance is at this address. It is looked for.')
+    else logger.warn({ address, why }, 'No instance is at this address. It is looked for.')
   }
+}
+
+function waitAfter(looks: number): number {
+  if (looks < OFTEN_LOOKS) return OFTEN_MS
+  return looks < MAX_LOOKS ? SELDOM_MS : RARELY_MS
 }
