@@ -30,14 +30,14 @@ const SLICE = 12
 const LEFT_OUT = /^test\/(cli|docs|probe|repo|runtimes|survival)\/|\/survival\//
 
 /** In the setup of each test file: whose reach is written down from here on. */
-const SETUP = `globalThis.__reachedBy = process.env.PANNIER_REACHED_BY = globalThis.__vitest_worker__.filepath;\n`
+const SETUP = `globalThis.__reachedBy = process.env.REACHED_BY = globalThis.__vitest_worker__.filepath;\n`
 
 /** At the head of each source file, on its first line. A process that is killed has written what it reached. */
 const PROBE = `const __reached = (globalThis.__reached ??= (() => {
   const { appendFileSync } = process.getBuiltinModule('node:fs');
   const seen = new Map();
   return (path, start) => {
-    const by = globalThis.__reachedBy ?? process.env.PANNIER_REACHED_BY;
+    const by = globalThis.__reachedBy ?? process.env.REACHED_BY;
     if (by === undefined) return;
     const key = path + ':' + start;
     if (!seen.has(by)) seen.set(by, new Set());

@@ -291,6 +291,29 @@ describe('a setting that is a number or a flag', () => {
   })
 })
 
+test('variables that begin as ours do, and that nobody reads, are warnings', async () => {
+  const file = fileWith('{ "servers": { "a": { "command": "a", "env": { "T": "${PANNIER_OWN}" } } } }')
+  const env = {
+    PANNIER_PEER: secret,
+    PANNIER_ADMIN: secret,
+    PANNIER_OWN: secret,
+    PANNIER_KEYS: 'k',
+    PANNIER_PEERS: 'p',
+    PANNIER_ADVERTISE: 'a',
+    PANNIER_LOG_LEVEL: 'info',
+    PANNIER_GATEWAYS: 'g',
+    PANNIER_SERVICE_HOST: '10.0.0.1',
+    PANNIER_PORT: 'tcp://10.0.0.1:8931',
+    PANNIER_PORT_8931_TCP_ADDR: '10.0.0.1',
+    PANNIER_GATEWAY_SERVICE_PORT_HTTP: '8931',
+  }
+  const { warnings = [] } = await readGatewayConfig(file, env)
+  expect(warnings.map(problemText)).toEqual([
+    'PANNIER_PEER is not read; did you mean "PANNIER_PEERS"?',
+    'PANNIER_ADMIN is not read. There are PANNIER_KEYS, PANNIER_ADVERTISE, PANNIER_PEERS, PANNIER_LOG_LEVEL.',
+  ])
+})
+
 test('the addresses of other programs are read, checked and named as the file has them', async () => {
   const file = fileWith(`{
   "mcpServers": {

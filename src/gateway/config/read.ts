@@ -20,6 +20,7 @@ import type { NamedServer } from '../catalog/prefixes.ts'
 import { BACKEND_SETTINGS, type BackendSettings, backendSettings, type DefinitionPolicy } from './backendSettings.ts'
 import { flag } from './checks.ts'
 import { doubtsInEntry, doubtsInViews } from './doubtful.ts'
+import { unreadVariables } from './environment.ts'
 import { GATEWAY_SETTINGS, type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
 import { forwardFault, headerFault, isPrincipalVariable } from './headers.ts'
 import { type ConfigProblem, GatewayConfigError, keyText } from './problem.ts'
@@ -52,7 +53,12 @@ export interface GatewayConfig {
 }
 
 export async function readGatewayConfig(file: string, env: Env = process.env): Promise<GatewayConfig> {
-  return configOf(sourceOfText(await readConfigFile(file), file), entryPlace(file, env))
+  const text = await readConfigFile(file)
+  const config = await configOf(sourceOfText(text, file), entryPlace(file, env))
+  const unread = unreadVariables(env, text).map(({ path, sentence }): ConfigProblem => {
+    return { key: keyText(path), code: 'CONFIG_INVALID', sentence }
+  })
+  return unread.length === 0 ? config : { ...config, warnings: [...(config.warnings ?? []), ...unread] }
 }
 
 /** The same for an object in the form of the file. Relative paths start from `folder`. */

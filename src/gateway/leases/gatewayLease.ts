@@ -29,8 +29,10 @@ export interface GatewayLeaseOptions {
   readonly logger: () => Logger
 }
 
-export const AWAY =
+const AWAY =
   'PostgreSQL cannot be used. Callers of servers that keep something are served for as long as the lease of this gateway lasts. It is tried again.'
+const NEVER_THERE =
+  'PostgreSQL cannot be used, and could not since this gateway was started. Callers of servers that keep something are not served until it can. It is tried again.'
 const BACK = 'PostgreSQL can be used.'
 const TAKEN_FOR_GONE =
   'Another gateway took this one for gone, and its callers begin anew. Most likely others have the same address, or cannot reach it. Give each gateway an address of its own that the others reach: PANNIER_ADVERTISE.'
@@ -51,6 +53,8 @@ export class GatewayLease {
   readonly #stopped = new AbortController()
   #id = randomUUID()
   #hasEntered = false
+  /** Whether there ever was a lease. */
+  #hadLease = false
   #sent: Moment | undefined
   #attempt: Promise<void> | undefined
   #reaching: Promise<void> | undefined
@@ -77,9 +81,10 @@ export class GatewayLease {
     return this.#sent !== undefined && elapsedMs(this.#sent) < this.#times.runMs
   }
 
-  /** Whether the database could not be used when it was last tried. */
-  get isAway(): boolean {
-    return this.#isAway
+  /** What it means that the database could not be used when it was last tried; undefined where it could. */
+  get trouble(): string | undefined {
+    if (!this.#isAway) return undefined
+    return this.#hadLease ? AWAY : NEVER_THERE
   }
 
   /** The other gateways that had a lease when the database was last asked. */
@@ -160,6 +165,7 @@ export class GatewayLease {
       await this.#renew()
       if (!this.isValid) this.onCallers(await this.#options.placements.held(this.#id))
       this.#sent = sent
+      this.#hadLease = true
       this.#watch()
       this.#say(undefined)
       void this.#lookAround()
@@ -200,7 +206,8 @@ export class GatewayLease {
     if (this.#isAway === isAway) return
     this.#isAway = isAway
     const { logger } = this.#options
-    if (isAway) logger().error({ why: error instanceof Error ? error.message : 'unknown' }, AWAY)
+    const { trouble } = this
+    if (trouble !== undefined) logger().error({ why: error instanceof Error ? error.message : 'unknown' }, trouble)
     else logger().info({}, BACK)
   }
 }

@@ -3,7 +3,7 @@ import type { Keyring } from '../../state/seal/index.ts'
 import { type PostgresConnection, Placements } from '../../postgres/internal.ts'
 import { type Logger, errorDetails } from '../../server/internal.ts'
 import { unref } from '../../protocol/index.ts'
-import { AWAY, GatewayLease } from './gatewayLease.ts'
+import { GatewayLease } from './gatewayLease.ts'
 import { ServerLeases, type Unreleased } from './serverLeases.ts'
 import type { UpstreamSession } from '../links/link.ts'
 import { UpstreamSessions } from './upstreamSessions.ts'
@@ -73,7 +73,7 @@ export class Leases {
 
   /** Undefined where PostgreSQL can be used. */
   get trouble(): string | undefined {
-    return this.#gateway.isAway ? AWAY : undefined
+    return this.#gateway.trouble
   }
 
   remove(server: ServerLeases): void {

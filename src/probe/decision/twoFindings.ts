@@ -40,12 +40,15 @@ const WITNESS_CONFIDENCE = 0.9
 const DECLARED_CONFIDENCE = 0.9
 const KNOWN_ABOVE = 0.9
 
+/** A session may be needed, or a login, before a server lists anything. */
+const NOT_LISTED = 'Its tools were not read by the probe, so nothing tells whether its process keeps something.'
+
 function processFinding(findings: Findings): ProbeFinding {
   const methods = methodsOf(findings)
   const toldBy = told(methods)
   const sources = [witnessed(findings.witness), known(findings.metadata), declared(findings), toldBy]
   const [best, ...others] = sources.filter((source) => source !== undefined && source.state !== 'UNKNOWN')
-  if (best === undefined) return toldBy ?? finding('UNKNOWN', 'nothing', 0, ['It listed no tools.'])
+  if (best === undefined) return toldBy ?? finding('UNKNOWN', 'nothing', 0, [NOT_LISTED])
   const against = others.filter((other) => other !== undefined && other.state !== best.state)
   return { ...best, because: [...best.because, ...against.map((other) => `But: ${other?.message ?? ''}`)] }
 }

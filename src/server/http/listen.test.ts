@@ -1,7 +1,8 @@
+import dns from 'node:dns'
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createServer } from '../index.ts'
 import { type ListenOptions, openListener } from './listen.ts'
 import type { NodeHandler } from './node.ts'
@@ -22,6 +23,13 @@ async function reply(url: string, agent = new Agent()): Promise<IncomingMessage 
   return Object.assign(response, { body: await text(response) })
 }
 
+/** No name is asked for outside of this machine. */
+function failLookups(error: Error): void {
+  const lookup = vi.spyOn(dns, 'lookup')
+  lookup.mockImplementation(((_: string, __: object, done: (error: Error) => void) => done(error)) as never)
+  onTestFinished(() => lookup.mockRestore())
+}
+
 describe('a port', () => {
   test('that is in use is an error that names it and its host, and keeps the code', async () => {
     const { port } = await opened()
@@ -30,9 +38,29 @@ describe('a port', () => {
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE', cause: { code: 'EADDRINUSE' } })
   })
 
-  test('that cannot be opened for another reason is the error of the system', async () => {
+  test('of an address that is not of this machine is an error that names the address', async () => {
     // TEST-NET-1 is the address of no machine.
-    await expect(openListener({ host: '192.0.2.1' }, () => {})).rejects.toMatchObject({ code: 'EADDRNOTAVAIL' })
+    const opening = openListener({ host: '192.0.2.1' }, () => {})
+    await expect(opening).rejects.toThrow('The address "192.0.2.1" is not one of this machine.')
+    await expect(opening).rejects.toMatchObject({ code: 'EADDRNOTAVAIL' })
+  })
+
+  test.each(['ENOTFOUND', 'EAI_AGAIN'])(
+    'of a host that is not found (%s) is an error that names the host',
+    async (code) => {
+      failLookups(Object.assign(new Error(`getaddrinfo ${code}`), { code }))
+      const opening = openListener({ host: 'example.invalid' }, () => {})
+      await expect(opening).rejects.toThrow(
+        'There is no host "example.invalid". Give the name or an address of this machine',
+      )
+      await expect(opening).rejects.toMatchObject({ code })
+    },
+  )
+
+  test('that cannot be opened for another reason is the error of the system', async () => {
+    const error = Object.assign(new Error('getaddrinfo EOTHER'), { code: 'EOTHER' })
+    failLookups(error)
+    await expect(openListener({ host: 'example.invalid' }, () => {})).rejects.toBe(error)
   })
 
   test('is any free one by default, on loopback, and the address says which', async () => {

@@ -85,9 +85,7 @@ export async function openListener(options: ListenerOptions, serve: NodeHandler)
   const connections = new Connections(server)
   server.maxHeadersCount = 0 // no limit: Node drops headers above it, and an Origin that was dropped would not be checked
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'EADDRINUSE' ? portTaken(port, host, error) : error),
-    )
+    server.once('error', (error: NodeJS.ErrnoException) => reject(explained(error, port, host)))
     server.listen({ port, host, exclusive }, resolve)
   })
   const address = server.address() as AddressInfo
@@ -106,9 +104,22 @@ function withoutSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path
 }
 
-function portTaken(port: number, host: string, cause: NodeJS.ErrnoException): Error {
-  const sentence = `Port ${port} of ${host} is in use. Stop the process that listens there, or choose another port.`
-  return Object.assign(new Error(sentence, { cause }), { code: cause.code })
+/** The error with a sentence that names what was given, where that is the reason. */
+function explained(cause: NodeJS.ErrnoException, port: number, host: string): Error {
+  const sentence = LISTEN_FAULTS[cause.code ?? '']?.(port, host)
+  return sentence === undefined ? cause : Object.assign(new Error(sentence, { cause }), { code: cause.code })
+}
+
+const noHost = (_: number, host: string): string =>
+  `There is no host "${host}". Give the name or an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of its addresses.`
+
+const LISTEN_FAULTS: Readonly<Record<string, (port: number, host: string) => string>> = {
+  EADDRINUSE: (port, host) =>
+    `Port ${port} of ${host} is in use. Stop the process that listens there, or choose another port.`,
+  EADDRNOTAVAIL: (_, host) => `The address "${host}" is not one of this machine. Give one that is, or 0.0.0.0 for all.`,
+  EACCES: (port) => `This user may not listen at port ${port}. Choose one above 1023.`,
+  EAI_AGAIN: noHost,
+  ENOTFOUND: noHost,
 }
 
 /** Node checks for late requests at an interval, so the interval is derived from the limit. */
