@@ -57,13 +57,13 @@ export class BehindItself extends BackendError {
   }
 }
 
-/** The process of a server ended before it answered. */
-export class EndedAtStart extends BackendError {
-  /** The last lines that it wrote to standard error, for the log of the gateway alone. */
+/** The process of a server ended before it answered, or did not answer in time. */
+export class FailedAtStart extends BackendError {
+  /** What it printed, for the log of the gateway alone. */
   readonly printed: readonly string[]
 
-  constructor(server: string, sentence: string, printed: readonly string[]) {
-    super('BACKEND_DOWN', server, sentence)
+  constructor(reason: BackendCode, server: string, sentence: string, printed: readonly string[]) {
+    super(reason, server, sentence)
     this.printed = printed
   }
 }

@@ -143,6 +143,28 @@ test('what a process printed that ended at its start is in the log, the first ti
   await vi.waitFor(() => expect(log[1]?.printed.at(-1)).toMatch(/^\d+: no such file$/), PATIENCE)
 })
 
+test('what a process printed that speaks no MCP is in the log, masked, wherever it wrote it', async () => {
+  const log: { server: string; printed: readonly string[]; why: string }[] = []
+  const logger = { ...quiet, warn: (said: object) => void log.push(said as (typeof log)[number]) }
+  const print = `for (let at = 0; at < 15; at++) console.log('step ' + at + ' with ' + process.env.KEY)
+    console.log('{"jsonrpc":"2.0","method":"notifications/message","params":{}}')
+    console.error('Usage: server --stdio')`
+  const entry = (code: string) => ({
+    command: process.execPath,
+    args: ['-e', code],
+    env: { KEY: 'written-in-the-file' },
+    pannier: { state: 'stateful', startSeconds: 1.5 },
+  })
+  const servers = { silent: entry(`${print}; setInterval(() => {}, 1000)`), ending: entry(print) }
+  const { gateway } = await startGateway(servers, { logger })
+  const printed = [...Array.from({ length: 10 }, (_, at) => `step ${at} with ***`), 'Usage: server --stdio']
+  const late = 'it has not started within 1.5 seconds. What it printed is in the log.'
+  const ended = 'it cannot be started: its process ended with exit code 0. What it printed is in the log.'
+  expect(log).toContainEqual({ server: 'silent', printed, why: late })
+  expect(log).toContainEqual({ server: 'ending', printed, why: ended })
+  expect(gateway.report().health['warnings']).toContain(`The server "silent" is not there: ${late} It is tried again.`)
+})
+
 test('a process that dies in a call ends that call with an error, and is there again for the next', async () => {
   const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateful' }) })
   const client = await connectClient('v1', url)

@@ -4,7 +4,7 @@ import type { BackendConfig } from '../config/index.ts'
 import {
   BackendError,
   BehindItself,
-  EndedAtStart,
+  FailedAtStart,
   isUnreachable,
   notThere,
   SessionForgotten,
@@ -210,7 +210,7 @@ export class Connector {
     const { config, log } = this.#options
     const found = await this.#conditionOf(error)
     const { kind: _, ...said } = found
-    const printed = error instanceof EndedAtStart ? error.printed : []
+    const printed = error instanceof FailedAtStart ? error.printed : []
     // Times and process ids differ each time, and are no news.
     const news = [found.why, ...printed].join('\n').replace(/\d+/g, '')
     if (this.#logged !== news)

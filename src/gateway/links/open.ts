@@ -9,13 +9,14 @@ import {
   lineReader,
 } from '../../client/index.ts'
 import { ChildTransport, sseTransport } from '../../client/internal.ts'
-import { BackendError, BehindItself, EndedAtStart } from '../errors.ts'
+import { isObject, parseJson } from '../../protocol/index.ts'
+import { BackendError, BehindItself, FailedAtStart } from '../errors.ts'
 import type { Credentials } from './relayed.ts'
 import type { Link, LinkOptions, UpstreamSession } from './link.ts'
 import { lostSessionFetch } from './lostSession.ts'
 import { SessionTransport } from './http/sessionTransport.ts'
 import { openModernHttp } from './modernHttp.ts'
-import { maskOf, PrintedTail } from './printedTail.ts'
+import { maskOf, PrintedHead, PrintedTail } from './printedTail.ts'
 import { type OpenedTransport, openSession, resumeSession } from './session.ts'
 import { Upstream } from '../upstreams/upstreams.ts'
 import { saysBehindItself } from '../loops/started.ts'
@@ -53,55 +54,75 @@ async function tryToOpen(opened: OpenedTransport, options: LinkOptions, asks: bo
   return link
 }
 
-const unchanged = { incoming: (line: string) => line, outgoing: (line: string) => line }
 /** A longer line on standard error is dropped. */
 const MAX_LOG_LINE_BYTES = 16 * 1024
 
 interface StartedProcess extends OpenedTransport {
   readonly transport: ChildTransport
-  readonly printed: PrintedTail
+  /** What it wrote to standard output before its first message, and to standard error. */
+  readonly printed: () => readonly string[]
 }
 
 async function openProcess(address: CommandAddress, options: LinkOptions): Promise<Link> {
-  const mask = maskOf([...Object.values(address.env ?? {}), ...(options.masked ?? [])])
-  const start = (): StartedProcess => {
-    const env = { ...address.env, ...options.via.env }
-    const transport = new ChildTransport({ ...address, env }, unchanged)
-    const printed = new PrintedTail()
-    const onLine = (line: string): void => {
-      const masked = mask(line)
-      printed.add(masked)
-      options.onLog(masked)
-    }
-    transport.stderr.on('data', lineReader(onLine, MAX_LOG_LINE_BYTES))
-    return { transport, printed, endSession: () => Promise.resolve() }
-  }
+  const started = startProcess(address, options)
   try {
-    return await tryToOpen(start(), options, true)
+    return await tryToOpen(started, options, true)
   } catch (error) {
     const isGone = error instanceof BackendError && error.reason === 'BACKEND_LOST'
     // Some programs of the session era exit when a request comes before `initialize`.
-    if (!isGone || options.signal.aborted) throw startFailure(error, options.server)
-    const again = start()
+    if (!isGone || options.signal.aborted) throw startFailure(error, options.server, started)
+    const again = startProcess(address, options)
     return openSession(again, options, false).catch((second: unknown) => {
-      throw startFailure(second, options.server, again)
+      const { ended } = again.transport
+      throw ended === undefined
+        ? startFailure(second, options.server, again)
+        : endedAtStart(options.server, ended, again.printed())
     })
   }
 }
 
-/** `started`: its process, which may have ended. */
-function startFailure(error: unknown, server: string, started?: StartedProcess): Error {
-  const ended = started?.transport.ended
-  if (started !== undefined && ended !== undefined) return endedAtStart(server, ended, started.printed.lines)
-  if (error instanceof BackendError) return error
-  const { why = 'its process ended.' } = failureReason(error)
-  return new BackendError('BACKEND_DOWN', server, `cannot be started: ${why}`, { cause: error })
+function startProcess(address: CommandAddress, { via, masked = [], onLog }: LinkOptions): StartedProcess {
+  const mask = maskOf([...Object.values(address.env ?? {}), ...masked])
+  const output = new PrintedHead()
+  const log = new PrintedTail()
+  let hasSpoken = false
+  const incoming = (line: string): string => {
+    hasSpoken ||= isMessage(line)
+    if (!hasSpoken) output.add(mask(line))
+    return line
+  }
+  const env = { ...address.env, ...via.env }
+  const transport = new ChildTransport({ ...address, env }, { incoming, outgoing: (line) => line })
+  const onLine = (line: string): void => {
+    const text = mask(line)
+    log.add(text)
+    onLog(text)
+  }
+  transport.stderr.on('data', lineReader(onLine, MAX_LOG_LINE_BYTES))
+  return { transport, printed: () => [...output.lines, ...log.lines], endSession: () => Promise.resolve() }
 }
+
+function isMessage(line: string): boolean {
+  const value = parseJson(line)
+  return isObject(value) && value['jsonrpc'] === '2.0'
+}
+
+function startFailure(error: unknown, server: string, { printed }: StartedProcess): Error {
+  if (!(error instanceof BackendError)) {
+    const { why = 'its process ended.' } = failureReason(error)
+    return new BackendError('BACKEND_DOWN', server, `cannot be started: ${why}`, { cause: error })
+  }
+  const lines = printed()
+  if (error.reason !== 'BACKEND_TIMEOUT' || lines.length === 0) return error
+  return new FailedAtStart(error.reason, server, `${error.why} ${IN_LOG}`, lines)
+}
+
+const IN_LOG = 'What it printed is in the log.'
 
 function endedAtStart(server: string, ended: string, printed: readonly string[]): BackendError {
   if (saysBehindItself(printed)) return new BehindItself(server)
-  const where = printed.length === 0 ? 'It printed nothing.' : 'What it printed is in the log.'
-  return new EndedAtStart(server, `cannot be started: ${ended} ${where}`, printed)
+  const where = printed.length === 0 ? 'It printed nothing.' : IN_LOG
+  return new FailedAtStart('BACKEND_DOWN', server, `cannot be started: ${ended} ${where}`, printed)
 }
 
 /** Ends a session that no link has. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maskOf, PrintedTail } from './printedTail.ts'
+import { maskOf, PrintedHead, PrintedTail } from './printedTail.ts'
 
 function tailOf(...lines: readonly string[]): readonly string[] {
   const tail = new PrintedTail()
@@ -15,6 +15,15 @@ test('the last ten lines are kept', () => {
 test('no more than 2,000 characters are kept, the last ones', () => {
   expect(tailOf('a'.repeat(1500), 'b'.repeat(1500))).toEqual(['b'.repeat(1500)])
   expect(tailOf('a'.repeat(5000))).toEqual(['a'.repeat(2000)])
+})
+
+test('of what comes before all else, the first ten lines are kept, and no more than 2,000 characters', () => {
+  const head = new PrintedHead()
+  for (let at = 0; at < 15; at++) head.add(`\x1b[31mline ${at}`)
+  expect(head.lines).toEqual(Array.from({ length: 10 }, (_, at) => `line ${at}`))
+  const long = new PrintedHead()
+  for (const letter of ['a', '', 'b', 'c']) long.add(letter.repeat(1500))
+  expect(long.lines).toEqual(['a'.repeat(1500), 'b'.repeat(500)])
 })
 
 test('colours, control characters and empty lines are left out', () => {

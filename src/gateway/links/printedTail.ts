@@ -1,10 +1,29 @@
-/** What a program wrote to standard error, as it can be logged: its last lines, and without the secrets it was given. */
+/** What a program printed, as it can be logged: some lines of it, and without the secrets it was given. */
 const MAX_LINES = 10
 const MAX_CHARACTERS = 2000
 /** Colours and movements of a terminal, and all other control characters. */
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0a-\x1f\x7f-\x9f]/g
 
+/** The first lines, which tell of a program that does something else than it should. */
+export class PrintedHead {
+  readonly #lines: string[] = []
+  #left = MAX_CHARACTERS
+
+  get lines(): readonly string[] {
+    return this.#lines
+  }
+
+  add(line: string): void {
+    if (this.#lines.length === MAX_LINES) return
+    const text = plain(line).slice(0, this.#left)
+    if (text === '') return
+    this.#lines.push(text)
+    this.#left -= text.length
+  }
+}
+
+/** The last lines, which tell why a program has ended. */
 export class PrintedTail {
   readonly #lines: string[] = []
   #characters = 0
@@ -14,13 +33,17 @@ export class PrintedTail {
   }
 
   add(line: string): void {
-    const text = line.replace(CONTROLS, '').trimEnd().slice(0, MAX_CHARACTERS)
+    const text = plain(line).slice(0, MAX_CHARACTERS)
     if (text === '') return
     this.#lines.push(text)
     this.#characters += text.length
     while (this.#lines.length > MAX_LINES || this.#characters > MAX_CHARACTERS)
       this.#characters -= this.#lines.shift()?.length ?? 0
   }
+}
+
+function plain(line: string): string {
+  return line.replace(CONTROLS, '').trimEnd()
 }
 
 /** Shorter values are words and numbers that are in many lines, and no secrets. */
