@@ -15,6 +15,7 @@ import { startPannier } from '../cli/fixtures/program.ts'
 import { accept, call, type Wire } from '../fixtures/modernClient.ts'
 import { effectTools } from '../gateway/fixtures/effectTools.ts'
 import { sessionServer } from '../gateway/fixtures/gateways.ts'
+import { TABLE } from '../gateway/fixtures/table.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
@@ -67,7 +68,7 @@ async function startReplica(
     await ended
   }
   until(kill)
-  await vi.waitFor(() => expect(shown).toMatch(/^\/mcp: \d+ tools/m), PATIENCE)
+  await vi.waitFor(() => expect(shown).toMatch(TABLE), PATIENCE)
   const admin = /Health and servers: (\S+)health/.exec(shown)?.[1] ?? expect.fail(shown)
   const links = async (server: string): Promise<number> => {
     const page = (await (await fetch(`${admin}servers`)).json()) as { servers: { name: string; links: number }[] }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { startPannier } from '../cli/fixtures/program.ts'
 import { authorizationServer, type AuthorizationServer } from '../client/fixtures/servers/authorization.ts'
 import { call, connectClient } from './fixtures/gateways.ts'
+import { TABLE } from './fixtures/table.ts'
 
 const PATIENCE = { timeout: 30_000 }
 const folder = mkdtempSync(join(tmpdir(), 'pannier-login-'))
@@ -30,7 +31,7 @@ test('a server behind a login is named with the command, served once somebody ha
   onTestFinished(() => void child.kill('SIGKILL'))
   let shown = ''
   child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
-  await vi.waitFor(() => expect(shown).toMatch(/^SERVER/m), PATIENCE)
+  await vi.waitFor(() => expect(shown).toMatch(TABLE), PATIENCE)
   const flat = shown.replace(/\s+/g, ' ')
   expect(flat).toContain(`not there: it needs a login. Log in with: pannier login ${file}#kitchen`)
   const admin = /Health and servers: (\S+)health/.exec(shown)?.[1]
@@ -64,7 +65,7 @@ test('a server that needs credentials and offers no login is said to, by the tab
   onTestFinished(() => void child.kill('SIGKILL'))
   let shown = ''
   child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
-  await vi.waitFor(() => expect(shown).toMatch(/^SERVER/m), PATIENCE)
+  await vi.waitFor(() => expect(shown).toMatch(TABLE), PATIENCE)
   const sentence = 'needs credentials and offers no login. Give its entry an Authorization header.'
   expect(shown.replace(/\s+/g, ' ')).toContain(`not there: it ${sentence}`)
   expect(shown).toContain('"why":"it needs credentials and offers no login."')

@@ -12,6 +12,7 @@ import { quickStart } from '../bundle/environment.ts'
 import { startPannier } from '../cli/fixtures/program.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { call, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
+import { TABLE } from './fixtures/table.ts'
 
 const PATIENCE = { timeout: 30_000 }
 const BEHIND_ITSELF = 'is this gateway itself, or leads back to it. Remove the entry, or name another server or file.'
@@ -188,7 +189,7 @@ test('a gateway that its own file starts ends at once, and the entry says why, i
     onTestFinished(() => void child.kill('SIGKILL'))
     let shown = ''
     child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
-    await vi.waitFor(() => expect(shown).toMatch(/^SERVER/m), PATIENCE)
+    await vi.waitFor(() => expect(shown).toMatch(TABLE), PATIENCE)
     expect(shown.replace(/\s+/g, ' ')).toContain(`not there: it ${BEHIND_ITSELF}`)
     expect(shown).toMatch(/^ours +http/m)
     const started = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
@@ -235,7 +236,7 @@ test('files that start each other end where the first one comes again', async ()
   onTestFinished(() => void child.kill('SIGTERM'))
   let shown = ''
   child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
-  await vi.waitFor(() => expect(shown).toMatch(/^SERVER/m), PATIENCE)
+  await vi.waitFor(() => expect(shown).toMatch(TABLE), PATIENCE)
   expect(await toolsAt(/Serving (http:\S+)/.exec(shown)?.[1] ?? '')).toEqual([
     'two_ours_add',
     'two_ours_confirm',

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { type Connecting, Heard } from '../clients/client.ts'
 import { connectSdkV1 } from '../clients/sdkV1.ts'
 import { readUntil } from './processes.ts'
+import { TABLE } from '../../gateway/fixtures/table.ts'
 
 /**
  * A command line in which words are replaced: FILE (its configuration), FOLDER (of its own), PORT, FRONT (the port of the
@@ -80,7 +81,7 @@ export function ourGateway(child: ChildProcess, onServing: (url: string) => void
     if (url === undefined) return undefined
     onServing(url)
     const admin = /Health and servers: (http:\/\/[^/]+)/.exec(said)?.[1]
-    return /^\/mcp: \d+ tools/m.test(said) ? { url, admin } : undefined
+    return TABLE.test(said) ? { url, admin } : undefined
   })
 }
 
