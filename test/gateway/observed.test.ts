@@ -191,8 +191,8 @@ test('a stop is two lines in the log, however many addresses the gateway has', a
   await gateway.drain({ deadlineMs: 0 })
   const said = log.filter(({ level, message }) => level === 'info' && message.startsWith('Drain'))
   expect(said).toEqual([
-    { level: 'info', fields: { inFlight: 0 }, message: 'Draining.' },
-    { level: 'info', fields: { inFlight: 0 }, message: 'Drained.' },
+    { level: 'info', fields: { inFlight: 0, waiting: 0 }, message: 'Draining.' },
+    { level: 'info', fields: { inFlight: 0, waiting: 0 }, message: 'Drained.' },
   ])
 })
 
