@@ -234,3 +234,25 @@ test('while PostgreSQL is frozen clients of both eras connect, read lists, and h
   }
   expect(performance.now() - began).toBeLessThan(FEW_SECONDS_MS)
 })
+
+test.each(['v1', 'v2 in a session', 'v2'] as const)(
+  'while PostgreSQL is frozen the client %s cancels a call by way of another gateway',
+  async (kind) => {
+    const { servers, ours } = await both
+    const { balancer, gateways, urls } = await start(servers, 20)
+    const client = await connectClient(kind, balancer.url, { 'x-user': 'ann' })
+    for (const [turn] of urls.entries()) expect(await call(client, 'ours_add', { a: turn, b: 1 })).toBe(`${turn + 1}`)
+    for (const { proxy } of gateways) proxy.freeze()
+    for (const url of urls) {
+      ours.states.length = 0
+      balancer.targets = [url]
+      const cancel = new AbortController()
+      const waiting = call(client, 'ours_wait', {}, { signal: cancel.signal })
+      await vi.waitFor(() => expect(ours.states).toEqual(['waiting']), PATIENCE)
+      balancer.targets = urls.filter((other) => other !== url)
+      cancel.abort()
+      await expect(waiting).rejects.toThrow()
+      await vi.waitFor(() => expect(ours.states).toEqual(['waiting', 'cancelled']), { timeout: FEW_SECONDS_MS })
+    }
+  },
+)

@@ -11,7 +11,7 @@ import { PeerHeartbeat } from './heartbeat.ts'
 import { type Instance, readAdvertised, Self } from './instance.ts'
 import { MessageReceiver } from './receiver.ts'
 import { discard, Messenger } from './messenger.ts'
-import { type PeerBus, peerBus } from './events/peerBus.ts'
+import { type PeerBus, peerBus, withCancellations } from './events/peerBus.ts'
 import { peerLedger } from './peerLedger.ts'
 import { Peers } from './peers.ts'
 import { Seeker } from './seeker.ts'
@@ -23,7 +23,7 @@ export interface ReplicasOptions {
   /** Where to look for other instances. @default PANNIER_PEERS, separated by commas */
   readonly addresses: readonly string[] | undefined
   readonly sealer: Sealer
-  /** What instances tell each other goes by this bus, where one is configured, else from one to the other. */
+  /** What instances tell each other goes by this bus, where one is configured, else from one to the other. Cancellations go both ways. */
   readonly bus: EventBus | undefined
   /** Where instances claim calls, where one is configured, else in the memory of one of them. */
   readonly ledger: Ledger | undefined
@@ -76,7 +76,7 @@ export class Replicas {
     peers.onVacated = (url) => void this.seeker.seek(url)
     this.#peerBus.subscribe((event) => this.#heartbeat.hear(event))
     const ownLedger = peerLedger({ self, peers, messenger, local: memoryLedger({ clock }) })
-    this.bus = bus ?? this.#peerBus
+    this.bus = bus === undefined ? this.#peerBus : withCancellations(bus, peers, this.#peerBus)
     this.ledger = ledger ?? ownLedger
     this.messages = new MessageReceiver({
       messenger,
