@@ -10,7 +10,6 @@ import {
   openListener,
   pathOf,
   reachableHost,
-  refusal,
   send,
   serveStdio,
 } from '../server/internal.ts'
@@ -25,17 +24,13 @@ import { type BackendConfig, type GatewayConfig, namedServers } from './config/i
 import { assertDatabaseUsable, type GatewayDatabase, openDatabase } from './database.ts'
 import { Definitions } from './definitions.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './replicaListener.ts'
-import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
+import { NOT_FOUND, type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
+import { unknownInViews } from './unknownTools.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 import { Via } from './loops/via.ts'
-
-const NOT_FOUND = refusal(
-  404,
-  `All servers are at ${UNION_PATH}, one of them at ${UNION_PATH}/NAME, and a view at ${VIEWS_PATH}/NAME.`,
-)
 
 export class Gateway {
   readonly #options: GatewayOptions
@@ -49,6 +44,7 @@ export class Gateway {
   readonly #setupWarnings = new SetupWarnings({
     others: () => (this.#database === undefined ? this.#routes.knownOthers : 0),
     backends: () => this.backends,
+    views: () => this.#viewFaults(),
     siblings: () => this.#options.workers,
     logger: () => this.#logger.current,
   })
@@ -222,6 +218,7 @@ export class Gateway {
         leftOut: this.leftOut,
         trouble: this.#database?.leases.trouble,
         missing: this.#routes.missingOthers,
+        views: this.#viewFaults(),
         pinFaultOf: (server) => this.#definitions.faultOf(server),
       }),
       servers: [...serversOf(this.backends, this.#facts()), ...leftOutOf(this.leftOut)],
@@ -262,6 +259,10 @@ export class Gateway {
   /** The calls that are under way, and those that wait for their clients. */
   #underWay(): { readonly inFlight: number; readonly waiting: number } {
     return { inFlight: this.#routes.inFlight, waiting: this.#routes.parked }
+  }
+
+  #viewFaults(): readonly string[] {
+    return unknownInViews({ ...this.#config.settings, names: this.#routes.names, backends: this.backends })
   }
 
   #setRoutes(): void {

@@ -1,4 +1,4 @@
-/** What does not work where several gateways have no keys in common, or no database. It is said once. */
+/** What does not work as it is set up: gateways without common keys or a database, views of tools that do not exist. It is said once. */
 import { unref } from '../protocol/index.ts'
 import type { Logger } from '../server/internal.ts'
 import type { Backend } from './backends/backend.ts'
@@ -29,6 +29,8 @@ export interface SetupWarningsOptions {
   /** How many others serve the same, as far as is known; none where there is a database. */
   readonly others: () => number
   readonly backends: () => readonly Backend[]
+  /** What is wrong with views, in words. */
+  readonly views: () => readonly string[]
   /** The workers that this gateway is of, which say a sentence once for all of them; undefined where it is none. */
   readonly siblings: () => WorkerSiblings | undefined
   readonly logger: () => Logger
@@ -39,6 +41,7 @@ export class SetupWarnings {
   #timer: ReturnType<typeof setTimeout> | undefined
   #hasEnded = false
   #said: Others = 'none'
+  readonly #saidOfViews = new Set<string>()
 
   constructor(options: SetupWarningsOptions) {
     this.#options = options
@@ -48,8 +51,9 @@ export class SetupWarnings {
   watch(): void {
     if (this.#hasEnded) return
     const others = this.#others
-    if (others !== this.#said) this.#say(others)
-    if (this.#said !== 'gateways') this.#timer = unref(setTimeout(() => this.watch(), LOOK_EVERY_MS))
+    if (others !== this.#said && this.#said !== 'gateways') this.#say(others)
+    this.#sayViews()
+    this.#timer = unref(setTimeout(() => this.watch(), LOOK_EVERY_MS))
   }
 
   close(): void {
@@ -63,6 +67,13 @@ export class SetupWarnings {
     const names = keeping.map(({ name }) => `"${name}"`)
     this.#warn(others === 'workers' ? amongWorkers(names) : amongGateways(names))
     this.#said = others
+  }
+
+  #sayViews(): void {
+    for (const sentence of this.#options.views()) {
+      if (!this.#saidOfViews.has(sentence)) this.#warn(sentence)
+      this.#saidOfViews.add(sentence)
+    }
   }
 
   #warn(sentence: string): void {

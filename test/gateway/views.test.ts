@@ -1,6 +1,7 @@
 /** Views: some of the tools of all servers, under names and descriptions of one's own. */
 import { expect, test, vi } from 'vitest'
 import { gatewayConfigOf } from 'pannier/gateway'
+import { quiet } from '../interop/fixtures/instances.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { call, CLIENTS, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
 import { heardUntil, listen } from './fixtures/news.ts'
@@ -69,4 +70,21 @@ test('views follow the file: they change, which clients of both eras are told, c
   await reload({ late: {} })
   expect((await late.listTools()).tools.length).toBeGreaterThan(3)
   expect((await fetch(`${base}/views/sums`, { method: 'POST' })).status).toBe(404)
+})
+
+test('a view that renames a tool which no server has is a warning, until a server has it', async () => {
+  const url = (await modernServer()).url
+  const servers = { ours: { url }, down: { url: 'http://127.0.0.1:9/' } }
+  const rename = { ours_ad: 'sum', down_any: 'any' }
+  const lines: string[] = []
+  const logger = { ...quiet, warn: (_: object, text: string) => void lines.push(text) }
+  const { gateway } = await startGateway(servers, { logger }, { gateway: { views: { sums: { rename } } } })
+  await gateway.judged()
+  const sentence = 'The view "sums" renames or describes "ours_ad", and no server has such a tool now.'
+  const warnings = (): unknown => gateway.report().health['warnings']
+  expect(warnings()).toContainEqual(expect.stringContaining(sentence))
+  await vi.waitFor(() => expect(lines).toContainEqual(expect.stringContaining(sentence)), PATIENCE)
+  const changed = { mcpServers: servers, gateway: { views: { sums: { rename: { ours_add: 'sum' } } } } }
+  await gateway.reload(await gatewayConfigOf(changed))
+  expect(JSON.stringify(warnings())).not.toContain('renames')
 })

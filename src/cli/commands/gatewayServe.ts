@@ -93,7 +93,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
 /** The options of the program count before what the file says. */
 function withOptions(config: GatewayConfig, { postgres, adminPort: port }: ServeOptions): GatewayConfig {
   const { admin, ...settings } = config.settings
-  const served = port === undefined ? admin : { host: '127.0.0.1', ...(admin || {}), port }
+  const served = port === undefined ? admin : { host: '127.0.0.1', ...admin, port }
   return { ...config, settings: { ...settings, admin: served, ...(postgres !== undefined && { postgres }) } }
 }
 

@@ -15,12 +15,14 @@ export interface HealthFacts {
   readonly trouble: string | undefined
   /** Where other gateways are configured, and none is that this one can work with. */
   readonly missing: readonly MissingPeer[]
+  /** What is wrong with views, in words. */
+  readonly views: readonly string[]
   /** Why the pins of a server cannot be used. */
   readonly pinFaultOf: (server: string) => string | undefined
 }
 
 /** Live, ready, and warnings in words. Ready: at least one server can be called, or there is none. */
-export function healthOf({ file, backends, leftOut, trouble, missing, pinFaultOf }: HealthFacts): Json {
+export function healthOf({ file, backends, leftOut, trouble, missing, views, pinFaultOf }: HealthFacts): Json {
   const up = backends.filter(({ condition }) => condition.kind === 'up')
   return {
     live: true,
@@ -33,6 +35,7 @@ export function healthOf({ file, backends, leftOut, trouble, missing, pinFaultOf
       ...missing.map(missingText),
       ...backends.flatMap((backend) => warningsOf(backend, file, pinFaultOf(backend.name))),
       ...leftOut.map(leftOutText),
+      ...views,
     ],
   }
 }

@@ -4,7 +4,7 @@ export { passes } from './patterns.ts'
 export { SEPARATOR } from './prefixIndex.ts'
 export type { NamedServer } from './prefixes.ts'
 export { exposedUri, resolveUri } from './uris.ts'
-export { applyView, nameBehindView, type View } from './views.ts'
+export { applyView, nameBehindView, unknownInView, type View } from './views.ts'
 export {
   CALL_TOOL,
   createToolSearch,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { applyView, nameBehindView, type View } from './index.ts'
+import { applyView, createNames, nameBehindView, unknownInView, type View } from './index.ts'
 
 const all = ['crm_find', 'crm_delete', 'tickets_search', 'tickets_close', 'find'].map((name) => ({
   name,
@@ -51,4 +51,13 @@ test('a description of one\u2019s own replaces that of the server, and nothing e
 
 test('a name of every object is no name of one\u2019s own', () => {
   expect(nameBehindView(view({}), 'constructor')).toBe('constructor')
+})
+
+test('names in a view that no tool has are found, where the tools of the server are known', () => {
+  const names = createNames([{ name: 'crm' }, { name: 'down' }])
+  const long = 'x'.repeat(80)
+  const toolsOf = (server: string) => (server === 'crm' ? ['find', long] : undefined)
+  const rename = { crm_find: 'a', crm_fnd: 'b', down_any: 'c', other_any: 'd', [names.exposed('crm', long)]: 'e' }
+  const descriptions = { crm_fnd: 'Finds.', crm_gone: 'Goes.' }
+  expect(unknownInView(view({ rename, descriptions }), names, toolsOf)).toEqual(['crm_fnd', 'crm_gone'])
 })

@@ -3,6 +3,7 @@
  * configuration alone: a name that a tool was given means that tool, whatever else is called so.
  */
 import type { Json } from '../../protocol/index.ts'
+import type { CatalogNames } from './names.ts'
 import { passes } from './patterns.ts'
 
 /** What a view serves. */
@@ -34,6 +35,24 @@ function nameInView(view: View, original: string): string | undefined {
   const given = own(view.rename, original)
   if (given !== undefined) return given
   return givenTo(view, original) === undefined ? original : undefined
+}
+
+/**
+ * Names that a view changes something of, and that no tool has. `toolsOf`: the tools of a server by their own names; undefined
+ * where they are not known, and nothing is said of them.
+ */
+export function unknownInView(
+  { rename, descriptions }: View,
+  names: CatalogNames,
+  toolsOf: (server: string) => readonly string[] | undefined,
+): readonly string[] {
+  const changed = new Set([...Object.keys(rename), ...Object.keys(descriptions)])
+  return [...changed].filter((name) => {
+    const found = names.resolve(name)
+    const tools = found && toolsOf(found.server)
+    if (found === undefined || tools === undefined) return false
+    return !tools.some((own) => (found.kind === 'name' ? own === found.name : found.matches(own)))
+  })
 }
 
 /** The way back: the name in `/mcp` of a name in a view; undefined for what the view does not serve. */

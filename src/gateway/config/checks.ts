@@ -49,7 +49,7 @@ function reportMissing({ name, advice }: { name: string; advice: string }, { pat
 export const address: Check<string> = text(httpUrlFault)
 
 /** `fault` says what is wrong with a number; `form` is what to tell of anything else. */
-export function number(form: string, fault: (value: number) => string | undefined): Check<number> {
+function number(form: string, fault: (value: number) => string | undefined): Check<number> {
   return orVariable(numberIn, (value, place) => {
     const sentence = typeof value === 'number' ? fault(value) : form
     return sentence === undefined ? (value as number) : refuse(place, sentence)

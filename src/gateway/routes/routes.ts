@@ -7,6 +7,7 @@ import {
   type Connections,
   DRAIN_MS,
   type MissingPeer,
+  refusal,
 } from '../../server/internal.ts'
 import type { Backend, BackendOptions } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
@@ -22,7 +23,7 @@ import type { GatewayMetrics } from '../telemetry/metrics.ts'
 import type { Via } from '../loops/via.ts'
 
 export const UNION_PATH = '/mcp'
-export const VIEWS_PATH = '/views'
+const VIEWS_PATH = '/views'
 
 const EVERYTHING: ReadonlySet<Capability> = new Set(['tools', 'prompts', 'resources', 'completions'])
 /** A view that is gone offers nothing to those who are still connected. */
@@ -58,6 +59,12 @@ export interface RouteCatalogue extends ListedTools {
 }
 
 type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions' | 'listMeta' | 'alone'>
+
+/** For a path where no route is. */
+export const NOT_FOUND = refusal(
+  404,
+  `All servers are at ${UNION_PATH}, one of them at ${UNION_PATH}/NAME, and a view at ${VIEWS_PATH}/NAME.`,
+)
 
 export class Routes {
   readonly union: Route
