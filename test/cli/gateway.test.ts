@@ -55,6 +55,12 @@ test('what nobody reads is a warning of the check, and at the start', async () =
   expect((await ended).stderr).toContain(warning)
 })
 
+test('the help names the variables that gateways read', async () => {
+  const { stdout } = await gateway(['--help'])
+  for (const name of ['PANNIER_KEYS', 'PANNIER_ADVERTISE', 'PANNIER_PEERS', '--admin-port'])
+    expect(stdout).toContain(name)
+})
+
 test('an address in place of a file is refused with the form of a file', async () => {
   const ran = await gateway(['http://127.0.0.1:1/mcp'])
   expect(ran).toMatchObject({ status: 2, stderr: expect.stringContaining('Name a file, and the server in it') })
