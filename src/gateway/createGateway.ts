@@ -44,7 +44,7 @@ export class Gateway {
   readonly #setupWarnings = new SetupWarnings({
     others: () => (this.#database === undefined ? this.#routes.knownOthers : 0),
     backends: () => this.backends,
-    views: () => this.#viewFaults(),
+    views: () => unknownInViews({ ...this.#config.settings, names: this.#routes.names, backends: this.backends }),
     siblings: () => this.#options.workers,
     logger: () => this.#logger.current,
   })
@@ -218,7 +218,7 @@ export class Gateway {
         leftOut: this.leftOut,
         trouble: this.#database?.leases.trouble,
         missing: this.#routes.missingOthers,
-        views: this.#viewFaults(),
+        views: this.#setupWarnings.ofViews,
         pinFaultOf: (server) => this.#definitions.faultOf(server),
       }),
       servers: [...serversOf(this.backends, this.#facts()), ...leftOutOf(this.leftOut)],
@@ -259,10 +259,6 @@ export class Gateway {
   /** The calls that are under way, and those that wait for their clients. */
   #underWay(): { readonly inFlight: number; readonly waiting: number } {
     return { inFlight: this.#routes.inFlight, waiting: this.#routes.parked }
-  }
-
-  #viewFaults(): readonly string[] {
-    return unknownInViews({ ...this.#config.settings, names: this.#routes.names, backends: this.backends })
   }
 
   #setRoutes(): void {

@@ -56,6 +56,11 @@ export class SetupWarnings {
     this.#timer = unref(setTimeout(() => this.watch(), LOOK_EVERY_MS))
   }
 
+  /** What is wrong with views now. */
+  get ofViews(): readonly string[] {
+    return this.#options.views()
+  }
+
   close(): void {
     this.#hasEnded = true
     clearTimeout(this.#timer)
@@ -70,7 +75,7 @@ export class SetupWarnings {
   }
 
   #sayViews(): void {
-    for (const sentence of this.#options.views()) {
+    for (const sentence of this.ofViews) {
       if (!this.#saidOfViews.has(sentence)) this.#warn(sentence)
       this.#saidOfViews.add(sentence)
     }
