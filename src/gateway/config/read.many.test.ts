@@ -30,8 +30,10 @@ test.each<[string, EntryOf]>([
   ['prefixes of their own', (at) => [`server${at}`, { url, pannier: { prefix: `p${at}` } }]],
   ['something that is warned of', (at) => [`server${at}`, { url, cmd: 'node' }]],
 ])('the time to read a file grows as its servers do, which have %s', async (_, entryOf) => {
-  await millisecondsFor(1000, entryOf)
-  const few = await millisecondsFor(1500, entryOf)
-  const many = await millisecondsFor(12_000, entryOf)
-  expect(many / few).toBeLessThan(30)
+  const least = { few: Infinity, many: Infinity }
+  for (let time = 0; time < 3; time++) {
+    least.few = Math.min(least.few, await millisecondsFor(1500, entryOf))
+    least.many = Math.min(least.many, await millisecondsFor(12_000, entryOf))
+  }
+  expect(least.many / least.few).toBeLessThan(30)
 })

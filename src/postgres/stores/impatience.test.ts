@@ -30,3 +30,11 @@ test.each([
   const next = await impatience.run(async () => undefined).catch((error: unknown) => (error as StateError).code)
   expect(next).toBe(code)
 })
+
+test('asks nothing while others know that the database is away', async () => {
+  let isAway = true
+  const impatience = new Impatience(1000, () => isAway)
+  await expect(impatience.run(async () => 'answer')).rejects.toMatchObject(away)
+  isAway = false
+  expect(await impatience.run(async () => 'answer')).toBe('answer')
+})

@@ -9,14 +9,17 @@ const PAUSE_MS = 5000
 
 export class Impatience {
   readonly #withinMs: number
+  readonly #isAway: () => boolean
   #awayUntil = 0
 
-  constructor(withinMs: number) {
+  /** `isAway`: whether others have found that the database does not answer. */
+  constructor(withinMs: number, isAway: () => boolean = () => false) {
     this.#withinMs = withinMs
+    this.#isAway = isAway
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (performance.now() < this.#awayUntil) throw unavailable('could not be used a moment ago')
+    if (performance.now() < this.#awayUntil || this.#isAway()) throw unavailable('could not be used a moment ago')
     try {
       return await within(this.#withinMs, work)
     } catch (error) {
