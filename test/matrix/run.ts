@@ -58,7 +58,7 @@ const tally = await runMatrix({
   cells,
   victims: VICTIMS.filter((victim) => victims?.includes(victim) ?? true),
   tellsMessages: values.messages,
-  kills: Number(values.kills ?? 2300),
+  kills: Number(values.kills ?? 2500),
   minutes: Number(values.minutes ?? 12),
   slice: { part, of },
   onProgress: (line) => console.log(line),
