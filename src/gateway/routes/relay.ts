@@ -22,7 +22,7 @@ import {
 import type { Call, MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { CallState } from './clientState.ts'
-import { Placement } from './placement.ts'
+import { Placement } from './placement/placement.ts'
 import { askerOf, inputRequired, relayedOf } from './relayedCall.ts'
 import { taskModeOf } from './tasks/mode.ts'
 import type { RelayedTasks } from './tasks/service.ts'

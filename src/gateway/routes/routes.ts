@@ -13,6 +13,7 @@ import type { Backend, BackendOptions } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
 import { absentMeta } from './absent.ts'
+import { addressesOf } from './addresses.ts'
 import { SharedListener } from './sharedListener.ts'
 import type { ListedTools } from './directory.ts'
 import { Parking } from '../parking/parking.ts'
@@ -294,21 +295,5 @@ function countedAt(path: string, { begin, end }: CallCounter): CallCounter {
   return {
     begin: (caller, limit) => begin(`${path} ${caller}`, limit),
     end: (caller) => end(`${path} ${caller}`),
-  }
-}
-
-/** Each route is reached at its own path of the gateways' addresses. */
-function addressesOf(path: string): Pick<ServerOptions, 'advertise' | 'peers'> {
-  const { PANNIER_ADVERTISE: advertise, PANNIER_PEERS: peers } = process.env
-  const at = (variable: string, base: string): string => {
-    const url = URL.canParse(base.trim()) ? new URL(path, base.trim()) : undefined
-    if (url !== undefined && /^https?:$/.test(url.protocol)) return url.href
-    throw new TypeError(
-      `${variable} must have addresses of gateways as others reach them, such as "http://10.0.0.7:8931".`,
-    )
-  }
-  return {
-    ...(advertise && { advertise: at('PANNIER_ADVERTISE', advertise) }),
-    ...(peers && { peers: peers.split(',').map((base) => at('PANNIER_PEERS', base)) }),
   }
 }

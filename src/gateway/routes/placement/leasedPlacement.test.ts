@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { MethodParts } from '../../server/internal.ts'
-import { BackendError } from '../errors.ts'
-import type { ServerLeases } from '../leases/serverLeases.ts'
-import type { RecordedCall } from '../telemetry/calls.ts'
+import type { MethodParts } from '../../../server/internal.ts'
+import { BackendError } from '../../errors.ts'
+import type { ServerLeases } from '../../leases/serverLeases.ts'
+import type { RecordedCall } from '../../telemetry/calls.ts'
 import type { PlacedTarget } from './callForwarding.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
 

@@ -8,12 +8,12 @@
  * - While PostgreSQL cannot be asked, the other gateways are asked instead, and a call is forwarded to the one that says it
  *   serves the caller. That decides nothing: a gateway begins a call only under its own lease, and nobody is taken over.
  */
-import { sleep } from '../../protocol/index.ts'
-import type { Call, Instance, MethodParts } from '../../server/internal.ts'
-import type { PlacedGateway } from '../../postgres/internal.ts'
-import { BackendError, callLost } from '../errors.ts'
-import type { CallerPlace, ServerLeases } from '../leases/serverLeases.ts'
-import type { RecordedCall } from '../telemetry/calls.ts'
+import { sleep } from '../../../protocol/index.ts'
+import type { Call, Instance, MethodParts } from '../../../server/internal.ts'
+import type { PlacedGateway } from '../../../postgres/internal.ts'
+import { BackendError, callLost } from '../../errors.ts'
+import type { CallerPlace, ServerLeases } from '../../leases/serverLeases.ts'
+import type { RecordedCall } from '../../telemetry/calls.ts'
 import { CallForwarding, type PlacedTarget, SILENT, type ForwardFailure } from './callForwarding.ts'
 
 /** How often a caller may move while one of their calls looks for them. */

@@ -10,13 +10,13 @@
  *   name is one that is chosen so.
  */
 import { randomUUID } from 'node:crypto'
-import type { Call, Instance, MethodParts } from '../../server/internal.ts'
-import { digestOf } from '../../state/internal.ts'
-import { callerOf, clientCaller } from '../backends/callers.ts'
-import { callLost } from '../errors.ts'
+import type { Call, Instance, MethodParts } from '../../../server/internal.ts'
+import { digestOf } from '../../../state/internal.ts'
+import { callerOf, clientCaller } from '../../backends/callers.ts'
+import { callLost } from '../../errors.ts'
 import { CallForwarding, type PlacedTarget, SILENT } from './callForwarding.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
-import type { RecordedCall } from '../telemetry/calls.ts'
+import type { RecordedCall } from '../../telemetry/calls.ts'
 
 /** Each of them belongs here with the chance of one in all gateways. */
 const MAX_TRIES = 1000

@@ -1,13 +1,13 @@
 /** Forwards calls of callers whom another gateway serves: that gateway answers, and its questions are asked here. */
-import { isObject, type Json, RemoteError } from '../../protocol/index.ts'
-import { type Call, type Instance, type MethodParts, withObjectOutput } from '../../server/internal.ts'
-import type { Backend } from '../backends/backend.ts'
-import { type BackendCode, callLost } from '../errors.ts'
-import { resultOf } from '../response.ts'
-import { forwardable } from '../links/relayed.ts'
-import { inputRequired } from './relayedCall.ts'
-import { withTasks } from './tasks/source.ts'
-import type { RecordedCall } from '../telemetry/calls.ts'
+import { isObject, type Json, RemoteError } from '../../../protocol/index.ts'
+import { type Call, type Instance, type MethodParts, withObjectOutput } from '../../../server/internal.ts'
+import type { Backend } from '../../backends/backend.ts'
+import { type BackendCode, callLost } from '../../errors.ts'
+import { resultOf } from '../../response.ts'
+import { forwardable } from '../../links/relayed.ts'
+import { inputRequired } from '../relayedCall.ts'
+import { withTasks } from '../tasks/source.ts'
+import type { RecordedCall } from '../../telemetry/calls.ts'
 
 /** What is called, at which server. */
 export interface PlacedTarget {
