@@ -33,7 +33,8 @@ export function offerTraced(server: Server): Server {
 // #endregion trace
 
 // #region health
-export function healthOf(server: Server): { status: 'ok'; inFlight: number } {
-  return { status: 'ok', inFlight: server.inFlight }
+export function healthOf(server: Server): { status: 200 | 503; inFlight: number; trouble: string | undefined } {
+  const { inFlight, trouble } = server
+  return { status: trouble === undefined ? 200 : 503, inFlight, trouble }
 }
 // #endregion health

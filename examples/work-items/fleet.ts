@@ -1,6 +1,8 @@
 /** Starts instances as child processes, and ends all of them with the demo. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { newKey } from 'pannier/state'
 
 export interface Launch {
   readonly name: string
@@ -62,6 +64,19 @@ export async function startInstance({ name, program, env, startMs = 20_000 }: La
     },
     errors: () => errors,
   }
+}
+
+/** Starts an instance of the program for each name. They share a key. */
+export async function startInstances<const Names extends readonly string[]>(
+  names: Names,
+  program: URL,
+  envOf: (name: string) => Readonly<Record<string, string>> = () => ({}),
+): Promise<{ [Index in keyof Names]: Instance }> {
+  const keys = newKey()
+  const start = (name: string): Promise<Instance> =>
+    startInstance({ name, program: fileURLToPath(program), env: { PANNIER_KEYS: keys, ...envOf(name) } })
+  const instances = await Promise.all(names.map(start))
+  return instances as { [Index in keyof Names]: Instance }
 }
 
 /** Ends every instance at once, also those still starting. */

@@ -1,5 +1,5 @@
 /** What the demo prints. Plain text unless standard output is a terminal that shows colours and NO_COLOR is not set. */
-import { styleText } from 'node:util'
+import { stripVTControlCharacters, styleText } from 'node:util'
 import type { AnswerMessage, FormRequest, RequestMessage } from './wire.ts'
 
 const colourful = process.stdout.isTTY && !process.env['NO_COLOR'] && process.stdout.hasColors()
@@ -13,7 +13,28 @@ function paint(style: Style, text: string): string {
 }
 
 export function say(text = ''): void {
-  console.log(text)
+  console.log(
+    process.stdout.isTTY
+      ? text
+          .split('\n')
+          .map((line) => wrapped(line, process.stdout.columns))
+          .join('\n')
+      : text,
+  )
+}
+
+/** Breaks a line at spaces; what follows is indented as the line is. */
+export function wrapped(line: string, columns: number): string {
+  const indent = /^ */.exec(line)?.[0] ?? ''
+  const lines: string[] = []
+  let rest = line
+  while (stripVTControlCharacters(rest).length > columns) {
+    const at = rest.lastIndexOf(' ', columns)
+    if (at <= indent.length) break
+    lines.push(rest.slice(0, at))
+    rest = `${indent}  ${rest.slice(at + 1)}`
+  }
+  return [...lines, rest].join('\n')
 }
 
 export function headline(text: string): void {

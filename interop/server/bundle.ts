@@ -8,7 +8,7 @@ export async function bundleServer(folder: string): Promise<string> {
     input: join(import.meta.dirname, 'serve.ts'),
     platform: 'node',
     resolve: { conditionNames: ['pannier-source', 'node'] },
-    external: ['pg', 'pg-boss'],
+    external: ['pg'],
     logLevel: 'silent',
   })
   await bundle.write({ dir: folder, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' })

@@ -1,5 +1,4 @@
 /** The connection of one command: connects, runs the work, and closes. */
-import { dirname, join } from 'node:path'
 import { type Client, LOG_LEVEL_META_KEY, type LoggingLevel, type Progress } from '@modelcontextprotocol/client'
 import {
   addressOf,
@@ -14,6 +13,7 @@ import {
 } from '../client/index.ts'
 import { MAX_TIMER_MS, MODERN_VERSION, reaches } from '../protocol/index.ts'
 import { defaultJarPath } from '../state/jar/index.ts'
+import { defaultLoginsPath } from './login/file.ts'
 import { browserLogin, storedLogin } from './login/login.ts'
 import {
   type ClientFlags,
@@ -24,7 +24,7 @@ import {
   readTimeout,
 } from './options/client.ts'
 import { noticesOf } from './output/notices.ts'
-import type { CommandContext } from './run.ts'
+import type { CommandContext } from './runCommand.ts'
 import { readVersion } from './version.ts'
 
 /** Stands for no time limit. */
@@ -113,16 +113,12 @@ function connectOptions(flags: ClientFlags): ConnectOptions {
 async function loginFor(target: Target, { display, signal }: CommandContext) {
   const address = await addressOf(target)
   if (!('url' in address)) throw new ClientError('TARGET_INVALID', '--oauth is for servers over HTTP.')
-  return browserLogin(address.url, loginsPath(), { note: display.note, signal })
-}
-
-function loginsPath(): string {
-  return join(dirname(defaultJarPath()), 'logins.json')
+  return browserLogin(address.url, defaultLoginsPath(), { note: display.note, signal })
 }
 
 /** The login that `pannier login` has stored for an address; undefined where there is none. */
 export function storedLoginFor(url: string): Promise<Authorizer | undefined> {
-  return storedLogin(url, loginsPath())
+  return storedLogin(url, defaultLoginsPath())
 }
 
 /** Asks for progress only where it can be drawn. */

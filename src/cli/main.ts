@@ -14,3 +14,6 @@ process.on('uncaughtException', (error: unknown) => {
 })
 
 await runProgram(process.argv.slice(2))
+// A connection that another process holds open keeps this one no longer. What was printed is written before.
+await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write('', done))))
+process.exit()

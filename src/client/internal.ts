@@ -6,10 +6,20 @@ export { parseCommentedTree } from './config/jsonc.ts'
 export { type Env, entryPlace, readConfigFile } from './config/mcpJson.ts'
 export { expand, type Variables } from './config/variables.ts'
 export { responseIn } from './failureReason.ts'
+export { MAX_QUESTIONS } from './questions/limits.ts'
 export { authorizedFetch } from './transports/authorization.ts'
-export { boundedFetch, eventBytes, type SizeCounter, totalBytes } from './transports/boundedFetch.ts'
-export { ChildTransport } from './transports/child.ts'
+export { StdioTransport } from './transports/stdio.ts'
+export { EventParser, type StreamEvent } from './transports/eventParser.ts'
 export { headersOf, sameOrigin, sseTransport } from './transports/http.ts'
-export { MAX_MESSAGE_BYTES } from './transports/messageLimit.ts'
 export { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from './transports/offersLogin.ts'
+export { COUNTED, eventBytes, type SizeCounter, totalBytes } from './transports/messageSize.ts'
+export { readPaced } from './transports/pacedReading.ts'
 export { guardGroups } from './transports/processGroup.ts'
+export {
+  mayBeMessage,
+  MessageOverLimit,
+  parseServerText,
+  refusalOf,
+  ServerUnreadable,
+  UnreadableRun,
+} from './transports/serverMessage.ts'

@@ -32,8 +32,8 @@ const many = <Item>(count: number, item: Item): Item[] => Array.from({ length: c
 
 // Each takes many seconds without a limit.
 test.each([
-  ['many conditions for each item', { items: { allOf: many(100, { minLength: 1 }) } }, many(300_000, 'ab')],
-  ['long lists of values', { items: { enum: many(3_000, ['x']) } }, many(30_000, ['y'])],
+  ['many conditions for each item', { items: { allOf: many(300, { minLength: 1 }) } }, many(3_000_000, 'ab')],
+  ['long lists of values', { items: { enum: many(30_000, ['x']) } }, many(30_000, ['y'])],
 ])('a schema of plain keywords has the limit, too: %s', (_, schema, value) => {
   expect(() => validator.getValidator(schema as never)(value)).toThrow(/took more than 200 ms/)
 })

@@ -10,7 +10,7 @@ import type { Notice } from './notice.ts'
 import { retryAfterFetch } from './retries.ts'
 import { scopeFetch } from './scope/fetch.ts'
 import { tasksFetch } from './tasks/fetch.ts'
-import { ChildTransport } from './transports/child.ts'
+import { StdioTransport } from './transports/stdio.ts'
 import { type HttpOptions, httpTransport, sseTransport } from './transports/http.ts'
 import { lineReader } from './transports/lineReader.ts'
 import type { ConnectWay } from './ways.ts'
@@ -72,7 +72,7 @@ function wrapped(inner: FetchLike, { strictScope, onNotice }: OpenTransportOptio
 const MAX_LOG_LINE_BYTES = 64 * 1024
 
 function openChild(address: CommandAddress, { onNotice }: OpenTransportOptions): OpenTransport {
-  const transport = new ChildTransport(address, echoLines())
+  const transport = new StdioTransport(address, echoLines())
   transport.stderr.on(
     'data',
     lineReader((line) => onNotice?.({ kind: 'stderr', line }), MAX_LOG_LINE_BYTES),

@@ -1,16 +1,16 @@
-/** What is said of servers in the log, once for all workers of a gateway. */
+/** Log sentences about servers, once for all workers of a gateway. */
 import type { Logger } from '../server/internal.ts'
 
 /**
- * Says what is true of a topic from now on, by calling `say`; undefined where nothing is any longer. A worker does not say
- * what another one has said and what is still true there.
+ * Logs the current state of a topic by calling `say`; `text` is undefined when there is none any more. A worker does
+ * not repeat what another one has logged and what still holds there.
  */
 export type Announce = (topic: string, text: string | undefined, say: () => void) => void
 
-/** The log of a gateway, as far as it is about servers. */
+/** The part of a gateway's log that is about servers. */
 export interface ServerLog {
   readonly logger: () => Logger
-  /** Workers know what others of them have said. @default everything is said */
+  /** Suppresses sentences that another worker has logged. @default everything is logged */
   readonly announce?: Announce | undefined
 }
 

@@ -1,5 +1,6 @@
 /** The gateway: one endpoint for clients of both eras in front of many MCP servers. */
 import type { DrainOptions, Listening, Principal } from '../server/index.ts'
+import { reachableHost } from '../cluster/index.ts'
 import {
   assertDrainOptions,
   type Connections,
@@ -9,23 +10,19 @@ import {
   type NodeHandler,
   openListener,
   pathOf,
-  reachableHost,
   send,
   serveStdio,
 } from '../server/internal.ts'
 import type { Cell } from '../probe/index.ts'
-import { backendCells, type GatewayFacts } from './admin/cells.ts'
+import { backendCells, type GatewayFacts, healthOf, leftOutOf, measuresOf, serversOf } from './admin/health.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
-import { healthOf, leftOutOf, serversOf } from './admin/health.ts'
-import { measuresOf } from './admin/measures.ts'
-import { missingKeys, SetupWarnings } from './setupWarnings.ts'
+import { missingKeys, SetupWarnings, unknownInViews } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
 import { assertDatabaseUsable, type GatewayDatabase, openDatabase } from './database.ts'
 import { Definitions } from './definitions.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './replicaListener.ts'
 import { NOT_FOUND, type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
-import { unknownInViews } from './unknownTools.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { ServedBackends } from './servedBackends.ts'
@@ -49,11 +46,11 @@ export class Gateway {
     logger: () => this.#logger.current,
   })
   #config: GatewayConfig
-  /** Resolves when it is known where other gateways reach this one. */
+  /** Resolves when the address at which other gateways reach this one is known. */
   #reached = Promise.resolve()
   #drained: Promise<void> | undefined
   #admin: AdminListening | undefined
-  /** What other gateways are connected to, where that is not what clients are. */
+  /** The connections of other gateways, if they use another listener than clients. */
   #replicas: Connections | undefined
 
   constructor(options: GatewayOptions) {
@@ -76,6 +73,7 @@ export class Gateway {
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
       via: this.#via,
+      others: async () => this.#database?.leases.others() ?? [],
       onUnopened: this.#unopened,
       guards: guardsOf(options.settings),
     })
@@ -84,13 +82,13 @@ export class Gateway {
       nameOf: (server, tool) => this.#routes.names.exposed(server, tool),
       logger: () => this.#logger.current,
       announce: options.workers?.announce,
-      onAccepted: () => void Promise.all(this.backends.map((backend) => backend.recheck())),
+      onAccepted: () => void Promise.all(this.backends.map((backend) => backend.lists.recheck())),
     })
     this.#served = new ServedBackends(options, (config) => this.#createBackend(config))
     this.#setRoutes()
   }
 
-  /** The servers behind the gateway, in order, and how each of them is. */
+  /** The servers behind the gateway, in order, with their conditions. */
   get backends(): readonly Backend[] {
     return this.#served.all
   }
@@ -100,12 +98,12 @@ export class Gateway {
     return this.#config.file
   }
 
-  /** The servers of the configuration that cannot be served, each with what is wrong in its entry. */
+  /** The servers of the configuration that cannot be served, each with the problems of its entry. */
   get leftOut(): GatewayConfig['unusable'] {
     return this.#config.unusable
   }
 
-  /** What clients of the stateless era, and of the session era, can do with a server; undefined until it was reached. */
+  /** What clients of the stateless era and of the session era can do with a server; undefined until it was reached. */
   cellsOf(backend: Backend): readonly [Cell, Cell] | undefined {
     return backendCells(backend, this.#facts())
   }
@@ -117,7 +115,7 @@ export class Gateway {
     }
   }
 
-  /** What is listed at `/mcp` and in each view, and what a search of tools saves there. */
+  /** The catalogues of `/mcp` and each view, and the bytes that a search of tools saves there. */
   get catalogues(): readonly RouteCatalogue[] {
     return this.#routes.catalogues
   }
@@ -127,20 +125,19 @@ export class Gateway {
     return this.#served.tried()
   }
 
-  /** Resolves when each server was tried, and it is known of those that are there whether they keep something. */
+  /** Resolves when each server was tried, and it is known which of the reachable ones are stateful. */
   judged(): Promise<void> {
     return this.#served.judged()
   }
 
-  /** Connects to all servers, and serves them over HTTP. Waits for none of them. */
+  /** Connects to all servers and serves them over HTTP, without waiting for any of them. */
   async listen(given: GatewayListenOptions = {}): Promise<Listening> {
     assertMayListen(given, this.#options)
-    const { insecure: _, ...options } = given
-    const { advertise, drainOnTerm: drains = true } = options
+    const { insecure: _, ...options } = { ...given, path: UNION_PATH }
+    const { advertise, drainOnTerm: drains = true } = given
     await assertDatabaseUsable(this.#options.settings)
     await this.#logger.defaultToPino(2)
-    const listener = await openListener({ ...options, path: UNION_PATH }, this.nodeHandler())
-    const { connections, address, port, url, close } = listener
+    const { connections, address, port, url, close } = await openListener(options, this.nodeHandler())
     this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
     if (drains) drainOnTerm(() => this.drain())
     if (this.#replicas === undefined)
@@ -152,18 +149,18 @@ export class Gateway {
   }
 
   /**
-   * Opens an address at which other gateways reach this one, where they cannot by that of clients because it leads to any of
-   * them. Only messages of gateways are served there. Gives the address; clients are served with `listen` after this.
+   * Opens a listener for messages of other gateways only, for when the clients' address leads to any of them. Returns
+   * its address; call `listen` afterwards to serve clients.
    */
   async listenForReplicas(options: ReplicaListenOptions): Promise<string> {
-    await this.#logger.defaultToPino(2) // servers are connected to from here on, and may not be there
+    await this.#logger.defaultToPino(2) // connects to servers from here on, which may log that they are down
     const { base, connections } = await openReplicaListener(options, this.nodeHandler())
     this.#replicas = connections
     await this.#routes.reach(base)
     return base
   }
 
-  /** Resolves when this gateway and those at these addresses know each other. */
+  /** Resolves when this gateway and those at these addresses have met. */
   meet(addresses: readonly string[]): Promise<void> {
     return this.#routes.meet(addresses)
   }
@@ -196,7 +193,7 @@ export class Gateway {
     await this.drain()
   }
 
-  /** Serves health, servers and metrics at the admin address of the configuration; undefined where it has none. */
+  /** Serves health, servers and metrics at the configured admin address; undefined if there is none. */
   async listenAdmin({ metrics }: AdminListenOptions = {}): Promise<AdminListening | undefined> {
     const { admin } = this.#config.settings
     if (admin === false) return undefined
@@ -209,10 +206,11 @@ export class Gateway {
     return this.#admin
   }
 
-  /** What the admin address answers: how the gateway is, and its servers. */
+  /** The report of the admin address: the gateway's health, and its servers. */
   report(): GatewayReport {
     return {
       health: healthOf({
+        isStopping: this.#drained !== undefined,
         file: this.#config.file,
         backends: this.backends,
         leftOut: this.leftOut,
@@ -226,8 +224,9 @@ export class Gateway {
   }
 
   /**
-   * Serves what another configuration says. What did not change keeps its processes, connections and calls; what did gets no
-   * new calls, and ends after those that it has, or when the time of a drain is over. Of the settings of the gateway itself, views, catalogue, definitions and `stateful` are set anew; the others count from the next start on.
+   * Applies another configuration. Unchanged servers keep their processes, connections and calls; changed ones get no
+   * new calls, and end after their last call or the drain timeout. Of the gateway's own settings, a reload applies
+   * views, catalogue, definitions and `stateful`; the others apply from the next start.
    */
   async reload(config: GatewayConfig): Promise<void> {
     this.#config = config
@@ -236,7 +235,7 @@ export class Gateway {
     await this.#served.retire(left)
   }
 
-  /** Lets calls finish, and then ends all processes and sessions. */
+  /** Lets calls finish, then ends all processes and sessions. */
   drain(options: DrainOptions = {}): Promise<void> {
     assertDrainOptions(options)
     this.#drained ??= this.#drain(options)
@@ -248,15 +247,16 @@ export class Gateway {
     this.#definitions.close()
     this.#metrics.close()
     this.#setupWarnings.close()
+    const drained = this.#routes.drain(options) // stops taking new calls
     await this.#database?.leases.stopping()
-    for (const backend of this.backends) backend.handOn()
-    await this.#routes.drain(options)
+    for (const backend of this.backends) backend.sender.handOff()
+    await drained
     await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
     this.#logger.current.info(this.#underWay(), 'Drained.')
   }
 
-  /** The calls that are under way, and those that wait for their clients. */
+  /** The calls in flight, and those that wait for their clients. */
   #underWay(): { readonly inFlight: number; readonly waiting: number } {
     return { inFlight: this.#routes.inFlight, waiting: this.#routes.parked }
   }
@@ -296,8 +296,7 @@ export class Gateway {
   readonly #unopened = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NOT_OPENED)
 }
 
-const NOT_OPENED =
-  'Clients are not told when lists change, and other instances are not heard: the bus could not be opened.'
+const NOT_OPENED = 'The bus could not be opened: list changes reach no client, and other instances are not heard.'
 
 export function createGateway(options: GatewayOptions): Gateway {
   return new Gateway(options)

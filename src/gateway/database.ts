@@ -1,4 +1,7 @@
-/** What gateways have in common by way of PostgreSQL: who serves which caller, news, claims, states of calls that ask, and counted requests. */
+/**
+ * The state that gateways share in PostgreSQL: leases of callers, events, claims, states of calls that ask, and rate
+ * limits.
+ */
 import type { EventBus, ServerOptions } from '../server/index.ts'
 import { keyringOf } from '../server/internal.ts'
 import type { CarryStore, Ledger, RateStore } from '../state/stores/index.ts'
@@ -24,31 +27,31 @@ interface DatabaseOptions extends Pick<GatewayConfig, 'settings'>, Pick<ServerOp
   readonly postgres?: PostgresConnection
 }
 
-/** Before anything is served: a database that can never be used is told at once. One that is away is tried again later. */
+/** Throws before anything is served if the database can never be used. One that is down is retried later. */
 export async function assertDatabaseUsable({ postgres: url }: Pick<GatewaySettings, 'postgres'>): Promise<void> {
   if (url !== undefined) await assertPgInstalled()
 }
 
-/** Undefined where the gateway has none. */
+/** Returns undefined if the gateway has no database. */
 export function openDatabase(options: DatabaseOptions, parts: LeaseParts): GatewayDatabase | undefined {
   const hasOne = options.postgres !== undefined || options.settings.postgres !== undefined
   return hasOne ? new GatewayDatabase(options, parts) : undefined
 }
 
-/** Questions and answers of calls wait for their claims and states. */
+/** Timeout of claims and states: questions and answers of calls wait for them. */
 const ANSWERS_WITHIN_MS = 3000
 
 export class GatewayDatabase {
   readonly leases: Leases
   readonly ledger: Ledger
   readonly rates: RateStore
-  /** States of calls that ask clients of the session era, so that another gateway can go on with them. */
+  /** States of calls that ask session-era clients, so that another gateway can resume them. */
   readonly store: CarryStore
   readonly #connection: PostgresConnection
   readonly #isOwn: boolean
   readonly #buses = new Map<string, ReturnType<typeof postgresBus>>()
 
-  /** The connections of an address in the settings are closed in the end, the application's own are not. */
+  /** Connections opened from the settings are closed in the end, the application's own are not. */
   constructor({ settings, postgres: given, keys = settings.keys }: DatabaseOptions, parts: LeaseParts) {
     this.#isOwn = given === undefined
     this.#connection = given ?? postgres({ url: settings.postgres ?? '' })
@@ -65,7 +68,7 @@ export class GatewayDatabase {
     })
   }
 
-  /** The news of one route, which other routes do not hear. */
+  /** The event bus of one route, separate from other routes. */
   readonly busOf = (path: string): EventBus => {
     const bus = this.#buses.get(path) ?? postgresBus(this.#connection, { audience: `${GATEWAY_INFO.name} ${path}` })
     this.#buses.set(path, bus)

@@ -1,25 +1,27 @@
 /**
- * What tools say of themselves, compared with what they said before. Where a server's policy is `warn`, a change since the
- * gateway was started is logged. Where it is `pin`, it is compared with the pins in a file, also after a restart, and the
- * tool is withheld until the change is accepted there.
+ * Compares the definitions of tools with earlier ones. With the policy `warn`, a change since the gateway's start is
+ * logged. With `pin` or `freeze`, definitions are compared with the pins in a file, also after a restart, and a changed
+ * tool is withheld until the change is accepted.
  */
 import { unwatchFile, watchFile } from 'node:fs'
 import { type Json, unref } from '../protocol/index.ts'
+import { shortened } from '../server/internal.ts'
 import {
   checkDefinitions,
+  MAX_PIN_CHARS,
   offeredTools,
-  passes,
   type PinCheck,
   type PinFile,
   pinFile,
   pinPath,
+  prepareDigests,
   type Pins,
 } from './catalog/index.ts'
 import { announce, type ServerLog } from './announce.ts'
 import { acceptCommand, type BackendConfig } from './config/index.ts'
 
 export interface DefinitionsOptions extends ServerLog {
-  /** The mcp.json file, beside which the pins are. Without one they last as long as the gateway. */
+  /** The mcp.json file; the pins are beside it. Without a file they last as long as the gateway. */
   readonly file: string | undefined
   /** The name of a tool at `/mcp`. */
   readonly nameOf: (server: string, tool: string) => string
@@ -29,12 +31,16 @@ export interface DefinitionsOptions extends ServerLog {
 
 type PinStore = Pick<PinFile, 'update'>
 
-const NONE: PinCheck = { pins: new Map(), changed: [], withheld: new Set() }
+const NONE: PinCheck = { pins: new Map(), changed: [], withheld: new Set(), unpinned: 0 }
+/** Maximum number of tools of one server reported at once. */
+const MAX_REPORTED = 20
 const WATCH_MS = 1000
-/** Pins that cannot be used are tried again: another process may have had their lock. */
+/** Retry for unusable pins: another process may have had their lock. */
 const RETRY_MS = 5000
 const CHANGED = 'A server has changed the definition of a tool.'
-const WITHHELD = 'A server has changed the definition of a tool, which is withheld until that is accepted.'
+const WITHHELD = 'A server has a new or changed definition of a tool, which is withheld until that is accepted.'
+const MORE = 'A server has new or changed definitions of more tools than are reported.'
+const FULL = 'The definitions of a server are more than can be pinned.'
 const UNUSABLE = 'The pins of tools cannot be used, so all tools of a server are withheld.'
 
 export class Definitions {
@@ -43,7 +49,9 @@ export class Definitions {
   readonly #pinned: PinStore
   readonly #seen: PinStore = memoryPins()
   readonly #withheld = new Map<string, ReadonlySet<string>>()
+  readonly #announced = new Set<string>()
   readonly #unusable = new Map<string, string>()
+  readonly #unpinned = new Map<string, number>()
   #isWatching = false
   #isClosed = false
   #retry: ReturnType<typeof setTimeout> | undefined
@@ -54,33 +62,38 @@ export class Definitions {
     this.#pinned = this.#path === undefined ? memoryPins() : pinFile(this.#path)
   }
 
-  /** Compares the tools of a server, and gives the names of those that are withheld. */
+  /** Compares the tools of a server; returns the names of withheld ones. */
   async withheldOf({ name, settings }: BackendConfig, tools: readonly Json[]): Promise<ReadonlySet<string>> {
-    const served = tools.filter((tool) => passes(String(tool['name']), settings.tools))
     const policy = settings.definitions
     try {
-      if (policy === 'pin') this.#watch()
-      const store = policy === 'pin' ? this.#pinned : this.#seen
+      if (policy !== 'warn') this.#watch()
+      await prepareDigests(tools)
+      const nameOf = (tool: string): string => this.#options.nameOf(name, tool)
+      const store = policy === 'warn' ? this.#seen : this.#pinned
       let check = NONE
       await store.update((pins) => {
-        check = checkDefinitions(pins, name, { tools: served, policy })
+        check = checkDefinitions(pins, name, { tools, policy, nameOf })
         return check.pins
       })
-      if (served.length > 0) this.#unusable.delete(name) // no tools need no pins
+      if (tools.length > 0) this.#unusable.delete(name) // no tools need no pins
       this.#report(name, check)
+      if (policy !== 'warn') this.#reportUnpinned(name, check)
       return check.withheld
     } catch (error) {
       const why = error instanceof Error ? error.message : ''
       if (this.#unusable.get(name) !== why) this.#options.logger().error({ server: name, why }, UNUSABLE)
       this.#unusable.set(name, why)
       this.#tryLater()
-      return new Set(served.map((tool) => String(tool['name'])))
+      return new Set(tools.map((tool) => String(tool['name'])))
     }
   }
 
-  /** Why the pins of a server cannot be used, so that all its tools are withheld; undefined where they can. */
+  /** The reason why tools of a server are withheld and cannot be accepted; undefined if there are none. */
   faultOf(server: string): string | undefined {
-    return this.#unusable.get(server)
+    const [unusable, unpinned] = [this.#unusable.get(server), this.#unpinned.get(server)]
+    if (unusable !== undefined)
+      return `All tools of the server "${server}" are withheld, because their pins cannot be used: ${unusable}`
+    return unpinned === undefined ? undefined : this.#fullText(server, unpinned)
   }
 
   close(): void {
@@ -89,23 +102,45 @@ export class Definitions {
     if (this.#path !== undefined) unwatchFile(this.#path, this.#options.onAccepted)
   }
 
-  /** Tells what changed, and what is withheld as of now. */
+  /** Logs the changes, and the tools withheld now. */
   #report(server: string, { pins, changed, withheld }: PinCheck): void {
     const { file, logger, nameOf } = this.#options
     const before = this.#withheld.get(server) ?? NONE.withheld
     this.#withheld.set(server, withheld)
-    for (const { tool, change } of changed) if (!withheld.has(tool)) logger().warn({ server, tool, change }, CHANGED)
-    const isNews = (tool: string): boolean => !before.has(tool) || changed.some((each) => each.tool === tool)
-    for (const offered of offeredTools(pins)) {
-      const { tool, change } = offered
-      if (offered.server !== server || !withheld.has(tool) || !isNews(tool)) continue
+    const served = changed.filter(({ tool }) => !withheld.has(tool))
+    for (const { tool, change } of served.slice(0, MAX_REPORTED))
+      logger().warn({ server, tool: shortened(tool), change }, CHANGED)
+    const changedNow = new Set(changed.map(({ tool }) => tool))
+    const isNews = (tool: string): boolean => withheld.has(tool) && (!before.has(tool) || changedNow.has(tool))
+    const offered = offeredTools(new Map([[server, pins.get(server) ?? new Map()]])).filter(({ tool }) => isNews(tool))
+    for (const { tool, change } of offered.slice(0, MAX_REPORTED)) {
+      this.#announced.add(topicOf(server, tool))
       const accept = acceptCommand(file, [nameOf(server, tool)])
       announce(this.#options, topicOf(server, tool), change, () =>
-        logger().warn({ server, tool, change, accept }, WITHHELD),
+        logger().warn({ server, tool: shortened(tool), change, accept }, WITHHELD),
       )
     }
-    for (const tool of before)
-      if (!withheld.has(tool)) announce(this.#options, topicOf(server, tool), undefined, () => {})
+    const more = Math.max(served.length, offered.length) - MAX_REPORTED
+    if (more > 0) logger().warn({ server, more }, MORE)
+    for (const topic of [...before].filter((tool) => !withheld.has(tool)).map((tool) => topicOf(server, tool)))
+      if (this.#announced.delete(topic)) announce(this.#options, topic, undefined, () => {})
+  }
+
+  /** Logs tools that are withheld because the pins of their server have reached the limit. */
+  #reportUnpinned(server: string, { unpinned }: PinCheck): void {
+    if (this.#unpinned.get(server) === (unpinned || undefined)) return
+    if (unpinned === 0) this.#unpinned.delete(server)
+    else this.#unpinned.set(server, unpinned)
+    const why = unpinned === 0 ? undefined : this.#fullText(server, unpinned)
+    announce(this.#options, `${server} has no room for pins`, why, () =>
+      this.#options.logger().warn({ server, why }, FULL),
+    )
+  }
+
+  #fullText(server: string, unpinned: number): string {
+    const limit = `${MAX_PIN_CHARS / 1024 / 1024} MB of pins`
+    const where = this.#path === undefined ? '' : ` from ${this.#path}`
+    return `The server "${server}" has listed more than ${limit} in the course of time, so that ${unpinned} of its tools are withheld. Look at what it lists; remove its entry${where} to pin that.`
   }
 
   #tryLater(): void {
@@ -117,7 +152,7 @@ export class Definitions {
     this.#retry = unref(setTimeout(retry, RETRY_MS))
   }
 
-  /** Reads the time of the file again and again, which works for a file that is replaced, or not there yet. */
+  /** Polls the file's mtime, which also works for a file that is replaced or does not exist yet. */
   #watch(): void {
     if (this.#isWatching || this.#path === undefined) return
     this.#isWatching = true

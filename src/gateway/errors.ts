@@ -1,6 +1,8 @@
-/** What callers hear of a server behind the gateway that did not answer. */
+/** Errors that callers get for a server behind the gateway that did not answer. */
 import { failureReason } from '../client/index.ts'
+import { COUNTED, MAX_QUESTIONS } from '../client/internal.ts'
 import { CODES, ProtocolError, RemoteError } from '../protocol/index.ts'
+import { EARLIER } from '../server/internal.ts'
 
 export const BACKEND_CODES = [
   'BACKEND_DOWN',
@@ -18,27 +20,49 @@ export const BACKEND_CODES = [
 export type BackendCode = (typeof BACKEND_CODES)[number]
 
 interface BackendErrorOptions extends ErrorOptions {
-  /** The number of the JSON-RPC error. @default INTERNAL_ERROR, after which clients may try again */
+  /** The JSON-RPC error code. @default INTERNAL_ERROR, after which clients may retry */
   readonly code?: number
+  /** Advice for a call of which nothing was sent to the server, in no round. */
+  readonly unsent?: string
 }
 
-/** Names the server and what the caller can do. Callers get it as a JSON-RPC error with the code in its data. */
+/** Names the server and what the caller can do. Callers get a JSON-RPC error with the reason in its data. */
 export class BackendError extends RemoteError {
   readonly reason: BackendCode
   /** The message without the server's name, as the end of a sentence. */
   readonly why: string
 
   constructor(reason: BackendCode, server: string, sentence: string, options?: BackendErrorOptions) {
-    super(options?.code ?? CODES.INTERNAL_ERROR, `The server "${server}" ${sentence}`, { code: reason, server })
+    const advice = options?.unsent === undefined ? '' : ` The call was not begun. ${options.unsent}`
+    super(options?.code ?? CODES.INTERNAL_ERROR, `The server "${server}" ${sentence}${advice}`, {
+      code: reason,
+      server,
+    })
     this.reason = reason
     this.why = sentence
     if (options?.cause !== undefined) this.cause = options.cause
   }
+
+  /** The same error for a call of which earlier rounds or attempts have run. */
+  get inLaterRound(): BackendError {
+    // These sentences already say so.
+    if (this.reason === 'CALL_LOST' || this.why.endsWith(EARLIER)) return this
+    const { server } = this.data as { server: string }
+    return new BackendError(this.reason, server, `${this.why} ${EARLIER}`, {
+      code: this.code,
+      cause: this.cause,
+    })
+  }
 }
 
-/** The server does not know its session any more. The call was not begun, unless there is an answer to it. */
+/** The error as the caller gets it. `isLater`: earlier rounds or attempts of the call have run. */
+export function inRound(error: unknown, isLater: boolean): unknown {
+  return isLater && error instanceof BackendError ? error.inLaterRound : error
+}
+
+/** The server no longer knows its session. It has not started the call, unless it answered it. */
 export class SessionForgotten extends BackendError {
-  /** The error that the server answered the call with, which is not sent again then. */
+  /** The server's error answer to the call, which is then not sent again. */
   readonly answer: RemoteError | undefined
 
   constructor(server: string, cause: Error & { readonly answer?: RemoteError | undefined }) {
@@ -47,19 +71,19 @@ export class SessionForgotten extends BackendError {
   }
 }
 
-/** Of an entry, after its name or "it". */
+/** Follows the name of an entry, or "it". */
 const BEHIND_ITSELF = 'is this gateway itself, or leads back to it. Remove the entry, or name another server or file.'
 
-/** The server is the gateway that asks, or has it behind it. */
+/** The server is this gateway itself, or leads back to it. */
 export class BehindItself extends BackendError {
   constructor(server: string) {
     super('BACKEND_DOWN', server, BEHIND_ITSELF)
   }
 }
 
-/** The process of a server ended before it answered, or did not answer in time. */
+/** The process of a server exited before it answered, or did not answer in time. */
 export class FailedAtStart extends BackendError {
-  /** What it printed, for the log of the gateway alone. */
+  /** The lines it printed, for the gateway's log only. */
   readonly printed: readonly string[]
 
   constructor(reason: BackendCode, server: string, sentence: string, printed: readonly string[]) {
@@ -68,29 +92,35 @@ export class FailedAtStart extends BackendError {
   }
 }
 
-/** The server was not reached when it was tried last, or is still tried for the first time. */
+/** The server could not be reached at the last attempt, or the first attempt is still running. */
 export function notThere(server: string, why: string): BackendError {
   return new BackendError('BACKEND_DOWN', server, `is not there: ${why} It is tried again.`)
 }
 
-/** A task was lost with what it ran in: its id leads nowhere from now on, and nobody need ask again. */
+/** A task was lost with its process or session. Its id is invalid from then on, so clients stop polling. */
 export function taskLost(server: string, where: string): BackendError {
   const sentence = `had this task in ${where} that has ended. What it did may have happened.`
   return new BackendError('BACKEND_LOST', server, sentence, { code: CODES.INVALID_PARAMS })
 }
 
-/** A call ended while its server waited for an answer: nobody knows what it did. */
+/** A call ended while its server waited for an answer, with unknown effects. */
 export function callLost(server: string, name: string, why: string): BackendError {
   const sentence = `was in the middle of "${name}" when ${why}. What it did until then may have happened, and nothing was repeated. Look before you call it again.`
   return new BackendError('CALL_LOST', server, sentence)
 }
 
-/** Whether a server ended in the middle of a call, or is not there to begin it anew. */
+/** Another gateway has claimed the caller. */
+export function callerMoved(server: string): BackendError {
+  const sentence = 'was just taken over by another gateway for this caller.'
+  return new BackendError('CALLER_MOVED', server, sentence, { unsent: 'Call again.' })
+}
+
+/** Whether a server ended in the middle of a call, or cannot be reached to run it again. */
 export function isBackendGone(error: unknown): boolean {
   return error instanceof BackendError && (error.reason === 'BACKEND_LOST' || error.reason === 'BACKEND_DOWN')
 }
 
-/** A request was given up, because its time is over. */
+/** A request timed out. */
 export function notInTime(server: string, timeoutMs: number): BackendError {
   return new BackendError('BACKEND_TIMEOUT', server, `has not answered within ${timeoutMs / 1000} seconds.`)
 }
@@ -102,24 +132,40 @@ export function credentialsRefused(server: string, options?: ErrorOptions): Back
 export const REJECTED =
   'keeps something between calls, and this gateway serves no such servers ("stateful": "reject" in its configuration).'
 export const WITHHELD =
-  'has changed the definition of this tool. It is withheld until an operator of the gateway accepts that.'
+  'has changed the definition of this tool, or added the tool. It is withheld until an operator of the gateway accepts that.'
 export const tooMany = (requests: number): string =>
   `has ${requests} requests under way already. Call again later, or raise its maxInFlight.`
 export const tooManyOfCaller = (share: number, requests: number): string =>
   `has ${share} requests of this caller under way, and takes at most so many of its ${requests} from one caller. Call again later, or raise its maxInFlight.`
 export const tooLarge = (bytes: number): string =>
-  `answered with more than ${bytes} bytes. Ask for less of it, or raise its maxResultBytes.`
+  `answered with more than ${bytes} bytes, ${COUNTED}. Ask for less of it, or raise its maxResultBytes.`
+export const tooManyQuestions = (questions: number): string =>
+  `asked ${questions} questions at once, and at most ${MAX_QUESTIONS} are passed on. Tell whoever wrote it.`
+
+/** A message of a server exceeds the limit and was not read. */
+export function overLimit(server: string, { message }: Pick<Error, 'message'>): BackendError {
+  const sentence = `answered with too much. ${message} Ask for less of it, or raise its maxResultBytes.`
+  return new BackendError('BACKEND_INVALID', server, sentence)
+}
+
+/** The server's output cannot be parsed, so its link is closed. */
+export function unreadable(server: string, { message }: Pick<Error, 'message'>): BackendError {
+  const sentence = `is broken. ${message} What the call does may have happened. Tell whoever wrote it.`
+  return new BackendError('BACKEND_INVALID', server, sentence)
+}
 
 export const NO_MESSAGE =
   'answered with something that is no MCP message. Check that its address is that of an MCP server.'
+export const WRONG_FORM =
+  'answered with a question or a task that has not the form of one. What the call does may have happened. Tell whoever wrote it.'
 const NOT_THERE: ReadonlySet<number> = new Set([404, 405, 410])
 
-/** Whether the status says that no MCP server is at this path, so that nothing was begun. */
+/** Whether the status says that no MCP server is at this path, so that no call was started. */
 export function isNotThere(status: number): boolean {
   return NOT_THERE.has(status)
 }
 
-/** Why a server cannot be used at all, as the end of a sentence. No call was sent that could have had effects. */
+/** The reason why a server cannot be used at all, as the end of a sentence. No call with effects was sent. */
 export function whyNotThere({ cause, why }: BackendError): string {
   if (cause instanceof ProtocolError) return NO_MESSAGE
   const { status } = failureReason(cause)
@@ -130,7 +176,7 @@ export function whyNotThere({ cause, why }: BackendError): string {
 /** As the end of a sentence. */
 export const wrongPath = (status: number): string => `HTTP ${status}; check the path of its address.`
 
-/** Whether there is nobody at the address, or nobody who takes what is sent. */
+/** Whether the server cannot be reached, or refuses what is sent. */
 export function isUnreachable(error: unknown): error is BackendError {
   return error instanceof BackendError && (error.reason === 'BACKEND_DOWN' || error.reason === 'BACKEND_REFUSED')
 }

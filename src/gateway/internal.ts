@@ -1,4 +1,4 @@
-/** What the program needs, and users of the library do not. Nothing is promised about these names. */
+/** Exports for the program, not for users of the library. These names are not stable. */
 export { createGateway } from './createGateway.ts'
 export { databaseFault, problemText, readGatewayConfig, settingsOfStart } from './config/index.ts'
 export { assertDatabaseUsable } from './database.ts'

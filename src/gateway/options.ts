@@ -1,4 +1,4 @@
-/** What a gateway is given, and the options that all its routes have as servers. */
+/** The options of a gateway, and the server options that all its routes share. */
 import { isIP } from 'node:net'
 import { assertOptionNames, type Json, type OptionNames } from '../protocol/index.ts'
 import { bearer, type LimitOptions, type ListenOptions, type ServerOptions } from '../server/index.ts'
@@ -15,23 +15,20 @@ import { GATEWAY_INFO } from './version.ts'
 export interface GatewayOptions
   extends GatewayConfig,
     Pick<ServerOptions, 'logger' | 'principal' | 'keys' | 'bus' | 'ledger' | 'store'> {
-  /** Gives the credentials of a caller for a server, beside those in its entry. @default none */
+  /** Looks up the credentials of a caller for a server, beside those in its entry. @default none */
   readonly credentials?: CredentialsHook
-  /**
-   * The database in which gateways look up who of them serves which caller, hear each other's news and count requests. @default
-   * that of the settings
-   */
+  /** The database that gateways share: leases of callers, events, and rate limits. @default that of the settings */
   readonly postgres?: PostgresConnection
-  /** Gives the login of whoever runs the gateway at a server, which all callers share. @default none */
+  /** Looks up the operator's login at a server, which all callers share. @default none */
   readonly authorizer?: AuthorizerHook
   /**
-   * The name by which the gateway notices that a request of its own has come back to it. The workers of one gateway share
-   * it. @default a random one
+   * The name by which the gateway detects its own requests in a loop. The workers of one gateway share it. @default a
+   * random one
    */
   readonly id?: string
-  /** Where requests and calls are counted, where the settings limit them. @default the memory of this process */
+  /** The counters for the limits of the settings. @default the memory of this process */
   readonly counters?: LimitCounters
-  /** The workers that this one is of. @default it is none */
+  /** The other workers of this gateway. @default none */
   readonly workers?: WorkerSiblings
 }
 
@@ -55,7 +52,7 @@ const GATEWAY_OPTIONS: OptionNames<GatewayOptions> = {
   workers: true,
 }
 
-/** What only the readers of configurations give: the file of others has another form. */
+/** Checks that the options come from a reader of configurations: the raw file has another form. */
 export function assertGatewayOptions(options: GatewayOptions): void {
   if (Array.isArray(options?.servers) && typeof options.settings === 'object')
     return assertOptionNames(options, GATEWAY_OPTIONS, 'createGateway')
@@ -65,7 +62,7 @@ export function assertGatewayOptions(options: GatewayOptions): void {
 }
 
 export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port' | 'advertise' | 'drainOnTerm'> {
-  /** Whether callers may come from other machines without authentication. @default false */
+  /** Whether callers on other machines need no authentication. @default false */
   insecure?: boolean
 }
 
@@ -84,11 +81,11 @@ export interface GatewayReport {
 
 /** The workers of one gateway. */
 export interface WorkerSiblings {
-  /** How many they are, with this one. */
+  /** The number of workers, including this one. */
   readonly count: number
-  /** Tells how the gateway is set up, once for all of them. */
+  /** Logs a warning about the setup, once for all workers. */
   readonly warn: (sentence: string) => void
-  /** Says something of a server, once for all of them. */
+  /** Logs a sentence about a server, once for all workers. */
   readonly announce: Announce
 }
 
@@ -103,11 +100,11 @@ export function serverOptions(options: GatewayOptions, logger: LoggerSlot, datab
   const limits = limitsOf(settings)
   return {
     ...GATEWAY_INFO,
-    // Whoever answers too late can still be told so.
+    // A late answer still opens, so that the client gets the error of an expired call.
     ttlSeconds: Math.max(...options.servers.map(({ settings: { parkSeconds } }) => parkSeconds), 0) + HOUR_SECONDS,
     logger: passing(logger),
     ...(principal && { principal }),
-    // One count for all addresses, and with a database for all gateways.
+    // One count for all routes, and with a database for all gateways.
     ...(limits && {
       limits: { ...limits, store: memoryRates(), ...counters, ...(database && { store: database.rates }) },
     }),
@@ -118,12 +115,12 @@ export function serverOptions(options: GatewayOptions, logger: LoggerSlot, datab
   }
 }
 
-/** Undefined where all callers are anonymous. */
+/** Undefined if all callers are anonymous. */
 export function principalOf({ principal, settings }: GatewayOptions): ServerOptions['principal'] {
   return principal ?? (settings.principal && bearer(settings.principal))
 }
 
-/** Throws where everybody could call who reaches this address, and nobody said that they may. */
+/** Throws if anyone who reaches this address could call, and no option allows that. */
 export function assertMayListen(at: GatewayListenOptions, options: GatewayOptions): void {
   assertOptionNames(at, LISTEN_OPTIONS, 'listen')
   const { host = '127.0.0.1', insecure = false } = at
@@ -133,7 +130,7 @@ export function assertMayListen(at: GatewayListenOptions, options: GatewayOption
 const NO_AUTHENTICATION =
   'Whoever reaches this address could use every server behind the gateway. Say who may, with "principal" under "gateway" in the file; or serve everyone with "insecure" (--insecure).'
 
-/** Whose requests are answered at all. */
+/** The hosts and origins whose requests are answered. */
 export function guardsOf({
   allowedHosts,
   allowedOrigins,
@@ -144,20 +141,20 @@ export function guardsOf({
   }
 }
 
-/** Undefined where nothing is limited, and addresses are those of connections. */
+/** Undefined if there are no limits, and addresses are those of connections. */
 function limitsOf({ limits }: GatewaySettings): LimitOptions | undefined {
   const { clientAddressHeader: name, ...counted } = limits
   if (name !== undefined) return { ...counted, clientAddress: ({ header }) => addressIn(header(name.toLowerCase())) }
   return Object.keys(counted).length > 0 ? counted : undefined
 }
 
-/** Of several addresses the last one is the proxy's own; whatever stands before it, the client may have written. */
+/** The last address is the one that the proxy wrote; the client may have written those before it. */
 function addressIn(value: string | undefined): string | undefined {
   const address = value?.split(',').at(-1)?.trim() ?? ''
   return isIP(address) === 0 ? undefined : address
 }
 
-/** The log of the gateway, also once it has its default. */
+/** A logger that follows the slot, also after its default is set. */
 function passing(slot: LoggerSlot): Logger {
   return {
     debug: (details, message) => slot.current.debug(details, message),

@@ -1,30 +1,23 @@
-/** An address of a gateway for other gateways, where that of clients leads to any of them. */
-import {
-  type Connections,
-  isInstanceMessage,
-  type NodeHandler,
-  openListener,
-  reachableHost,
-  refusal,
-  send,
-} from '../server/internal.ts'
+/** A listener for other gateways, for when the clients' address leads to any of them. */
+import { isInstanceMessage, reachableHost } from '../cluster/index.ts'
+import { type Connections, type NodeHandler, openListener, refusal, send } from '../server/internal.ts'
 
 export interface ReplicaListenOptions {
   readonly host: string
   readonly port: number
-  /** The host by which other gateways reach this one. @default that of the address */
+  /** The host at which other gateways reach this one. @default that of the address */
   readonly advertise?: string | undefined
 }
 
 interface ReplicaListener {
-  /** How other gateways reach it. */
+  /** The address at which other gateways reach it. */
   readonly base: string
   readonly connections: Connections
 }
 
 const NO_CLIENTS = refusal(404, 'This address is for other gateways. Clients are served at that of the gateway.')
 
-/** Only messages of gateways are served there; they are sealed. */
+/** Serves only messages of gateways, which are sealed. */
 export async function openReplicaListener(
   { host, port, advertise }: ReplicaListenOptions,
   serve: NodeHandler,
@@ -37,7 +30,7 @@ export async function openReplicaListener(
   return { base: new URL(`http://${reached}:${listener.port}`).href, connections: listener.connections }
 }
 
-/** The second listener is closed when the first one is: until then it is needed for what comes by the first. */
+/** Closes the second listener after the first: until then requests of the first need it. */
 export function closedInTurn(first: Connections, second: Connections): Pick<Connections, 'announceClose' | 'close'> {
   return {
     announceClose: () => first.announceClose(),

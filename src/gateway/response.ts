@@ -1,6 +1,6 @@
 import { isObject, type Json, RemoteError } from '../protocol/index.ts'
 
-/** The result of a response whose form was checked. Throws its error, as another server or replica has written it. */
+/** The result of a validated response. Throws its error as another server or replica wrote it. */
 export function resultOf({ result, error }: Json): Json {
   if (isObject(result)) return result
   const { code, message, data } = error as { code: number; message: string; data?: unknown }

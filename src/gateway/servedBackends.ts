@@ -36,7 +36,7 @@ export class ServedBackends {
     return this.#isReady ? undefined : this.#firstTries
   }
 
-  /** Connects to all of them. Lists wait so long for those that are still starting. */
+  /** Connects to all of them. `deadlineMs`: maximum wait of lists for servers that are still starting. */
   start(deadlineMs: number): void {
     for (const backend of this.#all) backend.start()
     this.#firstTries = this.#triedWithin(deadlineMs)
@@ -50,15 +50,15 @@ export class ServedBackends {
 
   /** Resolves when each server was tried once. */
   async tried(): Promise<void> {
-    await Promise.all(this.#all.map(({ tried }) => tried))
+    await Promise.all(this.#all.map(({ connector }) => connector.tried))
   }
 
-  /** Resolves when each server was tried, and it is known of those that are there whether they keep something. */
+  /** Resolves when each server was tried, and it is known which of the reachable ones are stateful. */
   async judged(): Promise<void> {
     await Promise.all(this.#all.map((backend) => backend.judged()))
   }
 
-  /** Serves those of another configuration. Gives those that are not served any more. */
+  /** Applies another configuration. Returns the servers that are no longer served. */
   replace(config: GatewayConfig): readonly Backend[] {
     const before = this.#all
     const same = new Set(difference(this.#config, config).same.map(({ name }) => name))
@@ -69,14 +69,14 @@ export class ServedBackends {
     return before.filter((backend) => !this.#all.includes(backend))
   }
 
-  /** Closes servers that are not served any more: now, or when nobody can come back, which is not waited for here. */
+  /** Closes servers that are no longer served: now, or when no client can come back, which is not awaited here. */
   async retire(left: readonly Backend[]): Promise<void> {
     const unused = left.filter((backend) => !isAwaited(backend))
     for (const backend of left) if (!unused.includes(backend)) this.#closeLater(backend)
     await Promise.all(unused.map((backend) => backend.close()))
   }
 
-  /** Ends what calls are still under way. */
+  /** Closes all servers, and ends their calls. */
   async close(): Promise<void> {
     this.#closing.resolve()
     await Promise.all([...this.#all.map((backend) => backend.close()), ...this.#retiring])
@@ -92,7 +92,7 @@ export class ServedBackends {
 }
 
 /** Between two rounds of a call, a server of the stateless era has no request. */
-function isAwaited({ inFlight, era, about }: Backend): boolean {
+function isAwaited({ limits: { inFlight }, era, connector: { about } }: Backend): boolean {
   return inFlight > 0 || (about !== undefined && era === 'modern')
 }
 

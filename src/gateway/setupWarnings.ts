@@ -1,10 +1,14 @@
-/** What does not work as it is set up: gateways without common keys or a database, views of tools that do not exist. It is said once. */
+/**
+ * Warnings about the setup: gateways without shared keys or a database, views of tools that do not exist. Each is
+ * logged once.
+ */
 import { unref } from '../protocol/index.ts'
 import type { Logger } from '../server/internal.ts'
 import type { Backend } from './backends/backend.ts'
 import type { GatewayOptions, WorkerSiblings } from './options.ts'
+import { type CatalogNames, unknownInView, type View } from './catalog/index.ts'
 
-/** Whether somebody gave the gateway keys, so that it makes none. */
+/** Whether the gateway was given keys, so that it makes none. */
 export function hasKeys({ keys, settings }: Pick<GatewayOptions, 'keys' | 'settings'>): boolean {
   return (keys ?? settings.keys ?? process.env['PANNIER_KEYS']) !== undefined
 }
@@ -22,16 +26,16 @@ export function missingKeys(options: Pick<GatewayOptions, 'keys' | 'settings' | 
 /** Gateways may meet long after the start. */
 const LOOK_EVERY_MS = 5000
 
-/** Who else serves the same servers. */
+/** The other processes that serve the same servers. */
 type Others = 'none' | 'workers' | 'gateways'
 
 export interface SetupWarningsOptions {
-  /** How many others serve the same, as far as is known; none where there is a database. */
+  /** The number of other gateways known; none with a database. */
   readonly others: () => number
   readonly backends: () => readonly Backend[]
-  /** What is wrong with views, in words. */
+  /** Problems of views, as sentences. */
   readonly views: () => readonly string[]
-  /** The workers that this gateway is of, which say a sentence once for all of them; undefined where it is none. */
+  /** The workers of this gateway, which log a sentence once for all; undefined if there are none. */
   readonly siblings: () => WorkerSiblings | undefined
   readonly logger: () => Logger
 }
@@ -47,7 +51,7 @@ export class SetupWarnings {
     this.#options = options
   }
 
-  /** Says each sentence as soon as it is true. Workers may meet other gateways later. */
+  /** Logs each sentence as soon as it is true. Workers may meet other gateways later. */
   watch(): void {
     if (this.#hasEnded) return
     const others = this.#others
@@ -56,7 +60,7 @@ export class SetupWarnings {
     this.#timer = unref(setTimeout(() => this.watch(), LOOK_EVERY_MS))
   }
 
-  /** What is wrong with views now. */
+  /** The current problems of views. */
   get ofViews(): readonly string[] {
     return this.#options.views()
   }
@@ -67,7 +71,9 @@ export class SetupWarnings {
   }
 
   #say(others: Others): void {
-    const keeping = this.#options.backends().filter(({ about, isShared }) => about !== undefined && !isShared)
+    const keeping = this.#options
+      .backends()
+      .filter(({ connector, isShared }) => connector.about !== undefined && !isShared)
     if (others === 'none' || keeping.length === 0) return
     const names = keeping.map(({ name }) => `"${name}"`)
     this.#warn(others === 'workers' ? amongWorkers(names) : amongGateways(names))
@@ -104,4 +110,28 @@ function amongGateways(names: readonly string[]): string {
 function amongWorkers(names: readonly string[]): string {
   const [servers, keep] = names.length === 1 ? ['this server', 'it keeps'] : ['these servers', 'they keep']
   return `Each caller of ${names.join(', ')} is served by one worker, since ${servers} may keep something for each caller. What ${keep} is lost when that worker ends; with --postgres URL, sessions over HTTP outlive it.`
+}
+
+interface UnknownToolsParts {
+  readonly views: Readonly<Record<string, View>>
+  readonly names: CatalogNames
+  readonly backends: readonly Backend[]
+}
+
+/** A sentence for each view that renames or describes what no server has, as far as its tools are known. */
+export function unknownInViews({ views, names, backends }: UnknownToolsParts): readonly string[] {
+  const toolsOf = (server: string): readonly string[] | undefined => knownTools(backends, server)
+  return Object.entries(views).flatMap(([name, view]) => {
+    const quoted = unknownInView(view, names, toolsOf).map((tool) => `"${tool}"`)
+    if (quoted.length === 0) return []
+    const sentence = `The view "${name}" renames or describes ${quoted.join(', ')}, and no server has such a tool now.`
+    return [`${sentence} Look at the names in /mcp.`]
+  })
+}
+
+/** The own names of a server's tools; undefined where they are not known, or are not the same for all callers. */
+function knownTools(backends: readonly Backend[], server: string): readonly string[] | undefined {
+  const backend = backends.find(({ name }) => name === server)
+  if (backend === undefined || backend.connector.condition.kind !== 'up' || backend.listsDiffer) return undefined
+  return [...backend.lists.latest.tools.map(({ name }) => String(name)), ...backend.lists.withheld]
 }

@@ -16,6 +16,9 @@ import { assertKey, type Journal, reused } from './journal.ts'
 import type { Question, Reading } from './question.ts'
 import { ignoreRejection, type RoundLifecycle } from './roundLifecycle.ts'
 
+/** The default of `maxAsks`. */
+export const MAX_ASKS = 5
+
 export interface AskOptions extends ApprovalOptions {
   /** The input responses that came with this round's request, by key. */
   readonly responses: Readonly<Record<string, unknown>>

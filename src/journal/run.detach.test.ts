@@ -17,7 +17,7 @@ function begin(options: Partial<RunOptions> = {}) {
     () => ({
       journal,
       ledger,
-      shared: { ledger, scope: () => 'everyone', holder: () => undefined },
+      shared: { ledger, scope: () => 'everyone', caller: () => undefined },
       responses: {},
       assertAskable: () => {},
       shedding: () => 'no',

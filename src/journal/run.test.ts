@@ -36,7 +36,7 @@ function runOver(journal: Journal, responses: Record<string, unknown> = {}, opti
       journal,
       responses,
       ledger: neverLedger,
-      shared: { ledger: neverLedger, scope: () => 'everyone', holder: () => undefined },
+      shared: { ledger: neverLedger, scope: () => 'everyone', caller: () => undefined },
       assertAskable: () => {},
       shedding: () => 'no',
       maxAsks: 3,
@@ -572,8 +572,8 @@ describe('checkpoints', () => {
 
   test('a call that is handed over says so before its round ends', async () => {
     const events: string[] = []
-    const onHandOver = () => void events.push('handed over')
-    const run = runOver(newJournal('call'), {}, { shedding: () => 'busy', onHandOver })
+    const onHandOff = () => void events.push('handed over')
+    const run = runOver(newJournal('call'), {}, { shedding: () => 'busy', onHandOff })
     await run.execute(async () => {
       await run.checkpoint() // it has done nothing yet
       await run.step('work', () => events.push('work'))

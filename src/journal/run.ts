@@ -13,13 +13,16 @@ import { ignoreRejection, isRoundEnded, RoundLifecycle, type RoundListener } fro
 import type { Stored } from './storable.ts'
 import { type OnceOptions, type SingleUse, type StepOptions, Steps } from './steps.ts'
 
+/** The default of `unwindMs`. */
+export const UNWIND_MS = 5000
+
 export interface RunOptions extends AskOptions, StepOptions {
   readonly journal: Journal
   readonly ledger: SingleUse
   /** Whether, and why, this process wants another instance to continue the call. */
   readonly shedding: () => 'no' | 'busy' | 'draining'
   /** Called when a checkpoint hands the call over, before anything else can reach one. */
-  readonly onHandOver?: () => void
+  readonly onHandOff?: () => void
   /** How long a handler may take to unwind after its round has ended, in milliseconds. */
   readonly unwindMs: number
   /** Called when a handler did not unwind within `unwindMs`. */
@@ -107,7 +110,7 @@ export class Run implements RoundListener, GivenListener {
     // A busy process makes progress on a call before it hands it over; else two busy processes would pass it to and
     // fro for ever.
     if (shedding === 'busy' && this.#steps.gained + this.#asks.gained === 0) return
-    this.#options.onHandOver?.()
+    this.#options.onHandOff?.()
     await ignoreRejection(this.#lifecycle.wait())
   }
 

@@ -23,7 +23,7 @@ function recordingLedger(state: 'fresh' | 'running' = 'fresh'): SingleUse & { re
 
 function stepsOver(ledger: SingleUse, options: Partial<StepOptions> = {}): Steps {
   const lifecycle = new RoundLifecycle(setImmediate, { roundEnded: () => {} })
-  const shared = { ledger, scope: () => 'everyone', holder: () => 'ann' }
+  const shared = { ledger, scope: () => 'everyone', caller: () => 'ann' }
   return new Steps(newJournal('call'), lifecycle, ledger, { shared, ...options })
 }
 
@@ -105,7 +105,7 @@ describe('a claim of once', () => {
       },
     }
     const claim = async (key: string, id: string | undefined, scope: unknown = 'ann'): Promise<string | undefined> => {
-      const shared = { ledger, scope: () => scope, holder: () => undefined }
+      const shared = { ledger, scope: () => scope, caller: () => undefined }
       await stepsOver(ledger, { shared }).once(key, () => 1, id === undefined ? {} : { id })
       return claimed.pop()
     }

@@ -18,7 +18,7 @@ export interface SingleUse {
   claim(
     id: string,
     ttlSeconds: number,
-    holder?: string,
+    caller?: string,
   ): Promise<{ state: 'fresh' | 'running' } | { state: 'done'; value: unknown }>
   settle(id: string, value: unknown): Promise<void>
   release(id: string): Promise<void>
@@ -30,7 +30,7 @@ export interface SharedClaims {
   /** Names the caller and the tool. */
   readonly scope: () => unknown
   /** Whose claims these are, for ledgers that count. */
-  readonly holder: () => string | undefined
+  readonly caller: () => string | undefined
 }
 
 /** Observes what a handler does, for tests and tracing. It must not change what the handler gets. */
@@ -140,7 +140,7 @@ export class Steps {
     const { ledger, id } = this.#placeOf(key, options.id)
     // A hash, because this key goes to other services and their logs, and the id of the call must stay secret.
     const idempotencyKey = hash('sha256', id, 'hex').slice(0, 32)
-    const claim = await ledger.claim(id, options.ttlSeconds ?? this.#claimSeconds, this.#shared.holder())
+    const claim = await ledger.claim(id, options.ttlSeconds ?? this.#claimSeconds, this.#shared.caller())
     if (claim.state === 'done') return claim.value as Stored<T>
     if (claim.state === 'running' && options.retryUnsettled !== true) throw unsettled(key)
     if (this.#isStopped?.()) {

@@ -25,7 +25,7 @@ export interface PostgresOptions {
   url?: string
   /** A `pg.Pool` of at least two connections. */
   pool?: PostgresPool
-  /** The name of our schema; pg-boss uses a second one with the suffix `_jobs`. @default 'pannier' */
+  /** The name of our schema. @default 'pannier' */
   schema?: string
   /** The largest number of connections, if `url` is given. @default 10 */
   maxConnections?: number
@@ -53,7 +53,7 @@ export function databaseOf(connection: PostgresConnection): Database {
 }
 
 const CONNECT_TIMEOUT_MS = 5000
-// For the maintenance of pg-boss. Our own statements have a shorter limit.
+// For migrations. Other statements have a shorter limit.
 const QUERY_TIMEOUT_MS = 30_000
 const TCP_KEEP_ALIVE_MS = 10_000
 

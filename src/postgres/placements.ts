@@ -30,8 +30,8 @@ export type PlaceOfCaller =
 
 export type Taking =
   | { readonly kind: 'taken' }
-  /** The other gateway still has its lease, for so long unless it renews it. */
-  | { readonly kind: 'leased'; readonly leftMs: number }
+  /** The other gateway has its lease for this time, and longer where it renews it. A stopping one releases its callers. */
+  | { readonly kind: 'leased'; readonly leftMs: number; readonly isStopping: boolean }
 
 export interface PlacedGateway {
   readonly id: string
@@ -167,7 +167,7 @@ export class Placements {
       )
       const isGone = found === undefined || (hasEnded && !found.stopping)
       if (isGone) await this.#remove(sql, other)
-      else if (found.left_ms > 0) return { kind: 'leased', leftMs: found.left_ms }
+      else if (found.left_ms > 0) return { kind: 'leased', leftMs: found.left_ms, isStopping: found.stopping }
       await sql.rows(
         `UPDATE ${this.#placements} SET gateway = $3, freed_at = NULL, epoch = ${this.#epoch}
          WHERE id = $1 AND (gateway = $2 OR gateway IS NULL)

@@ -1,9 +1,9 @@
 /**
  * The database schema and its migrations. An advisory lock lets one process at a time migrate.
  *
- * Rights: the first process creates two schemas, so its user needs CREATE on the database, or both schemas exist and
- * belong to that user. Once they are up to date, a user needs USAGE on both schemas, SELECT, INSERT, UPDATE and DELETE on
- * their tables, USAGE on their sequences and EXECUTE on the functions of pg-boss's schema.
+ * Rights: the first process creates the schema, so its user needs CREATE on the database, or the schema exists and belongs
+ * to that user. Once it is up to date, a user needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables,
+ * and USAGE on its sequences.
  */
 import { StateError } from '../state/internal.ts'
 import { autocommit, runTransaction, type PostgresPool, type Sql } from './sql.ts'
@@ -18,7 +18,7 @@ export async function migrate(pool: PostgresPool, names: SchemaNames, migrations
     await sql.script(`SELECT pg_advisory_xact_lock(hashtextextended('pannier migrates ${names.tables}', 0))`)
     const version = await versionOf(sql, names)
     if (version > newest) throw newerSchema(version, newest)
-    if (version === 0) await createSchemas(sql, names)
+    if (version === 0) await createSchema(sql, names)
     for (const migration of migrations.slice(version)) await sql.script(migration(names.tables))
     await sql.rows(`UPDATE ${names.tables}.schema_version SET version = $1`, [newest])
   })
@@ -37,7 +37,7 @@ async function versionOf(sql: Sql, { tables }: SchemaNames): Promise<number> {
   return row?.version ?? 0
 }
 
-async function createSchemas(sql: Sql, { tables, jobs }: SchemaNames): Promise<void> {
+async function createSchema(sql: Sql, { tables }: SchemaNames): Promise<void> {
   const [encoding] = await sql.rows<{ server_encoding: string }>('SHOW server_encoding')
   if (encoding?.server_encoding !== 'UTF8') {
     throw new StateError(
@@ -46,10 +46,8 @@ async function createSchemas(sql: Sql, { tables, jobs }: SchemaNames): Promise<v
     )
   }
   // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even when the schema exists.
-  for (const schema of [tables, jobs]) {
-    const found = await sql.rows('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [unquoted(schema)])
-    if (found.length === 0) await sql.script(`CREATE SCHEMA ${schema}`)
-  }
+  const found = await sql.rows('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [unquoted(tables)])
+  if (found.length === 0) await sql.script(`CREATE SCHEMA ${tables}`)
   await sql.script(`
     CREATE TABLE ${tables}.schema_version (version integer NOT NULL);
     INSERT INTO ${tables}.schema_version VALUES (0)
@@ -72,7 +70,7 @@ function newerSchema(found: number, known: number): StateError {
  */
 type Migration = (tables: string) => string
 
-const MIGRATIONS: readonly Migration[] = [
+export const MIGRATIONS: readonly Migration[] = [
   (tables) => `
     CREATE TABLE ${tables}.tasks (
       task bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -160,7 +158,7 @@ const MIGRATIONS: readonly Migration[] = [
     CREATE INDEX bus_events_by_expiry ON ${tables}.bus_events (expires_at);
   `,
   // `losses` are those that a task is charged with. `crashes` counts the processes that it has lost in a row, and `shared`
-  // says that its current one also runs others: see src/tasks/trial.ts.
+  // says that its current one also runs others.
   (tables) => `
     ALTER TABLE ${tables}.tasks
       ADD COLUMN crashes integer NOT NULL DEFAULT 0,
@@ -218,19 +216,70 @@ const MIGRATIONS: readonly Migration[] = [
     CREATE INDEX placements_by_gateway ON ${tables}.placements (gateway) WHERE gateway IS NOT NULL;
     CREATE INDEX placements_free ON ${tables}.placements (freed_at) WHERE gateway IS NULL
   `,
+  oneEngine,
 ]
 
-/** The names of our schemas, quoted for use in statements, and of the notification channel. */
+/**
+ * One engine for both databases: the columns are those of a SQLite file, times are milliseconds, names that are looked up
+ * are digests as text, and a lease is in the row of its task. Tasks that were run are ready again. The schema of pg-boss,
+ * which earlier versions had for leases, stays as it is and may be dropped.
+ */
+function oneEngine(tables: string): string {
+  const key = (column: string) =>
+    `ALTER COLUMN ${column} TYPE text COLLATE "C" USING left(encode(${column}, 'hex'), 32)`
+  const time = (column: string) =>
+    `ALTER COLUMN ${column} DROP DEFAULT, ALTER COLUMN ${column} TYPE bigint USING (extract(epoch FROM ${column}) * 1000)::bigint`
+  const json = (column: string) => `ALTER COLUMN ${column} TYPE text USING to_json(${column})::text`
+  const indexes = ['ready', 'ready_by_holder', 'running', 'unfinished', 'unfinished_of_member', 'by_owner', 'by_expiry']
+  return `
+    ${indexes.map((name) => `DROP INDEX ${tables}.tasks_${name};`).join(' ')}
+    ALTER TABLE ${tables}.tasks RENAME COLUMN task TO number;
+    ALTER TABLE ${tables}.tasks RENAME COLUMN epoch TO generation;
+    ALTER TABLE ${tables}.tasks RENAME COLUMN crashes TO attempts;
+    ALTER TABLE ${tables}.tasks RENAME COLUMN queue TO tool_key;
+    ALTER TABLE ${tables}.tasks RENAME COLUMN status_message TO message;
+    ALTER TABLE ${tables}.tasks ALTER COLUMN holder DROP DEFAULT, ${['address', 'owner', 'call', 'holder', 'member'].map(key).join(', ')},
+      ${['created_at', 'updated_at', 'expires_at'].map(time).join(', ')}, ${['id', 'tool'].map(json).join(', ')},
+      ALTER COLUMN tool_key TYPE text COLLATE "C" USING split_part(tool_key, '/', 2),
+      ADD COLUMN worker text, ADD COLUMN leased_until bigint NOT NULL DEFAULT 0,
+      ADD COLUMN retry_at bigint NOT NULL DEFAULT 0, ADD COLUMN alone integer NOT NULL DEFAULT 0, ADD COLUMN outcome text;
+    UPDATE ${tables}.tasks SET outcome = coalesce(result, failure);
+    CREATE TABLE ${tables}.calls (
+      task bigint PRIMARY KEY REFERENCES ${tables}.tasks ON DELETE CASCADE,
+      begun_at double precision, args text NOT NULL, caller text NOT NULL, own text
+    );
+    INSERT INTO ${tables}.calls SELECT number, begun_at, args, caller, own FROM ${tables}.tasks;
+    ALTER TABLE ${tables}.tasks DROP COLUMN begun_at, DROP COLUMN args, DROP COLUMN caller, DROP COLUMN own,
+      DROP COLUMN held, DROP COLUMN job, DROP COLUMN on_trial, DROP COLUMN shared, DROP COLUMN result, DROP COLUMN failure;
+    ALTER TABLE ${tables}.steps ADD COLUMN done integer NOT NULL DEFAULT 1, ADD COLUMN attempt text;
+    INSERT INTO ${tables}.steps (task, key, done, attempt)
+      SELECT task, key, 0, attempt::text FROM ${tables}.claims ON CONFLICT (task, key) DO NOTHING;
+    DROP TABLE ${tables}.claims;
+    CREATE INDEX tasks_by_owner ON ${tables}.tasks (owner, number);
+    CREATE INDEX tasks_by_expiry ON ${tables}.tasks (expires_at) WHERE expires_at IS NOT NULL;
+    CREATE INDEX tasks_by_worker ON ${tables}.tasks (worker) WHERE worker IS NOT NULL;
+    CREATE INDEX tasks_running ON ${tables}.tasks (holder) WHERE worker IS NOT NULL;
+    CREATE INDEX tasks_ready ON ${tables}.tasks (tool_key, (number + 0))
+      WHERE status = 'working' AND worker IS NULL AND attempts < 2;
+    CREATE INDEX tasks_ready_by_holder ON ${tables}.tasks (tool_key, holder, number)
+      WHERE status = 'working' AND worker IS NULL AND attempts < 2;
+    CREATE INDEX tasks_suspect ON ${tables}.tasks (tool_key, retry_at)
+      WHERE status = 'working' AND worker IS NULL AND attempts >= 2;
+    CREATE INDEX tasks_unfinished ON ${tables}.tasks ((holder || '')) WHERE status IN ('working', 'input_required');
+    CREATE INDEX tasks_unfinished_of_member ON ${tables}.tasks ((member || ''))
+      WHERE status IN ('working', 'input_required') AND member IS NOT NULL
+  `
+}
+
+/** The name of our schema, quoted for use in statements, and of the notification channel. */
 export interface SchemaNames {
   /** The schema of our tables. */
   readonly tables: string
-  /** The schema of pg-boss. */
-  readonly jobs: string
   /** The channel of LISTEN and NOTIFY. Channel names are shared by the whole database. */
   readonly channel: string
 }
 
-// Valid in quotes for PostgreSQL and pg-boss, and short enough that no derived name is truncated.
+// Valid in quotes, and short enough that no derived name is truncated.
 const SCHEMA_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/
 
 export function schemaNames(schema: string): SchemaNames {
@@ -240,5 +289,5 @@ export function schemaNames(schema: string): SchemaNames {
       'schema is a name of at most 40 letters, digits, _ and -, and does not begin with a digit or -.',
     )
   }
-  return { tables: `"${schema}"`, jobs: `"${schema}_jobs"`, channel: `${schema}_events` }
+  return { tables: `"${schema}"`, channel: `${schema}_events` }
 }

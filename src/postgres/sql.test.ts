@@ -99,7 +99,7 @@ test('a process that is suspended inside a transaction does not block others', a
 })
 
 test('a claim whose response was lost can be repeated by the same run, and by no other', async () => {
-  const { engine } = await fixture.open({ pool: losingOnce('INSERT INTO "losing".claims'), schema: 'losing' })
+  const { engine } = await fixture.open({ pool: losingOnce('INSERT INTO "losing".steps'), schema: 'losing' })
   await engine.create(newTask())
   const claimed = new Promise((resolve, reject) => {
     fixture.work(engine, async (lease) => {

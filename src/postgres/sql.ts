@@ -32,10 +32,8 @@ interface PostgresResult {
   rows: unknown[]
 }
 
-/** Runs statements. pg-boss accepts it as its `db` option, so its statements can join our transactions. */
+/** Runs statements. */
 export interface Sql {
-  /** The method that pg-boss calls. */
-  executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
   /** The rows of one statement. The caller knows their type from the statement. */
   rows<Row>(text: string, values?: unknown[]): Promise<Row[]>
   /** Statements without parameters, with a long timeout. */
@@ -119,7 +117,6 @@ function statementsOn(send: (query: PostgresQuery) => Promise<PostgresResult>, s
   return {
     rows: async <Row>(text: string, values?: unknown[]) => (await sendPrepared(text, values)).rows as Row[],
     script: async (text) => void (await send({ text, query_timeout: SCRIPT_TIMEOUT_MS })),
-    executeSql: sendPrepared,
   }
 }
 

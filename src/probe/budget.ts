@@ -1,3 +1,10 @@
+/** The default number of requests. */
+export const MAX_REQUESTS = 8
+/** The default where checks, replicas or a tool are named. */
+export const MAX_REQUESTS_EXTENDED = 32
+/** With fewer the probe can neither decide nor end its sessions. */
+export const MIN_REQUESTS = 4
+
 /** How many requests the probe may send. One request is reserved for each open session, to end it. */
 export class RequestBudget {
   readonly limit: number

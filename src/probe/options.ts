@@ -1,5 +1,6 @@
 /** The options of a probe, with every default in one place. */
 import { assertOptionNames, isObject, MAX_TIMER_MS, type OptionNames } from '../protocol/index.ts'
+import { MAX_REQUESTS, MAX_REQUESTS_EXTENDED, MIN_REQUESTS } from './budget.ts'
 import type { HarmlessCall } from './checks/check.ts'
 import type { CheckSelection } from './checks/runChecks.ts'
 import { ProbeError } from './errors.ts'
@@ -21,7 +22,7 @@ export interface ProbeOptions {
   methods?: readonly Method[]
   /** Known servers, searched before the built-in list. @default none */
   known?: readonly KnownServer[]
-  /** Which checks to run for evidence: the usual ones, all, none, or these. They do not change the verdict. @default 'usual' */
+  /** Which checks to run for evidence: the usual ones, all, none, or these. They do not change the verdict. @default 'usual'; 'none' in the documented order */
   checks?: 'usual' | 'all' | 'none' | readonly CheckName[]
   /** Whether the files of a program on this machine are read. None is executed, and nothing is shown but names. @default true */
   program?: boolean
@@ -96,11 +97,6 @@ export interface Settings {
   readonly clock: () => number
 }
 
-const DEFAULT_REQUESTS = 8
-const DEFAULT_REQUESTS_EXTENDED = 32
-/** With fewer it can neither decide nor end its sessions. */
-const MIN_REQUESTS = 4
-
 /** Fills in the defaults; throws, naming the option that is invalid. */
 export function settingsOf(options: ProbeOptions): Settings {
   assertOptionNames(options, PROBE_OPTIONS, 'probe')
@@ -110,7 +106,7 @@ export function settingsOf(options: ProbeOptions): Settings {
     listenMs = 50,
     expireMs,
     methods,
-    checks = 'usual',
+    checks = options.order === 'documented' ? 'none' : 'usual',
     call,
     witness,
     program = true,
@@ -123,7 +119,7 @@ export function settingsOf(options: ProbeOptions): Settings {
   const replicas = (options.replicas ?? []).map(replicaUrl)
   const isExtended = replicas.length > 0 || call !== undefined || (checks !== 'usual' && checks !== 'none')
   const isLong = isExtended || witness !== undefined
-  const { maxRequests = isLong ? DEFAULT_REQUESTS_EXTENDED : DEFAULT_REQUESTS } = options
+  const { maxRequests = isLong ? MAX_REQUESTS_EXTENDED : MAX_REQUESTS } = options
   for (const [name, value] of Object.entries({ timeoutMs, listenMs, expireMs })) assertTime(name, value)
   if (typeof maxRequests !== 'number' || !(maxRequests >= MIN_REQUESTS))
     throw invalid(`"maxRequests" must be at least ${MIN_REQUESTS}.`)

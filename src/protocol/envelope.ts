@@ -1,7 +1,6 @@
 import type { ClientCapabilities, Implementation, LoggingLevel } from '@modelcontextprotocol/client'
 import { ProtocolError } from './errors.ts'
 import { isObject, type Json } from './jsonRpc.ts'
-import { isLogLevel } from './logLevel.ts'
 
 /** The keys of `_meta` that 2026-07-28 reserves. */
 export const META = {
@@ -69,4 +68,17 @@ function readLevel(level: unknown): LoggingLevel | undefined {
 
 function missing(field: string): ProtocolError {
   return new ProtocolError('ENVELOPE_INVALID', `The request needs "params.${field}".`)
+}
+
+const ORDER: readonly LoggingLevel[] = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+
+const rank = new Map<unknown, number>(ORDER.map((level, index) => [level, index]))
+
+export function isLogLevel(value: unknown): value is LoggingLevel {
+  return rank.has(value)
+}
+
+/** Whether a message of `level` is wanted by someone who asked for `minimum` and above. */
+export function reaches(level: LoggingLevel, minimum: LoggingLevel): boolean {
+  return (rank.get(level) ?? 0) >= (rank.get(minimum) ?? 0)
 }

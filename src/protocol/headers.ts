@@ -16,6 +16,10 @@ export function mediaTypeOf(contentType: string | null | undefined): string {
   return contentType?.split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
+/** The longest name of a tool or prompt, and the longest address of a resource: both are sent in headers. */
+export const MAX_NAME_CHARS = 1024
+export const MAX_URI_CHARS = 8192
+
 /** The parameter that `Mcp-Name` mirrors, by method. */
 const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],

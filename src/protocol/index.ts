@@ -6,9 +6,16 @@ export {
   type StateScope,
   stateKey,
 } from './clientState.ts'
-export { CODES, isServerError } from './codes.ts'
-export { hasEnvelope, META, metaOf, readClient, readEnvelope } from './envelope.ts'
-export { CodedError, type ProtocolCode, ProtocolError, RemoteError } from './errors.ts'
+export { hasEnvelope, isLogLevel, META, metaOf, reaches, readClient, readEnvelope } from './envelope.ts'
+export {
+  CodedError,
+  type ProtocolCode,
+  ProtocolError,
+  RemoteError,
+  remoteErrorIn,
+  CODES,
+  isServerError,
+} from './errors.ts'
 export {
   ECHO_CAPABILITY,
   ABSENT_META_KEY,
@@ -23,12 +30,15 @@ export {
   assertPresentAgree,
   decodeHeader,
   type HeaderReader,
+  MAX_NAME_CHARS,
+  MAX_URI_CHARS,
   mediaTypeOf,
   requestHeaders,
 } from './headers.ts'
 export { assertOptionNames, isMisspelt, isOneTypo, nameAdvice, type OptionNames, optionsNamed } from './optionNames.ts'
 export {
   answersInShape,
+  areQuestions,
   declares,
   declaresAll,
   isElicitAction,
@@ -38,17 +48,26 @@ export {
 export {
   idOf,
   isId,
+  isMessage,
   isObject,
   type Json,
   type Message,
-  parseJson,
   type RequestId,
   type RequestMessage,
   type ResponseMessage,
   readMessage,
   toObject,
 } from './jsonRpc.ts'
-export { isLogLevel, reaches } from './logLevel.ts'
+export {
+  assertFew,
+  assertShallow,
+  assertSmallText,
+  countMembers,
+  MAX_DEPTH,
+  MAX_MESSAGE_BYTES,
+  maxItems,
+  parseJson,
+} from './jsonText.ts'
 export { OpenRequests } from './openRequests.ts'
 export { assertParamHeaders, findParamHeaders, type ParamHeader, paramHeaderValues } from './paramHeaders.ts'
 export {
@@ -69,6 +88,7 @@ export {
   backoffMs,
   DAY_MS,
   DAY_SECONDS,
+  inSlices,
   MAX_TIMER_MS,
   runLater,
   settledWithin,
@@ -85,3 +105,4 @@ export {
   servedVersions,
   unsupportedVersion,
 } from './versions.ts'
+export { errorDetails, type Logger, shortened } from './logger.ts'

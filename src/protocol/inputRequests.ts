@@ -15,6 +15,18 @@ export function neededCapability(request: InputRequest): Record<string, Json> {
   }
 }
 
+/** Whether these are the `inputRequests` of a result, as far as they are read here. */
+export function areQuestions(value: unknown): value is Record<string, InputRequest> {
+  return isObject(value) && Object.values(value).every(isQuestion)
+}
+
+function isQuestion(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { method, params } = value
+  if (method === 'roots/list') return params === undefined || isObject(params)
+  return (method === 'elicitation/create' || method === 'sampling/createMessage') && isObject(params)
+}
+
 /** Whether `declared` covers a dotted capability: `sampling`, `elicitation.url`, `extensions.dev.example/x`. */
 export function declares(declared: ClientCapabilities, capability: string): boolean {
   const dot = capability.indexOf('.')

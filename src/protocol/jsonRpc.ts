@@ -30,31 +30,68 @@ export type Message = RequestMessage | NotificationMessage | ResponseMessage
 // Every message about a request repeats its id, so a long id would make us send and store much.
 const MAX_ID_CHARS = 1024
 
+/** SEP-1685 left open where answers and state stand; SEP-2322 decided it. Ignored, they would be asked for again. */
+const DEPENDENT_RESPONSES =
+  '"dependent_responses" is a form that SEP-2322 replaced: send the answers as "params.inputResponses", and the state as "params.requestState".'
+
 const NO_PARAMS: Json = Object.freeze({})
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value of a JSON text; undefined where the text is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** Reads one parsed JSON value as a JSON-RPC message; throws, naming the field that is wrong. */
 export function readMessage(value: unknown): Message {
-  if (!isObject(value)) throw invalid(batchOrScalar(value))
-  if (value['jsonrpc'] !== '2.0') throw invalid('"jsonrpc" must be "2.0".')
-  const method = value['method']
-  if (method === undefined) return readResponse(value)
-  if (typeof method !== 'string') throw invalid('"method" must be a string.')
-  const params = readParams(value['params'])
-  if (!('id' in value)) return { kind: 'notification', method, params }
-  return { kind: 'request', id: readId(value['id']), method, params }
+  const fault = faultIn(value)
+  if (fault !== undefined) throw new ProtocolError('MESSAGE_INVALID', fault)
+  const { id, method, params = NO_PARAMS, result, error, state } = value as MessageFields
+  if (method === undefined) return { kind: 'response', id, result, error: error && shortError(error), state }
+  return 'id' in (value as object) ? { kind: 'request', id, method, params } : { kind: 'notification', method, params }
+}
+
+/** Whether `readMessage` reads it. To find out costs little, however many it is not true of. */
+export function isMessage(value: unknown): boolean {
+  return faultIn(value) === undefined
+}
+
+/** The members of a message without a fault. */
+interface MessageFields {
+  readonly id: RequestId
+  readonly method?: string
+  readonly params?: Json
+  readonly result: Json | undefined
+  readonly error: ResponseMessage['error']
+  readonly state: unknown
+}
+
+function faultIn(value: unknown): string | undefined {
+  if (!isObject(value)) return batchOrScalar(value)
+  if (value['jsonrpc'] !== '2.0') return '"jsonrpc" must be "2.0".'
+  const { method, params } = value
+  if (method === undefined) return responseFault(value)
+  if (typeof method !== 'string') return '"method" must be a string.'
+  if (params !== undefined && !isObject(params)) return '"params" must be an object.'
+  if (!('id' in value)) return undefined
+  return 'dependent_responses' in value ? DEPENDENT_RESPONSES : idFault(value['id'])
+}
+
+function responseFault({ id, result, error }: Record<string, unknown>): string | undefined {
+  if ((result === undefined) === (error === undefined)) return 'A message needs a "method", a "result" or an "error".'
+  const fault = idFault(id)
+  if (fault !== undefined) return fault
+  if (result !== undefined) return isObject(result) ? undefined : '"result" must be an object.'
+  const isError = isObject(error) && typeof error['code'] === 'number' && typeof error['message'] === 'string'
+  return isError ? undefined : '"error" must have a numeric "code" and a "message".'
+}
+
+function idFault(id: unknown): string | undefined {
+  return isId(id)
+    ? undefined
+    : `"id" must be an integer or a string of at most ${MAX_ID_CHARS} characters, and not null.`
+}
+
+function shortError({ code, message }: NonNullable<ResponseMessage['error']>): ResponseMessage['error'] {
+  return { code, message }
 }
 
 /** The id for an error response to a message that could not be read. A response has an id, too, but gets no response. */
@@ -64,47 +101,15 @@ export function idOf(value: unknown): RequestId | undefined {
   return isId(id) ? id : undefined
 }
 
-function readParams(params: unknown): Json {
-  if (params === undefined) return NO_PARAMS
-  if (!isObject(params)) throw invalid('"params" must be an object.')
-  return params
-}
-
-function readId(id: unknown): RequestId {
-  if (!isId(id))
-    throw invalid(`"id" must be an integer or a string of at most ${MAX_ID_CHARS} characters, and not null.`)
-  return id
-}
-
 /** Whether a request may have this id. */
 export function isId(id: unknown): id is RequestId {
   return (typeof id === 'string' && id.length <= MAX_ID_CHARS) || (typeof id === 'number' && Number.isSafeInteger(id))
-}
-
-function readResponse(value: Record<string, unknown>): ResponseMessage {
-  const { result, error, state } = value
-  if ((result === undefined) === (error === undefined)) {
-    throw invalid('A message needs a "method", a "result" or an "error".')
-  }
-  const id = readId(value['id'])
-  if (result !== undefined) {
-    if (!isObject(result)) throw invalid('"result" must be an object.')
-    return { kind: 'response', id, result, error: undefined, state }
-  }
-  if (!isObject(error) || typeof error['code'] !== 'number' || typeof error['message'] !== 'string') {
-    throw invalid('"error" must have a numeric "code" and a "message".')
-  }
-  return { kind: 'response', id, result: undefined, error: { code: error['code'], message: error['message'] }, state }
 }
 
 function batchOrScalar(value: unknown): string {
   return Array.isArray(value)
     ? 'This revision has no batches: send each message by itself.'
     : 'A message must be a JSON object.'
-}
-
-function invalid(sentence: string): ProtocolError {
-  return new ProtocolError('MESSAGE_INVALID', sentence)
 }
 
 /** An object that may have any key, `__proto__` included. */

@@ -1,3 +1,4 @@
+import { ProtocolError } from './errors.ts'
 import { decodeHeader, encodeHeader, type HeaderReader, mismatch } from './headers.ts'
 import { isObject, type Json } from './jsonRpc.ts'
 
@@ -12,6 +13,7 @@ export interface ParamHeader {
 }
 
 const ANNOTATION = 'x-mcp-header'
+const MAX_MIRRORED_CHARS = 8192
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const MIRRORED_TYPES = new Set(['string', 'integer', 'boolean'])
 
@@ -37,9 +39,16 @@ export function paramHeaderValues(mirrored: readonly ParamHeader[], args: unknow
   const values = mirrored.flatMap(({ field, path }) => {
     const value = isObject(args) ? valueAt(args, path) : undefined
     const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-    return isScalar ? [[field, encodeHeader(String(value))] as const] : []
+    return isScalar ? [[field, encodeHeader(fitting(String(value), path))] as const] : []
   })
   return Object.fromEntries(values)
+}
+
+/** A longer one is refused before it is encoded: servers take 16 KB of headers. */
+function fitting(value: string, path: readonly string[]): string {
+  if (value.length <= MAX_MIRRORED_CHARS) return value
+  const sentence = `"${path.join('.')}" has more than ${MAX_MIRRORED_CHARS} characters, and is sent as a header.`
+  throw new ProtocolError('PARAMS_INVALID', sentence)
 }
 
 function assertMirrored(param: ParamHeader, value: unknown, raw: string | undefined): void {

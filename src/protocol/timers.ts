@@ -33,6 +33,19 @@ export function runLater(fn: () => void): void {
   setImmediate(fn)
 }
 
+const SLICE_MS = 5
+
+/** Does something with each item of what may be long, in slices of time between which everything else has its turn. */
+export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
+  let began = performance.now()
+  for (const item of items) {
+    work(item)
+    if (performance.now() - began < SLICE_MS) continue
+    await new Promise<void>((resolve) => runLater(resolve))
+    began = performance.now()
+  }
+}
+
 /**
  * Waits; rejects with the signal's reason as soon as it aborts. `node:timers/promises` rejects with an error of its own
  * and does not use the global timer, which tests replace.
@@ -49,10 +62,10 @@ export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
 }
 
-/** Waits for something for so long at most. No timer is left that would keep the process. */
+/** Waits for something, for `limitMs` at most; not at all where the time is over. No timer is left that would keep the process. */
 export async function settledWithin(work: Promise<unknown> | undefined, limitMs: number): Promise<void> {
   const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, limitMs)
+  const timer = setTimeout(late.resolve, Math.max(0, limitMs))
   try {
     await Promise.race([work, late.promise])
   } finally {

@@ -51,7 +51,7 @@ export function runToolRound(
       shared: {
         ledger,
         scope: () => [...options.seal.scopeOf(ctx), tool],
-        holder: () => options.seal.scopeOf(ctx)[1] ?? undefined,
+        caller: () => options.seal.scopeOf(ctx)[1] ?? undefined,
       },
       claimSeconds: options.lifetime.claimSeconds,
       maxAsks,

@@ -8,10 +8,11 @@
  * - The hook gets no arguments. So a state with other arguments, or for another tool where no header names the tool, is
  *   refused by the wrapper, with a result with `isError`.
  */
+import { MAX_ASKS, UNWIND_MS } from '../journal/index.ts'
 import { assertOptionNames, type OptionNames } from '../protocol/index.ts'
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { Asking, type Logger } from '../server/index.ts'
-import { CallLifetime } from '../server/internal.ts'
+import { CallLifetime, MAX_ROUNDS } from '../server/internal.ts'
 import { type Ledger, memoryLedger } from '../state/stores/index.ts'
 import { type RequestStateCodec, sealOf } from './requestStateCodec.ts'
 import { runToolRound, type ToolRoundOptions } from './toolRound.ts'
@@ -85,8 +86,19 @@ export function withJournal(options: WithJournalOptions): Journaled {
 
 function withDefaults(options: WithJournalOptions): ToolRoundOptions {
   assertOptionNames(options, JOURNAL_OPTIONS, 'withJournal')
-  const { ledger = ledgerOfProcess(), maxAsks = 5, answerTimeoutMs = 600_000, unwindMs = 5000, logger } = options
-  const { maxRounds = 256, maxCallSeconds, draining = () => false, boundArguments = (args: unknown) => args } = options
+  const {
+    ledger = ledgerOfProcess(),
+    maxAsks = MAX_ASKS,
+    answerTimeoutMs = 600_000,
+    unwindMs = UNWIND_MS,
+    logger,
+  } = options
+  const {
+    maxRounds = MAX_ROUNDS,
+    maxCallSeconds,
+    draining = () => false,
+    boundArguments = (args: unknown) => args,
+  } = options
   const seal = sealOf(options.state)
   const lifetime = new CallLifetime({ ...seal.lifetime, maxCallSeconds })
   return { seal, ledger, lifetime, maxAsks, maxRounds, answerTimeoutMs, unwindMs, draining, boundArguments, logger }

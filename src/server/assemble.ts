@@ -1,6 +1,7 @@
 /** Creates the parts of a server and connects them. All defaults are filled in here. */
 import { DEFAULT_TTL_SECONDS } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
+import { MAX_ASKS, UNWIND_MS } from '../journal/index.ts'
 import { SessionDeclaration } from './catalog/capabilities.ts'
 import { Approval } from './auth/approval.ts'
 import { documentsOf, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
@@ -9,6 +10,7 @@ import { CarryRules, differenceReporter } from './catalog/carry.ts'
 import { AccessControl } from './catalog/accessControl.ts'
 import { Carrier } from './calls/carrier.ts'
 import { CallLifetime } from './calls/lifetime.ts'
+import { joinCluster, serveForwarded } from './clusterPart.ts'
 import { MiddlewareChain } from './calls/middleware.ts'
 import { complete } from './calls/complete.ts'
 import { getPrompt } from './calls/getPrompt.ts'
@@ -16,7 +18,7 @@ import type { EndpointParts } from './http/endpoint.ts'
 import { MessageHandler } from './http/messageHandler.ts'
 import { ModernHttp } from './modern/request.ts'
 import { LegacyHttp } from './legacy/http.ts'
-import { announced } from './legacy/push/handOvers.ts'
+import { announced } from './legacy/push/handOffs.ts'
 import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { requestLimits } from './limits/requestLimits.ts'
@@ -24,8 +26,8 @@ import { WatchedResources } from './limits/watchedResources.ts'
 import { Load } from './lifecycle/load.ts'
 import { createSealers, keyringOf, warnOfMissingKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
-import { callHolder } from './calls/callers.ts'
-import { RoundRunner } from './calls/rounds.ts'
+import { knownCaller } from './limits/quotaCaller.ts'
+import { MAX_ROUNDS, RoundRunner } from './calls/rounds.ts'
 import { architectureOf, assertParts, cachingOf, identityOf, type ServerOptions } from './options.ts'
 import type { CallHandler } from './call.ts'
 import { Pipeline } from './calls/pipeline.ts'
@@ -33,10 +35,8 @@ import type { Relaying } from './calls/relaying.ts'
 import { PushBroker } from './legacy/push/broker.ts'
 import { readResource } from './calls/readResource.ts'
 import { Registry } from './catalog/registry.ts'
-import { Replicas } from './replicas/replicas.ts'
 import { Results } from './results.ts'
 import { ResultHooks } from './calls/resultHooks.ts'
-import { serveReplicas } from './serveReplicas.ts'
 import { Sessions } from './legacy/session.ts'
 import { sessionMethods } from './legacy/methods.ts'
 import { SessionFacts } from './legacy/sessionFacts.ts'
@@ -63,23 +63,14 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const ledger = options.ledger ?? memoryLedger()
   const { sealer, vault, sessionSealer, pushSealer } = createSealers(options, { keyring, audience, ttlSeconds, clock })
 
-  const replicas = new Replicas({
-    advertise: options.advertise,
-    addresses: options.peers,
-    sealer: vault,
-    bus: options.bus,
-    ledger: options.ledger,
-    clock,
-    logger: log,
-  })
-  const { bus, self, peers, forwarder } = replicas
+  const clusterPart = joinCluster(options, { sealer: vault, clock, logger: log }, relaying)
+  const { cluster, scope, bus, forwardedCalls, newRequests } = clusterPart
+  const { self } = scope
   const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
   const architecture = architectureOf(options)
   const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable, relaying?.keepsState)
-  // What a stateful server keeps for a session is here, so nobody else can go on with its calls.
-  const handOver = announced(bus, async (stream) =>
-    declaration.isStateful ? undefined : replicas.successors.handOver({ ...stream }),
-  )
+  // A stateful server keeps the state of its sessions here, so no other instance can resume their calls.
+  const handOff = announced(bus, async (stream) => (declaration.isStateful ? undefined : scope.handOff({ ...stream })))
 
   const carrying = new CarryRules(options.carry, store !== undefined)
   const onDifference = differenceReporter(log, options.onDifference)
@@ -88,10 +79,10 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const telemetry = new Telemetry(registry)
   const results = new Results(identity, options.maxResultBytes)
   const hooks = new ResultHooks(results)
-  const pageSize = options.pageSize ?? 1000
+  const { pageSize, maxAsks = MAX_ASKS, maxRounds = MAX_ROUNDS, unwindMs = UNWIND_MS } = options
   const lists = new Lists({ registry, identity, caching, pageSize, logger: log, meta: relaying?.listMeta })
   const watched = new WatchedResources()
-  const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched, callHolder)
+  const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched, knownCaller)
   const carrier = new Carrier({
     rules: carrying,
     sealer,
@@ -109,9 +100,9 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     audience,
     middleware,
     approval: options.principal === undefined ? undefined : new Approval(options.approves),
-    maxAsks: options.maxAsks ?? 5,
-    maxRounds: options.maxRounds ?? 256,
-    unwindMs: options.unwindMs ?? 5000,
+    maxAsks,
+    maxRounds,
+    unwindMs,
     watch: options.watch,
     logger: log,
     results,
@@ -134,13 +125,13 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     run: taskRunOf(calling, limits),
     assertMayCall: assertMayCall(calling),
     knowsCallers: options.principal !== undefined,
-    holderOf: callHolder,
+    holderOf: knownCaller,
     mayAnswer: (approvers, { principal }, isCaller) =>
       limits.approval?.includes(approvers, principal, isCaller) ?? false,
   })
 
   const facts = new SessionFacts(bus, clock, watched)
-  peers.standing = () => facts.events()
+  scope.listen({ standing: () => facts.events(), crashed: () => pushes.askAgain() })
   const callerLimits = requestLimits(options.limits)
   const calls: CallHandler = new Pipeline({
     registry,
@@ -159,7 +150,16 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     telemetry,
     tasks,
     ownLists: relaying?.ownLists,
-    handlers: relaying?.handlers({ registry, access, rounds, results, replicas, lists, logger: log }) ?? {
+    handlers: relaying?.handlers({
+      registry,
+      access,
+      rounds,
+      results,
+      scope,
+      calls: forwardedCalls,
+      lists,
+      logger: log,
+    }) ?? {
       callTool: callTool(calling),
       getPrompt: getPrompt(registry, rounds, access),
       readResource: readResource(registry, rounds, access),
@@ -178,45 +178,41 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     rules: carrying,
     store,
     onDifference,
-    ledger: replicas.ledger,
-    canHandOver: async () => !declaration.isStateful && replicas.successors.canHandOver(),
-    handOver,
+    ledger: scope.ledger,
+    canHandOff: async () => !declaration.isStateful && scope.canHandOff(),
+    handOff,
     cancel: (session, request) => bus.publish({ kind: 'cancelled', session, request }),
     ttlSeconds,
     clock,
     logger: log,
   })
-  replicas.onCrashed(() => pushes.askAgain())
   const sessions = new Sessions(sessionSealer, facts, self, { assume: options.assume, logger: log })
   const legacyHttp = new LegacyHttp({
+    ...clusterPart.sessions,
     calls,
     ledger: options.ledger,
     sessions,
     facts,
-    bus,
     streams,
     getStreams,
     pushes,
-    self,
-    peers,
-    forwarder,
     clientAddress: options.limits?.clientAddress,
     ttlSeconds,
     clock,
-    whoHas: (stream) => replicas.whoHas(stream),
-    handOver,
+    handOff,
     logger: log,
     needsSession: declaration.isStateful,
   })
   const modernHttp = new ModernHttp(calls, legacy)
-  serveReplicas(replicas, modernHttp, legacy ? legacyHttp : undefined)
+  const handler = new MessageHandler({ modern: modernHttp, legacy: legacy ? legacyHttp : undefined, logger: log })
+  serveForwarded(clusterPart, handler, modernHttp, legacy ? legacyHttp : undefined)
   const endpoint: EndpointParts = {
-    handler: new MessageHandler({ modern: modernHttp, legacy: legacy ? legacyHttp : undefined, logger: log }),
+    handler,
     authenticate: toAuthenticate(options.principal),
     documents: documentsOf(options.principal),
     clientAddress: options.limits?.clientAddress,
     refusalOf: callerLimits && ((...request) => callerLimits.refusalOf(...request)),
-    messages: replicas.messages,
+    messages: cluster,
     logger: log,
   }
 
@@ -247,8 +243,9 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     facts,
     endpoint,
     legacy,
-    self,
-    replicas,
+    cluster,
+    scope,
+    newRequests,
     legacyHttp,
     tasks,
     open: async () => {

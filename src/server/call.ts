@@ -4,7 +4,7 @@ import type { Journal } from '../journal/index.ts'
 import type { Era, HeaderReader, Json, RequestId } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 import type { Carry } from './catalog/carry.ts'
-import type { Instance } from './replicas/instance.ts'
+import type { Instance } from '../cluster/index.ts'
 
 /**
  * Answers calls, whatever host they came by: the pipeline of this server, or anything else that can stand behind the
@@ -48,13 +48,19 @@ export interface Call extends Caller {
    * The journal to continue from, for a call that another process began and the answer to a pushed question brought
    * here.
    */
-  readonly revived?: Journal
-  /** Whether another instance forwarded it, which has counted it for its caller's limits. */
-  readonly isForwarded?: true
+  readonly resumed?: Journal
+  /** The instance that forwarded it, which has counted it for its caller's limits. */
+  readonly forwardedBy?: Instance
   /** The Authorization header of a forwarded call, which has no other header. */
   readonly authorization?: string | undefined
   /** Absent when no telemetry is registered. */
   readonly observer?: CallObserver
+}
+
+/** Whether an earlier round of the call has run: the request brings its state, or answers to its questions. */
+export function isLaterRound({ params, resumed }: Pick<Call, 'params' | 'resumed'>): boolean {
+  const { requestState, inputResponses } = params
+  return requestState !== undefined || inputResponses !== undefined || resumed !== undefined
 }
 
 /** Told of what telemetry cannot see in the answer. */
@@ -104,6 +110,8 @@ export interface Channel {
   /** Calls the listener when the client cancels the request or disconnects; at once where it has. */
   onCancel(listener: () => void): void
   readonly cancelled: boolean
+  /** Whether another instance has the call by now (session era only). */
+  readonly isHandedOff?: boolean
   /** The address that the client's connection comes from, where that is known. */
   readonly address?: string | undefined
 }

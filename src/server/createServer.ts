@@ -27,8 +27,7 @@ import type { ListName } from './catalog/registry.ts'
 import type { SchemaLike } from './schema.ts'
 import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/processSignals.ts'
 import { assertDrainOptions, type DrainOptions, Shutdown } from './lifecycle/shutdown.ts'
-import { reachableHost } from './replicas/advertise.ts'
-import { readAdvertised } from './replicas/instance.ts'
+import { reachableHost, readAdvertised } from '../cluster/index.ts'
 import { STDIO_OPTIONS, type StdioOptions, serveStdio } from './stdio/host.ts'
 
 export class Server {
@@ -133,7 +132,8 @@ export class Server {
   /** Starts an HTTP server. On SIGTERM it drains. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     assertOptionNames(options, LISTEN_OPTIONS, 'listen')
-    const { logger, keyring, self, replicas } = this.#assembly
+    const { logger, keyring, cluster } = this.#assembly
+    const { self } = cluster
     await logger.defaultToPino(2)
     this.#warnOfSetup()
     await this.#assembly.open()
@@ -143,12 +143,12 @@ export class Server {
       ...options,
     })
     if (options.advertise !== undefined) self.url = readAdvertised(options.advertise, 'The option "advertise"')
-    if (self.url !== undefined) void replicas.checkAddress()
+    if (self.url !== undefined) void cluster.checkAddress()
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
     this.#shutdown.addListener(connections)
     this.#watchSignals(options.drainOnTerm)
     // Others look for what an instance had under way when it died, if they knew of it.
-    await replicas.seek()
+    await cluster.seek()
     logger.current.info({ url: listening.url, advertise: self.url, keys: keyring.ids }, 'Listening.')
     return listening
   }
@@ -190,6 +190,11 @@ export class Server {
     this.#assembly.declaration.reachedBy('stdio')
     await serveStdio(this.#assembly, options, this.#shutdown.hosts)
     this.#ignoreTerm()
+  }
+
+  /** Why the server does not run tasks now, in a sentence: their store fails. Undefined while it works, and without one. */
+  get trouble(): string | undefined {
+    return this.#assembly.tasks?.trouble?.()
   }
 
   /** The number of calls in flight. */

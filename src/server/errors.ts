@@ -10,6 +10,7 @@ export const SERVER_CODES = [
   'RESULT_TOO_LARGE',
   'SESSION_UNKNOWN',
   'PUSH_UNANSWERED',
+  'TASK_STORE_BROKEN',
 ] as const
 
 export type ServerCode = (typeof SERVER_CODES)[number]

@@ -1,6 +1,13 @@
 import { DAY_SECONDS } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
-import { createSealer, ephemeralKeyring, type Keyring, keyringIn, type SealOptions } from '../state/seal/index.ts'
+import {
+  createSealer,
+  ephemeralKeyring,
+  type Keyring,
+  keyringIn,
+  type Sealer,
+  type SealOptions,
+} from '../state/seal/index.ts'
 import type { Logger, LoggerSlot } from './logger.ts'
 import type { ServerOptions } from './options.ts'
 
@@ -20,6 +27,8 @@ export function keyringOf({ keys: given }: ServerOptions): Keyring {
 
 // A session id is sent as a header, and servers and proxies limit the size of headers.
 const MAX_SESSION_BYTES = 4096
+// A client sends the state of a question back with its answer, in one body.
+const MAX_PUSHED = { maxBytes: 2 * 1024 * 1024, maxBodyBytes: 2 * 1024 * 1024 }
 const MAX_STORED = { maxBytes: 16 * 1024 * 1024, maxBodyBytes: 16 * 1024 * 1024 }
 
 /** The sealers of a server, by where what they seal goes. */
@@ -32,11 +41,16 @@ export function createSealers(
     /** For states of rounds, which travel with clients. */
     sealer: createSealer({ ...travelling, maxBytes: maxStateBytes }),
     /** For states of pushed questions. */
-    pushSealer: createSealer({ ...travelling, ...MAX_STORED }),
+    pushSealer: createSealer({ ...travelling, ...MAX_PUSHED }),
     sessionSealer: createSealer({ ...travelling, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
     /** For the store, and for other instances. */
     vault: createSealer({ ...sealing, ...MAX_STORED }),
   }
+}
+
+/** A sealer for messages between the instances of a server. */
+export function messageSealer(sealing: SealOptions): Sealer {
+  return createSealer({ ...sealing, ...MAX_STORED })
 }
 
 const NO_KEYS =

@@ -1,12 +1,8 @@
 import { writeSync } from 'node:fs'
+import type { Logger } from '../protocol/index.ts'
+import { escapeUnprintable } from '../state/internal.ts'
 
-/** The logger interface: first the details, then the message. pino, and most others, implement it. */
-export interface Logger {
-  debug(details: object, message: string): void
-  info(details: object, message: string): void
-  warn(details: object, message: string): void
-  error(details: object, message: string): void
-}
+export { errorDetails, type Logger, shortened } from '../protocol/index.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -47,68 +43,14 @@ export class LoggerSlot {
 
 const WRONG_LEVEL = 'PANNIER_LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent.'
 
-/** The reader of the log may have closed it. The server must neither fail by that, nor wait for it at its end. */
+/**
+ * Others choose names and messages that are logged, and a log is looked at in terminals. The reader of the log may have
+ * closed it: the server must neither fail by that, nor wait for it at its end.
+ */
 function writeLine(destination: 1 | 2, line: string): void {
   try {
-    writeSync(destination, line)
+    writeSync(destination, escapeUnprintable(line))
   } catch {
     // There is no other place to report it.
-  }
-}
-
-/**
- * The fields of an error that are logged, and no others: HTTP clients attach whole requests to their errors, with
- * headers and credentials, and jose attaches the claims of a token.
- */
-interface ErrorDetails {
-  readonly type: string
-  /** The names of the members of an object that is no error, without their values. */
-  readonly members?: readonly string[]
-  readonly message?: string
-  readonly code?: string | number
-  readonly stack?: string
-  readonly cause?: ErrorDetails
-}
-
-const MAX_CAUSES = 4
-// Messages may quote what a client sent.
-const MAX_MESSAGE_CHARS = 2000
-const MAX_STACK_CHARS = 10_000
-const MAX_FIELD_CHARS = 200
-
-/** A text that a client chose, for a log line or a message. */
-export function shortened(text: string, maxChars = MAX_FIELD_CHARS): string {
-  return text.length <= maxChars ? text : `${text.slice(0, maxChars)}… (${text.length} characters)`
-}
-
-export function errorDetails(error: unknown, causes = MAX_CAUSES): ErrorDetails {
-  // A thrown string is the message that the author would have given to an Error.
-  if (typeof error === 'string') return { type: 'string', message: shortened(error, MAX_MESSAGE_CHARS) }
-  if (typeof error === 'object' && error !== null && !(error instanceof Error)) return shapeOf(error)
-  if (!(error instanceof Error)) return { type: error === null ? 'null' : typeof error }
-  const { name, message, stack, cause } = error
-  const code = 'code' in error ? error.code : undefined
-  return {
-    type: name,
-    message: shortened(message, MAX_MESSAGE_CHARS),
-    ...((typeof code === 'string' || typeof code === 'number') && { code }),
-    ...(stack !== undefined && { stack: shortened(stack, MAX_STACK_CHARS) }),
-    ...(cause !== undefined && causes > 0 && { cause: errorDetails(cause, causes - 1) }),
-  }
-}
-
-const MAX_MEMBERS = 10
-// Names that an author gives. One with digits, or a long one, may be a key of a map: a token, or an id.
-const MEMBER_NAME = /^[A-Za-z_$]{1,24}$/
-
-function shapeOf(thrown: object): ErrorDetails {
-  try {
-    const members = Object.keys(thrown).filter((name) => MEMBER_NAME.test(name))
-    const prototype = Object.getPrototypeOf(thrown) as object | null
-    const maker: unknown = prototype?.constructor
-    const type = typeof maker === 'function' && maker !== Object && maker.name !== '' ? maker.name : 'object'
-    return { type: shortened(type), members: members.slice(0, MAX_MEMBERS) }
-  } catch {
-    return { type: 'object' } // a proxy may throw
   }
 }

@@ -88,13 +88,18 @@ export class Results {
   }
 }
 
+/** How many items are compared with structured content: servers that repeat it as text do so in the first. */
+const MAX_REPEATED = 3
+
 /** Structured content of revision 2025-11-25 is an object, and its clients refuse a result with another: that is text. */
 export function withObjectOutput(result: Json): Json {
   const { structuredContent, ...rest } = result
   if (structuredContent === undefined || isObject(structuredContent)) return result
   const content: unknown[] = Array.isArray(rest['content']) ? rest['content'] : []
   const text = written(structuredContent)
-  const isThere = content.some((item) => isObject(item) && saysSame(item['text'], structuredContent, text))
+  const isThere = content
+    .slice(0, MAX_REPEATED)
+    .some((item) => isObject(item) && saysSame(item['text'], structuredContent, text))
   return isThere ? rest : { ...rest, content: [...content, { type: 'text', text }] }
 }
 

@@ -39,6 +39,8 @@ export interface TaskHost {
 export interface TaskService {
   /** The capabilities that the server declares, by era. */
   capabilities(era: Era): Json
+  /** Why tasks are not run now, in a sentence; undefined while their store works. */
+  trouble?(): string | undefined
   /** Makes a task of a call. Resolves when the task is stored, with the text of the result that names it. */
   create(call: Call, work: NewWork): Promise<string>
   /** The code of the call's method, if the client's dialect has that method. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { Declined, JournalError } from '../journal/index.ts'
+import { Declined, JournalError, newJournal } from '../journal/index.ts'
 import { CODES, ProtocolError, RemoteError, TaskFailed } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
+import type { Call } from './call.ts'
 import { AuthError, LimitError, ServerError } from './errors.ts'
 import { isExpected, isUnanswered, toWireError } from './wireErrors.ts'
 
@@ -37,6 +38,29 @@ describe('on the wire', () => {
     expect(toWireError(new LimitError('LIMIT_CALLS', 'x', 7)).data).toEqual({ retryAfterSeconds: 7 })
     expect(toWireError(new Error('secret')).message).toBe('Internal error.')
   })
+})
+
+test.each<[string, Partial<Call> | undefined, string]>([
+  ['of nothing', undefined, 'Send the request again in a moment.'],
+  ['of a task', { method: 'tasks/get', params: {} }, 'Send the request again in a moment.'],
+  ['of a first round', { method: 'tools/call', params: {} }, 'The call has begun and may have had effects'],
+  ['of a prompt', { method: 'prompts/get', params: {} }, 'The call has begun and may have had effects'],
+  [
+    'of a later round',
+    { method: 'tools/call', params: { requestState: 's' } },
+    'Earlier rounds or attempts of this call have run',
+  ],
+  ['of a round with answers', { method: 'tools/call', params: { inputResponses: {} } }, 'Earlier rounds or attempts'],
+  [
+    'of a resumed call',
+    { method: 'resources/read', params: {}, resumed: newJournal(() => 'id') },
+    'Earlier rounds or attempts of this call have run',
+  ],
+])('a store that is away says nothing of itself, and what to do about the request %s', (_, request, sentence) => {
+  const { code, message, data } = toWireError(new StateError('STORE_UNAVAILABLE', 'secret'), request as Call)
+  expect({ code, data }).toEqual({ code: CODES.INTERNAL_ERROR, data: { code: 'STORE_UNAVAILABLE' } })
+  expect(message).toContain(sentence)
+  expect(message).not.toContain('secret')
 })
 
 test.each<[string, boolean, unknown]>([

@@ -2,6 +2,7 @@
 import { Declined, JournalError } from '../journal/index.ts'
 import { CODES, type ProtocolCode, ProtocolError, RemoteError, TaskFailed } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
+import { type Call, isLaterRound } from './call.ts'
 import { AuthError, LimitError, ServerError } from './errors.ts'
 
 export interface WireError {
@@ -31,7 +32,16 @@ const BAD_STATE: WireError = {
   status: 200,
 }
 
-export function toWireError(error: unknown): WireError {
+const HANDLER_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
+const NO_EFFECTS = 'Send the request again in a moment.'
+const BEGUN = 'The call has begun and may have had effects; look before you repeat it.'
+/** What callers hear of a call that failed after a part of it. */
+export const EARLIER =
+  'Earlier rounds or attempts of this call have run and may have had effects; look before you repeat it from its start.'
+
+/** `request`: the one that failed, where that is known. */
+export function toWireError(error: unknown, request?: Call): WireError {
   if (error instanceof ProtocolError) {
     const [code, status] = PROTOCOL[error.code]
     return { code, status, message: error.message, ...(error.data !== undefined && { data: error.data }) }
@@ -58,7 +68,20 @@ export function toWireError(error: unknown): WireError {
   }
   if (error instanceof ServerError || error instanceof JournalError)
     return { code: CODES.INTERNAL_ERROR, status: 200, message: error.message }
+  if (error instanceof StateError && /^(STORE|LEDGER)_/.test(error.code)) return storeFault(error, request)
   return { code: CODES.INTERNAL_ERROR, status: 200, message: 'Internal error.' }
+}
+
+/** What to do about a request that failed in the middle. */
+function effectsOf(request: Call | undefined): string {
+  if (request === undefined || !HANDLER_METHODS.has(request.method)) return NO_EFFECTS
+  return isLaterRound(request) ? EARLIER : BEGUN
+}
+
+/** Why a store cannot be used is for the log: a message may name its address. */
+function storeFault({ code }: StateError, request: Call | undefined): WireError {
+  const message = `A store of this server cannot be used now. ${effectsOf(request)}`
+  return { code: CODES.INTERNAL_ERROR, status: 200, message, data: { code } }
 }
 
 /** The status of an error that came from elsewhere with its number only. */

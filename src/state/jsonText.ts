@@ -29,3 +29,25 @@ export function notWritable(error: unknown): StateError {
     'The value is not plain JSON; look for a cycle, a bigint or a throwing toJSON.',
   )
 }
+
+/**
+ * Escapes what could steer a terminal or hide in it, in JSON text and in names: control characters, characters that turn
+ * the writing direction, and invisible ones become `\uXXXX`. A JSON parser reads the same text. Line feeds stay: those of a
+ * JSON text are its own, because `JSON.stringify` has escaped the others.
+ */
+export function escapeUnprintable(text: string): string {
+  if (PRINTABLE.test(text)) return text
+  return text.replace(UNPRINTABLE, (character) =>
+    Array.from({ length: character.length }, (_, index) => unicodeEscape(character.charCodeAt(index))).join(''),
+  )
+}
+
+/** The usual text, which is written in a fraction of the time. */
+const PRINTABLE = /^[\x20-\x7e\n]*$/
+// Variation selectors are part of emoji; a pile of combining marks covers the lines around it.
+const UNPRINTABLE =
+  /(?!\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]|(?<=\p{M}{4})\p{M}/gu
+
+function unicodeEscape(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, '0')}`
+}

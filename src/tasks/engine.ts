@@ -8,9 +8,9 @@
  * - a worker that dies or freezes loses its leases within `leaseMs`, whatever its clock says, and a worker that cannot
  *   renew its leases knows that they are over before others may claim their tasks (`isOver`). A run that returns without
  *   having ended its lease loses it as well, after a pause;
- * - tasks of a lost worker come back apart from each other, on trial (`trial.ts`). A loss is charged to the task that was
- *   on trial, or to the only one of its worker. A task that is charged with more than `maxLosses` in a row without
- *   progress (a new step, a question) fails;
+ * - tasks of a lost worker are claimed again at once; those that lose a second one in a row come back after a pause, and
+ *   nothing is claimed beside them for a while (`attempts.ts`). A loss is charged to such a task, or to the only one of its
+ *   worker. A task that is charged with more than `maxLosses` in a row without progress (a new step, a question) fails;
  * - free slots go to the callers with the fewest running tasks, and of these to the oldest task (`fairness.ts`). A task
  *   that was run before keeps its place among those of its caller;
  * - a task ends once: of several concurrent ends exactly one takes effect, and nothing changes a task afterwards;
@@ -22,6 +22,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Approvers, Journal } from '../journal/index.ts'
 import { DAY_MS, type Json, type OptionNames, type TaskStatus } from '../protocol/index.ts'
 import type { Logger } from '../server/index.ts'
+import type { StateError } from '../state/internal.ts'
 import { TaskError } from './errors.ts'
 
 /** A JSON-RPC error as it goes over the wire. */
@@ -52,6 +53,8 @@ export interface TaskRecord {
   readonly ttlMs: number | null
   /** The unanswered questions by their keys on the wire. Empty unless the status is input_required. */
   readonly questions: ReadonlyMap<string, InputRequest>
+  /** The handler's keys of questions that are asked again, by their keys on the wire. */
+  readonly handlerKeys?: ReadonlyMap<string, string>
   /** Who may answer, for those of the questions that are not for the owner. */
   readonly approvers: ReadonlyMap<string, Approvers>
   /** Set when the task is completed. */
@@ -171,7 +174,9 @@ export interface Page {
 export interface TaskEngine {
   /** Connects and migrates the schema. Called once, before anything else. */
   open(host: EngineHost): Promise<void>
-  /** Creates a task, or gives the one that the same call has created before. */
+  /** Why tasks are not run now; undefined while the store works. */
+  trouble(): StateError | undefined
+  /** Creates a task, or gives the one that the same call has created before. A damaged store takes none (`STORE_CORRUPT`). */
   create(task: NewTask): Promise<TaskRecord>
   read(id: string, owner: string): Promise<TaskRecord | undefined>
   /**
@@ -204,7 +209,7 @@ export interface EngineOptions {
   keepMs?: number
   /**
    * How many lost workers in a row, without progress, a task may be charged with before it fails. Tasks that lose a worker
-   * together are not charged: they come back one at a time, on trial. @default 20
+   * together are not charged: after the second time they come back one at a time. @default 20
    */
   maxLosses?: number
   /** The largest step result, answer, argument or result, in bytes of JSON. @default 4194304 */

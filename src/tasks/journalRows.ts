@@ -8,6 +8,7 @@
  */
 import type { Journal } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
+import type { TaskRecord } from './engine.ts'
 
 /** A question that was sent to the owner, as engines store it. */
 export interface QuestionRow {
@@ -76,4 +77,12 @@ export function nextWireKey(key: string, asked: number, isTaken: (wireKey: strin
     const wireKey = number === 1 ? key : `${key}~${number}`
     if (!isTaken(wireKey)) return wireKey
   }
+}
+
+/** The questions that are asked again, by their keys on the wire, with the handler's keys. */
+export function handlerKeysOf(
+  keys: readonly (readonly [wireKey: string, key: string])[],
+): Pick<TaskRecord, 'handlerKeys'> {
+  const again = keys.filter(([wireKey, key]) => wireKey !== key)
+  return again.length === 0 ? {} : { handlerKeys: new Map(again) }
 }

@@ -12,6 +12,7 @@ export interface Move {
 export function movingEngine({ from, to }: Move): TaskEngine {
   return {
     open: (host) => open(host),
+    trouble: () => to.trouble() ?? from.trouble(),
     create: (task: NewTask) => to.create(task),
     read: (id, owner) => inEither((engine) => engine.read(id, owner)),
     awaiting: (id) => inEither((engine) => engine.awaiting(id)),

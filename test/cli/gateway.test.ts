@@ -85,7 +85,11 @@ test('a changed definition is shown, and accepted by the name of its tool or its
     }
   }
   const unknown = await gateway(['accept', 'files_read', 'files_none'])
-  expect(unknown).toEqual({ status: 2, stdout: '', stderr: 'error: No changed definition waits for: files_none.\n' })
+  expect(unknown).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: 'error: No definition waits to be accepted for: files_none.\n',
+  })
   expect(await gateway(['accept', 'my mcp.json', 'mail'])).toEqual({
     status: 2,
     stdout: '',
@@ -124,7 +128,7 @@ test('where pg is not installed, a gateway with PostgreSQL says what to install,
   const ran = await Promise.all(ways.map((args) => gateway(['--port', '0', ...args], env)))
   for (const { status, stdout, stderr } of ran) {
     expect(stdout).toBe('')
-    expect(stderr).toContain('PostgreSQL needs the packages pg and pg-boss; run `npm install pg pg-boss@12.35.0`.')
+    expect(stderr).toContain('PostgreSQL needs the package pg; run `npm install pg`.')
     expect(stderr).not.toContain('Serving')
     expect(status).toBe(2)
   }

@@ -116,13 +116,13 @@ describe('jar clear', () => {
     expect((await pannier('list')).stdout).toBe(`Nothing is kept in ${path}.\n`)
   })
 
-  test('finds a server that is a file by any of its paths', async () => {
+  test('finds a server that is a process by any path of its file', async () => {
     const [file, link] = [join(folder, 'server.ts'), join(folder, 'link.ts')]
     writeFileSync(file, '')
     symlinkSync(file, link)
     const jar = sqliteJar({ path })
     for (const name of ['here', 'linked'])
-      await jar.write({ ...ann, server: realpathSync(file) }, { server: { [name]: 1 } })
+      await jar.write({ ...ann, server: `/usr/bin/node ${realpathSync(file)}` }, { server: { [name]: 1 } })
     jar.close()
     const here = await pannier('clear', '--server', relative(process.cwd(), file), '--name', 'here')
     expect(here.stdout).toMatch(/^Removed 1 name:/)

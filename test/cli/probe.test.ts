@@ -77,6 +77,32 @@ describe('all servers of a file', () => {
     expect(two.seen.every(({ headers }) => headers.authorization === undefined)).toBe(true)
   })
 
+  proves('DT-30 DT-14 DT-15', 'are guessed from type and container alone, with a level of confidence', async () => {
+    const { url } = await startSessionHost()
+    const servers = {
+      github: { type: 'stdio', container: 'ghcr.io/github/github-mcp-server:latest' },
+      serena: { type: 'http', url, container: 'serena-mcp-server' },
+      web: { type: 'http', url },
+      program: { type: 'stdio', command: 'my-server' },
+      typescript: { container: 'my-typescript-server' },
+      python: { container: 'python-local' },
+    }
+    const file = fileWith('containers.json', { servers })
+    const { stdout } = await hosted(['probe', '--json', '--method', '3', '--check', 'none', file])
+    expect(JSON.parse(stdout)).toMatchObject([
+      { name: 'github', requests: 0, methods: { metadata: { state: 'STATELESS', confidence: 0.95, level: 'high' } } },
+      { name: 'serena', requests: 0, methods: { metadata: { state: 'STATEFUL', confidence: 0.95, level: 'high' } } },
+      { name: 'web', requests: 0, methods: { metadata: { state: 'STATELESS', confidence: 0.8, level: 'medium' } } },
+      { name: 'program', requests: 0, methods: { metadata: { state: 'STATEFUL', confidence: 0.7, level: 'medium' } } },
+      {
+        name: 'typescript',
+        requests: 0,
+        methods: { metadata: { state: 'STATELESS', confidence: 0.6, level: 'medium' } },
+      },
+      { name: 'python', requests: 0, methods: { metadata: { state: 'STATEFUL', confidence: 0.6, level: 'medium' } } },
+    ])
+  })
+
   test('take as long as the slowest of them, and not as all of them', async () => {
     const slow = await Promise.all(
       Array.from({ length: 10 }, () =>

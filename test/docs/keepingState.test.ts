@@ -192,8 +192,8 @@ describe('docs/guides/keeping-state.md', () => {
     const [, risks = ''] = guide.split('## What to know before you trust it\n')
     expect(risks).toMatch(/DNS/)
     expect(risks).toMatch(/Two stdio servers at one path/)
-    const [one, two] = ['--a', '--b'].map((flag) =>
-      jarServerOf({ command: process.execPath, args: ['package.json', flag] }),
+    const [one, two] = ['a', 'b'].map((token) =>
+      jarServerOf({ command: process.execPath, args: ['package.json'], env: { TOKEN: token } }),
     )
     expect(one).toEqual(two)
   })

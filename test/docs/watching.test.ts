@@ -52,6 +52,6 @@ describe('docs/snippets/watching.ts', () => {
   })
 
   test('a server tells how many requests are under way', () => {
-    expect(healthOf(server())).toEqual({ status: 'ok', inFlight: 0 })
+    expect(healthOf(server())).toEqual({ status: 200, inFlight: 0, trouble: undefined })
   })
 })

@@ -7,8 +7,9 @@ import { z } from 'zod'
 import { quiet } from '../interop/fixtures/instances.ts'
 import type { Incoming } from '../interop/fixtures/messageStream.ts'
 import { proves } from '../proves.ts'
+import { taskServer } from '../tasks/fixtures/echoServer.ts'
 import { DOORS } from './fixtures/doors.ts'
-import sep from './fixtures/sep1655.json' with { type: 'json' }
+import sep from '../../examples/documents/sep1655.json' with { type: 'json' }
 
 const SESSION = 'modelcontextprotocol.io/state/session'
 const SERVER = 'modelcontextprotocol.io/state/server'
@@ -144,6 +145,69 @@ test.each([
 ])('a hook for the results of %s is refused', (method, sentence) => {
   const server = createServer({ name: 'refusing', version: '1', logger: quiet })
   expect(() => server.onResult(method as never, () => {})).toThrow(sentence)
+})
+
+proves('CS-27', 'what only describes a task, and a subscription, has no hook that could set state', () => {
+  const server = createServer({ name: 'refusing', version: '1', logger: quiet })
+  for (const method of [
+    'tasks/get',
+    'tasks/result',
+    'tasks/update',
+    'tasks/cancel',
+    'tasks/list',
+    'subscriptions/listen',
+  ])
+    expect(() => server.onResult(method as never, () => {}), method).toThrow(`onResult has no method "${method}"`)
+})
+
+/** A server whose tool sets state and runs as a task. */
+function baking(): Server {
+  const server = taskServer()
+  return server.tool('bake', { description: 'Bakes bread.', task: 'required' }, (_, { state }) => {
+    state.session.set('Loaves', 2)
+    state.server.set('Customer', 4711)
+    return 'baked'
+  })
+}
+
+describe.each(DOORS)('a task at %s', (_, era, openDoor) => {
+  proves('CS-27', 'sets in its result what its handler has set, and nothing before', async () => {
+    const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } }
+    const door = await openDoor(baking(), { ...sep.capabilities, ...(era === 'modern' && tasks) })
+    onTestFinished(door.close)
+    const params = { name: 'bake', arguments: {}, ...(era === 'legacy' && { task: {} }) }
+    const made = await door.send({ id: 1, method: 'tools/call', params })
+    expect(JSON.stringify(made)).not.toContain('Loaves')
+    const { taskId } = (made.result?.['task'] ?? made.result) as { taskId: string }
+    const result = await finishedResult((id, method) => door.send({ id, method, params: { taskId } }), era)
+    expect(result['_meta']).toMatchObject({ [SESSION]: { Loaves: 2 }, [SERVER]: { Customer: 4711 } })
+  })
+})
+
+/** The result of a task: in the session era that of `tasks/result`, in the stateless era a member of `tasks/get`. */
+async function finishedResult(
+  ask: (id: number, method: string) => Promise<Incoming>,
+  era: 'legacy' | 'modern',
+): Promise<Record<string, unknown>> {
+  for (let id = 2; ; id++) {
+    const { result } = await ask(id, 'tasks/get')
+    if (result?.['status'] === 'completed' && era === 'modern') return result['result'] as Record<string, unknown>
+    if (result?.['status'] === 'completed') return (await ask(id + 1, 'tasks/result')).result!
+    expect(JSON.stringify(result)).not.toContain('Loaves')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+proves('CS-27', 'our client keeps what the result of a task sets', async () => {
+  for (const mode of ['auto', 'legacy'] as const) {
+    const { url, close } = await baking().listen({ drainOnTerm: false })
+    onTestFinished(() => void close())
+    const jar = memoryJar()
+    const client = await connect(url, { jar, allowLocal: true, client: { versionNegotiation: { mode } } })
+    expect(await client.callTool({ name: 'bake', arguments: {} })).toMatchObject({ content: [{ text: 'baked' }] })
+    expect((await kept(jar)).toSorted(), mode).toEqual(['server Customer', 'session Loaves'])
+    await client.close()
+  }
 })
 
 test('a method has one hook, which is a function', () => {

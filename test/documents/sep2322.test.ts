@@ -10,7 +10,7 @@ import { quiet } from '../interop/fixtures/instances.ts'
 import { proves } from '../proves.ts'
 import { offerEcho, taskServer } from '../tasks/fixtures/echoServer.ts'
 import { DOORS, type Message } from './fixtures/doors.ts'
-import sep from './fixtures/sep2322.json' with { type: 'json' }
+import sep from '../../examples/documents/sep2322.json' with { type: 'json' }
 
 // The table of methods names three kinds of requests; the example prints two of them.
 const inputRequests = { ...sep.inputRequests, folders: { method: 'roots/list' } }
@@ -209,6 +209,20 @@ describe.each([
     expect(await client.readResource({ uri: 'docs://one' })).toMatchObject({ contents: [] })
     expect(await client.listTools()).toMatchObject({ tools: [] })
     expect(sent.filter(({ method }) => method === 'tools/call')).toHaveLength(1)
+  })
+
+  proves('MRTR-24', 'sends a call again at once that got a state and no questions', async () => {
+    const { url, sent } = await play(era, ({ params }) =>
+      params?.['requestState'] === undefined
+        ? { resultType: 'input_required', requestState: 'shed' }
+        : { resultType: 'complete', content: DONE },
+    )
+    const client = await connect(url, { answerers, jar: false })
+    onTestFinished(() => client.close())
+    expect(await client.callTool({ name: 'mixed', arguments: {} })).toMatchObject({ content: DONE })
+    const calls = sent.filter(({ method }) => method === 'tools/call')
+    expect(calls.map(({ params }) => params?.['requestState'])).toEqual([undefined, 'shed'])
+    expect(calls[1]?.params).not.toHaveProperty('inputResponses')
   })
 
   proves('MRTR-2 MRTR-4 MRTR-25', 'answers the three requests of one round as SEP-2322 prints it', async () => {

@@ -5,7 +5,7 @@ import { type Instance, useInstances } from './fixtures/instances.ts'
 
 const { start } = useInstances()
 
-const program = 'test/e2e/programs/logins.ts'
+const program = 'examples/demos/upgrade/server.ts'
 let old: Instance
 let next: Instance
 let reworded: Instance

@@ -10,7 +10,7 @@ let a: Instance
 let b: Instance
 
 beforeAll(async () => {
-  ;[a, b] = await startAll(['A', 'B'], 'test/e2e/programs/weather.ts')
+  ;[a, b] = await startAll(['A', 'B'], 'examples/demos/weather/server.ts')
 })
 
 const [first, second] = sep.weather as [(typeof sep.weather)[0], (typeof sep.weather)[0]]

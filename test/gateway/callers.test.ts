@@ -116,7 +116,7 @@ proves('DT-20 DT-23', 'a server declared stateless is one process for callers wh
   )
   await Promise.all([call(ann, 'stdio_note', { text: 'a' }), call(bob, 'stdio_note', { text: 'b' })])
   expect((await call(ann, 'stdio_recall')).split(' ').toSorted()).toEqual(['a', 'b'])
-  expect(gateway.backends[0]?.links).toBe(0)
+  expect(gateway.backends[0]?.sender.links).toBe(0)
 })
 
 proves(
@@ -178,7 +178,7 @@ proves(
       }),
     )
     expect(seen).toEqual(users.map((user) => Array.from({ length: notes }, () => user).join(' ')))
-    expect(gateway.backends[0]?.links).toBe(50)
+    expect(gateway.backends[0]?.sender.links).toBe(50)
   },
   240_000,
 )

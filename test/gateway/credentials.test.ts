@@ -129,7 +129,7 @@ test('a program gets the variables of a caller, and no other caller shares it, h
   const clients = await Promise.all(['ann', 'bob'].map((user) => connectClient('v2', url, { 'x-user': user }, {})))
   const said = await Promise.all(clients.map((client) => call(client, 'own_variable', { name: 'WHO' })))
   expect(said).toEqual(['I am ann', 'I am bob'])
-  expect(gateway.backends[0]?.links).toBe(2)
+  expect(gateway.backends[0]?.sender.links).toBe(2)
 })
 
 test.each<[string, CredentialsHook]>([

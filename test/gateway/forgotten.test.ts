@@ -153,13 +153,13 @@ test.each(['stateless', 'auto'])(
     const { url, gateway } = await startGateway({ a: { url: server.url, pannier: { state } } })
     await gateway.judged()
     const [backend = expect.fail()] = gateway.backends
-    const { link } = backend
+    const { link } = backend.connector
     const slow = connectClient('v2', url, {}, {}).then((client) => call(client, 'a_slow'))
     await vi.waitFor(() => expect(server.slow).toHaveLength(1))
     const meta = { 'io.modelcontextprotocol/clientCapabilities': {} }
     const read = await ask(url, { method: 'resources/read', params: { uri: 'item://gone' }, meta })
     expect(read.error).toMatchObject({ code: -32002 })
-    expect(backend.link).toBe(link)
+    expect(backend.connector.link).toBe(link)
     expect(link?.isClosed).toBe(false)
     server.slow[0]?.()
     expect(await slow).toBe('went')
@@ -189,11 +189,11 @@ test('a server thought stateless that wants a session gets one for each caller, 
   const client = await connectClient('v2', url, {}, {})
   expect(await call(client, 'a_go')).toBe('went')
   expect(backend.isShared).toBe(true)
-  const checkedAt = backend.verdict?.checkedAt ?? 0
+  const checkedAt = backend.prober.verdict?.checkedAt ?? 0
   state.sessions = true
   expect(await call(client, 'a_go')).toBe('went')
   await vi.waitFor(() => expect(backend.isShared).toBe(false))
-  await vi.waitFor(() => expect(backend.verdict?.checkedAt).toBeGreaterThan(checkedAt))
+  await vi.waitFor(() => expect(backend.prober.verdict?.checkedAt).toBeGreaterThan(checkedAt))
   expect(server.calls.filter((name) => name === 'go')).toHaveLength(2)
 })
 
@@ -203,12 +203,12 @@ test('another version of a server is probed again', async () => {
   const { gateway } = await startGateway({ a: { url: server.url, pannier: { listSeconds: 0.1 } } })
   await gateway.judged()
   const [backend = expect.fail()] = gateway.backends
-  const checkedAt = backend.verdict?.checkedAt ?? 0
-  expect(backend.verdictAgeSeconds).toBeGreaterThanOrEqual(0)
+  const checkedAt = backend.prober.verdict?.checkedAt ?? 0
+  expect(backend.prober.ageSeconds).toBeGreaterThanOrEqual(0)
   state.version = '2'
   server.forget() // the next reading of the lists finds that
-  await vi.waitFor(() => expect(backend.about?.info?.version).toBe('2'))
-  await vi.waitFor(() => expect(backend.verdict?.checkedAt).toBeGreaterThan(checkedAt))
+  await vi.waitFor(() => expect(backend.connector.about?.info?.version).toBe('2'))
+  await vi.waitFor(() => expect(backend.prober.verdict?.checkedAt).toBeGreaterThan(checkedAt))
 })
 
 test('a caller who is served by another version than the gateway shows that it was upgraded', async () => {
@@ -217,12 +217,12 @@ test('a caller who is served by another version than the gateway shows that it w
   const { url, gateway } = await startGateway({ a: { url: server.url } })
   await gateway.judged()
   const [backend = expect.fail()] = gateway.backends
-  const checkedAt = backend.verdict?.checkedAt ?? 0
+  const checkedAt = backend.prober.verdict?.checkedAt ?? 0
   state.version = '2'
   // The gateway's own session is not used: only that of a new caller tells.
   expect(await call(await connectClient('v1', url), 'a_go')).toBe('went')
-  await vi.waitFor(() => expect(backend.about?.info?.version).toBe('2'))
-  await vi.waitFor(() => expect(backend.verdict?.checkedAt).toBeGreaterThan(checkedAt))
+  await vi.waitFor(() => expect(backend.connector.about?.info?.version).toBe('2'))
+  await vi.waitFor(() => expect(backend.prober.verdict?.checkedAt).toBeGreaterThan(checkedAt))
 })
 
 test('a server thought to keep something that gives out no sessions any more is shared', async () => {
@@ -247,7 +247,7 @@ test.each(['/mcp', '/mcp/a'])(
     const { url, gateway } = await startGateway({ a: { url: address } })
     await gateway.judged()
     const [backend = expect.fail()] = gateway.backends
-    expect(backend.about?.version).toBe('2026-07-28')
+    expect(backend.connector.about?.version).toBe('2026-07-28')
     await modern.drain({ deadlineMs: 0 })
     const old = await wordedServer(
       { sessions: true, refusal: [400, rpc(-32_000, 'Bad Request: Server not initialized')], version: '1' },
@@ -260,7 +260,7 @@ test.each(['/mcp', '/mcp/a'])(
       })
       expect(result).toMatchObject({ content: [{ text: 'went' }] })
     })
-    await vi.waitFor(() => expect(backend.about?.version).toBe('2025-06-18'))
-    await vi.waitFor(() => expect(backend.verdict?.state).toBe('STATEFUL'))
+    await vi.waitFor(() => expect(backend.connector.about?.version).toBe('2025-06-18'))
+    await vi.waitFor(() => expect(backend.prober.verdict?.state).toBe('STATEFUL'))
   },
 )

@@ -89,9 +89,9 @@ test.each([
   let reads = 0
   const url = await listingServer(() => ({ tools: [tool(`t${++reads}`)], ...(ttlMs !== undefined && { ttlMs }) }))
   const { gateway } = await startGateway({ a: { url, pannier } })
-  expect(gateway.backends[0]?.lists.tools).toHaveLength(1)
+  expect(gateway.backends[0]?.lists.latest.tools).toHaveLength(1)
   await vi.waitFor(() => expect(reads).toBeGreaterThan(1))
-  await vi.waitFor(() => expect(gateway.backends[0]?.lists.tools).not.toMatchObject([{ name: 't1' }]))
+  await vi.waitFor(() => expect(gateway.backends[0]?.lists.latest.tools).not.toMatchObject([{ name: 't1' }]))
 })
 
 test('a list that has no end is cut, and what was read of it is served', async () => {
@@ -101,14 +101,45 @@ test('a list that has no end is cut, and what was read of it is served', async (
   const page = () => Array.from({ length: 1000 }, (_, at) => tool(`t${pages}-${at}`))
   const url = await listingServer(() => ({ tools: page(), nextCursor: String(++pages) }))
   const { gateway } = await startGateway({ a: { url } }, { logger })
-  expect(gateway.backends[0]?.lists.tools).toHaveLength(20_000)
+  expect(gateway.backends[0]?.lists.latest.tools).toHaveLength(5000)
   expect(warned.join()).toContain('A server lists more than is read.')
+})
+
+test('where tools are denied each name is folded once in a reading, without the marks that take long to order', async () => {
+  const fold = vi.spyOn(String.prototype, 'normalize')
+  onTestFinished(() => fold.mockRestore())
+  const marked = (at: number) => `t${at}${'\u0301\u0323'.repeat(500)}`
+  const url = await listingServer(() => ({
+    tools: [...Array.from({ length: 50 }, (_, at) => tool(marked(at))), tool('é')],
+  }))
+  const deny = ['delete_*', 'purge', 'É']
+  const { gateway } = await startGateway(
+    { a: { url, pannier: { tools: { deny } } } },
+    {},
+    { gateway: { views: { all: {} } } },
+  )
+  expect(gateway.backends[0]?.lists.served().tools).toHaveLength(50)
+  const names = fold.mock.contexts.map(String).filter((name) => name.includes('\u0323'))
+  expect(names).toHaveLength(50)
+  expect(Math.max(...names.map((name) => name.length))).toBeLessThan(40)
+})
+
+test('entries with too long a name or address are left out and counted', async () => {
+  const warned: unknown[] = []
+  const logger = { ...quiet, warn: (details: object, message: string) => void warned.push({ ...details, message }) }
+  const url = await listingServer(() => ({
+    tools: ['a', 'b'.repeat(1024), 'c'.repeat(1025), 'd'.repeat(200_000)].map(tool),
+  }))
+  const { gateway } = await startGateway({ a: { url } }, { logger })
+  expect(gateway.backends[0]?.lists.latest.tools).toMatchObject([{ name: 'a' }, { name: 'b'.repeat(1024) }])
+  const message = 'A server lists names or addresses that are too long. They are left out.'
+  expect(warned).toContainEqual({ server: 'a', count: 2, message })
 })
 
 test.each([
   ['1,000 pages', 'stateless', 'Short.', 1000],
   ['1,000 pages', 'session', 'Short.', 1000],
-  ['32 MiB', 'stateless', 'x'.repeat(1024 * 1024), 31],
+  ['4 MiB', 'stateless', 'x'.repeat(128 * 1024), 31],
 ])('of a list without an end %s are read, in the %s era', async (_, era, description, read) => {
   const listed = (cursor = '0') => ({
     tools: [{ ...tool(`t${cursor}`), description }],
@@ -124,7 +155,26 @@ test.each([
   })
   const url = era === 'session' ? session.url : await listingServer(listed)
   const { gateway } = await startGateway({ a: { url } })
-  expect(gateway.backends[0]?.lists.tools).toHaveLength(read)
+  expect(gateway.backends[0]?.lists.latest.tools).toHaveLength(read)
+})
+
+test.each([
+  ['entries that are none', () => ({ tools: Array.from({ length: 1000 }, () => ({ x: 'x'.repeat(2000) })) })],
+  ['long names', () => ({ tools: Array.from({ length: 100 }, (_, at) => tool(`${at}`.padEnd(20_000, 'x'))) })],
+  ['another member', () => ({ tools: [], more: ['x'.repeat(2_000_000)] })],
+  ['a long cursor', () => ({ tools: [], nextCursor: 'x'.repeat(2_000_000) })],
+])('pages that are filled with %s are read up to 16 MB', async (_, fill) => {
+  let pages = 0
+  const url = await listingServer(() => {
+    const { nextCursor = '', ...page } = fill() as { nextCursor?: string }
+    return { ...page, nextCursor: `${++pages}${nextCursor}` }
+  })
+  const warned: string[] = []
+  const logger = { ...quiet, warn: (__: object, message: string) => void warned.push(message) }
+  await startGateway({ a: { url } }, { logger })
+  expect(pages).toBeGreaterThan(7)
+  expect(pages).toBeLessThan(12)
+  expect(warned).toContain('A server lists more than is read. The rest is left out.')
 })
 
 test('what a server sets for a client in a list reaches none, whose server that may be, at /mcp and at /mcp/NAME', async () => {
@@ -144,7 +194,7 @@ test('what a server sets for a client in a list reaches none, whose server that 
 test('a list that does not come is given up, and the server is tried again', async () => {
   const url = await listingServer(() => ({ tools: [], nextCursor: String(Math.random()) }))
   const { gateway } = await startGateway({ a: { url, pannier: { startSeconds: 0.05 } } })
-  await vi.waitFor(() => expect(gateway.backends[0]?.condition).toMatchObject({ kind: 'down' }))
+  await vi.waitFor(() => expect(gateway.backends[0]?.connector.condition).toMatchObject({ kind: 'down' }))
 })
 
 test('a stateless server over HTTP that goes away is down, and up when it is back', async () => {
@@ -157,10 +207,11 @@ test('a stateless server over HTTP that goes away is down, and up when it is bac
   }
   const first = await start(0)
   const { gateway } = await startGateway({ ours: { url: first.url } })
-  const conditionIs = (kind: string) => vi.waitFor(() => expect(gateway.backends[0]?.condition.kind).toBe(kind))
+  const conditionIs = (kind: string) =>
+    vi.waitFor(() => expect(gateway.backends[0]?.connector.condition.kind).toBe(kind))
   await conditionIs('up')
   first.server.tool('more', { description: 'Shows that the gateway listens.' }, () => 'more')
-  await vi.waitFor(() => expect(gateway.backends[0]?.lists.tools).toHaveLength(2))
+  await vi.waitFor(() => expect(gateway.backends[0]?.lists.latest.tools).toHaveLength(2))
   await first.stop()
   await conditionIs('down')
   await start(first.port)

@@ -5,11 +5,13 @@ import { createServer as createHost } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { createGateway, type Gateway, gatewayConfigOf } from 'pannier/gateway'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { quickStart } from '../bundle/environment.ts'
 import { startPannier } from '../cli/fixtures/program.ts'
+import { META, requestHeaders } from '../../src/protocol/index.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { call, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
 import { TABLE } from './fixtures/table.ts'
@@ -38,7 +40,7 @@ async function gatewayAt(port: number, mcpServers: object): Promise<Gateway> {
 }
 
 function conditionOf(gateway: Gateway, name: string): unknown {
-  return gateway.backends.find((backend) => backend.name === name)?.condition
+  return gateway.backends.find((backend) => backend.name === name)?.connector.condition
 }
 
 async function toolsAt(url: string): Promise<readonly string[]> {
@@ -57,25 +59,81 @@ test('an entry that leads to the gateway itself over HTTP is not served, and eve
   expect(await toolsAt(urlAt(port))).toEqual(['ours_add', 'ours_confirm', 'ours_wait'])
 })
 
-test('gateways in a ring serve what is not their own, and what they list does not grow', async () => {
+test('a server that redirects the check for a loop leads it nowhere', async () => {
   const ours = await modernServer()
-  const ports = [await freePort(), await freePort(), await freePort()] as const
-  const entry = (port: number) => ({ url: urlAt(port), pannier: { listSeconds: 1 } })
-  const mine = ['ours_add', 'ours_confirm', 'ours_wait']
-  await Promise.all(
-    ports.map((port, at) =>
-      gatewayAt(port, { ours: { url: ours.url }, next: entry(ports[(at + 1) % ports.length] ?? port) }),
-    ),
-  )
-  const next = mine.map((name) => `next_${name}`)
-  const all = [...next, ...mine]
-  const look = async (): Promise<void> => {
-    for (const port of ports) expect(await toolsAt(urlAt(port))).toEqual(all)
+  const asked: (string | undefined)[] = []
+  const bystander = createHost((req, res) => {
+    asked.push(req.url)
+    res.end()
+  })
+  const checks: string[] = []
+  const hostile = createHost((req, res) => {
+    const via = String(req.headers['pannier-via'])
+    if (via.startsWith('another')) {
+      checks.push(via)
+      const { port } = bystander.address() as AddressInfo
+      return void res.writeHead(307, { location: `http://127.0.0.1:${port}/secret` }).end()
+    }
+    const headers = Object.entries(req.headers).filter(([name]) => /^(mcp-|accept$|content-type$)/.test(name))
+    void buffer(req).then(async (body) => {
+      const init = { headers: headers as [string, string][], method: req.method ?? 'GET' }
+      const answer = await fetch(ours.url, { ...init, ...(body.length > 0 && { body }) })
+      res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+      res.end(await answer.text())
+    })
+  })
+  for (const host of [bystander, hostile]) {
+    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => host.close().closeAllConnections())
   }
-  await vi.waitFor(look, PATIENCE)
-  await new Promise((resolve) => setTimeout(resolve, 2500)) // lists are read again
-  await look()
-  expect(await call(await connectClient('v2', urlAt(ports[0])), 'next_ours_add', { a: 1, b: 2 })).toBe('3')
+  const port = await freePort()
+  const gateway = await gatewayAt(port, { hostile: { url: urlAt((hostile.address() as AddressInfo).port) } })
+  await gateway.tried()
+  const headers = { ...requestHeaders('tools/list', {}, '2026-07-28'), 'pannier-via': 'another' }
+  const accept = 'application/json, text/event-stream'
+  const meta = { [META.version]: '2026-07-28', [META.client]: { name: 'other', version: '1' } }
+  const params = { _meta: { ...meta, [META.capabilities]: {} } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params })
+  const type = { 'content-type': 'application/json', accept }
+  const listed = await fetch(urlAt(port), { method: 'POST', headers: { ...headers, ...type }, body })
+  expect(await listed.text()).toContain('hostile_add')
+  expect([checks.length, asked]).toEqual([1, []])
+})
+
+test('a ring of gateways is cut at one entry, which says so, and what they list does not grow', async () => {
+  let requests = 0
+  const { url } = await sessionServer(undefined, undefined, () => requests++)
+  const ours = { url, pannier: { tools: { allow: ['add'] }, listSeconds: 1 } }
+  const ports = [await freePort(), await freePort(), await freePort()] as const
+  const nextOf = (at: number): number => ports[(at + 1) % ports.length] ?? ports[0]
+  const entry = (port: number) => ({ url: urlAt(port), pannier: { listSeconds: 1 } })
+  const gateways = await Promise.all(ports.map((port, at) => gatewayAt(port, { ours, next: entry(nextOf(at)) })))
+  const look = async (): Promise<number> => {
+    const conditions = gateways.map((gateway) => conditionOf(gateway, 'next'))
+    const [cut] = conditions.flatMap((each, at) => ((each as { kind: string }).kind === 'down' ? [at] : []))
+    expect(conditions[cut ?? -1]).toEqual({ kind: 'down', why: `it ${BEHIND_ITSELF}` })
+    const listed = ['ours_add', 'next_ours_add', 'next_next_ours_add']
+    for (const away of [0, 1, 2]) {
+      const port = ports[((cut ?? 0) + 3 - away) % 3] ?? 0
+      expect(await toolsAt(urlAt(port))).toEqual(listed.slice(0, away + 1).toSorted())
+    }
+    return cut ?? 0
+  }
+  const cut = await vi.waitFor(look, PATIENCE)
+  const before = requests
+  await vi.waitFor(() => expect(requests).toBeGreaterThan(before + 9), PATIENCE) // lists are read again
+  expect(await look()).toBe(cut)
+  const first = await connectClient('v2', urlAt(nextOf(cut)))
+  expect(await call(first, 'next_next_ours_add', { a: 1, b: 2 })).toBe('3')
+})
+
+test('requests that pass as bytes end where they come back', async () => {
+  const ports = [await freePort(), await freePort()] as const
+  const ring = (port: number) => ({ next: { url: `${urlAt(port)}/next` } })
+  const gateways = await Promise.all([gatewayAt(ports[0], ring(ports[1])), gatewayAt(ports[1], ring(ports[0]))])
+  await Promise.all(gateways.map((gateway) => gateway.tried()))
+  const client = await connectClient('v2', `${urlAt(ports[0])}/next`)
+  await expect(client.callTool({ name: 'add', arguments: {} })).rejects.toThrow(/next/)
 })
 
 test('gateways before gateways serve what is behind them, in each way that requests take', async () => {
@@ -91,12 +149,11 @@ test('gateways before gateways serve what is behind them, in each way that reque
 })
 
 /** A server of the stateless era, and the gateways that its requests name. */
-async function namingServer(seen: Set<unknown>, behind?: () => string): Promise<string> {
+async function namingServer(seen: Set<unknown>): Promise<string> {
   const { server } = await modernServer()
   const handler = server.nodeHandler()
   const host = createHost((req, res) => {
     seen.add(req.headers['pannier-via'])
-    if (behind !== undefined) res.setHeader('pannier-behind', behind())
     handler(req, res)
   })
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
@@ -124,50 +181,6 @@ test('each request of a gateway names it, and one that comes back is refused wit
     fetch(url, { method: 'POST', headers: { ...headers, 'pannier-via': value }, body }).then(({ status }) => status)
   expect(await send(`other, ${String([...seen][0])}`)).toBe(508)
   expect(await send('other')).not.toBe(508)
-})
-
-test('what callers say of gateways counts for their own requests alone', async () => {
-  const seen = new Set<unknown>()
-  const behind = await startGateway({ server: { url: await namingServer(seen) } })
-  const { url } = await startGateway({ behind: { url: behind.url, pannier: { listSeconds: 1 } } })
-  expect(await call(await connectClient('v2', url), 'behind_server_add', { a: 1, b: 2 })).toBe('3')
-  // A server knows the names of those before it, and may be a caller, too.
-  const headers = {
-    accept: 'application/json, text/event-stream',
-    'content-type': 'application/json',
-    'pannier-via': ['other', ...seen].join(', '),
-  }
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
-  for (let turn = 0; turn < 3; turn++) await (await fetch(url, { method: 'POST', headers, body })).text()
-  await new Promise((resolve) => setTimeout(resolve, 1500)) // its lists are read again
-  expect(await call(await connectClient('v2', url), 'behind_server_add', { a: 1, b: 2 })).toBe('3')
-  expect(await toolsAt(url)).toContain('behind_server_add')
-})
-
-test('a server that names a gateway is left out for that gateway, and nothing else is', async () => {
-  const seen = new Set<string>()
-  const honest = await modernServer()
-  const liar = await namingServer(new Set(), () => [...seen].join(', '))
-  const pannier = { listSeconds: 1 }
-  const inner = await startGateway({ honest: { url: honest.url }, liar: { url: liar, pannier } })
-  const named = await namingServer(seen)
-  const outer = await startGateway({
-    named: { url: named },
-    inner: { url: inner.url, pannier },
-    alone: { url: `${inner.url}/liar`, pannier },
-  })
-  expect([...seen]).toEqual([expect.stringMatching(/^[\w-]{12}$/)])
-  await vi.waitFor(async () => {
-    expect(conditionOf(outer.gateway, 'alone')).toEqual({ kind: 'down', why: `it ${BEHIND_ITSELF}` })
-    const listed = await toolsAt(outer.url)
-    expect(listed.filter((name) => name.startsWith('inner_liar'))).toEqual([])
-    expect(listed).toContain('inner_honest_add')
-  }, PATIENCE)
-  expect(conditionOf(outer.gateway, 'inner')).toEqual({ kind: 'up' })
-  const client = await connectClient('v2', outer.url)
-  expect(await call(client, 'inner_honest_add', { a: 1, b: 2 })).toBe('3')
-  expect(await toolsAt(inner.url)).toContain('liar_add')
-  expect(await call(await connectClient('v2', inner.url), 'liar_add', { a: 1, b: 2 })).toBe('3')
 })
 
 test('a gateway that its own file starts ends at once, and the entry says why, in one process and in workers', async () => {
@@ -200,24 +213,25 @@ test('a gateway that its own file starts ends at once, and the entry says why, i
 })
 
 test('a ring through a program is cut before the gateway that started it', async () => {
-  const whole = ['program_ours', 'program_third_ours'].flatMap((start) =>
-    ['add', 'confirm', 'wait'].map((name) => `${start}_${name}`),
-  )
-  const ours = await modernServer()
+  const whole = ['program_ours_add']
+  let requests = 0
+  const { url } = await sessionServer(undefined, undefined, () => requests++)
+  const ours = { url, pannier: { tools: { allow: ['add'] }, listSeconds: 1 } }
   const [first, third] = [await freePort(), await freePort()]
   const file = join(folder, 'program.json')
   const again = { listSeconds: 1 }
-  const entries = { ours: { url: ours.url }, third: { url: urlAt(third), pannier: again } }
+  const entries = { ours, third: { url: urlAt(third), pannier: again } }
   writeFileSync(file, JSON.stringify({ mcpServers: entries }))
   const args = ['--conditions=pannier-source', main, 'gateway', file, '--stdio']
   const program = { command: process.execPath, args, env: quickStart, pannier: { state: 'stateless', ...again } }
   await gatewayAt(first, { program })
-  await gatewayAt(third, { ours: { url: ours.url }, first: { url: urlAt(first), pannier: again } })
+  await gatewayAt(third, { ours, first: { url: urlAt(first), pannier: again } })
   await vi.waitFor(async () => {
     expect(await toolsAt(urlAt(third))).toContain('first_program_ours_add')
     expect(await toolsAt(urlAt(first))).toEqual(whole)
   }, PATIENCE)
-  await new Promise((resolve) => setTimeout(resolve, 2500)) // lists are read again
+  const before = requests
+  await vi.waitFor(() => expect(requests).toBeGreaterThan(before + 9), PATIENCE) // lists are read again
   expect(await toolsAt(urlAt(first))).toEqual(whole)
 })
 

@@ -45,7 +45,7 @@ describe.each(CLIENTS)('the client %s', (kind) => {
     const client = await connectClient(kind, url, {}, { elicitation: {} })
     expect(await call(client, 'old_hello')).toBe('hello')
     expect(await call(client, 'old_greet')).toMatch(/^Hello/)
-    expect(gateway.backends[0]).toMatchObject({ isShared: false, condition: { kind: 'up' } }) // its stream is a session
+    expect(gateway.backends[0]).toMatchObject({ isShared: false, connector: { condition: { kind: 'up' } } }) // its stream is a session
     const before = seen.length
     const waiting = call(client, 'old_wait').catch((error: unknown) => String(error))
     await vi.waitFor(() => expect(seen.length).toBeGreaterThan(before))

@@ -14,11 +14,13 @@ import {
   stdioEntry,
 } from './fixtures/gateways.ts'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { json, result, ScriptedServer } from './fixtures/statelessServers.ts'
 import { ask } from './fixtures/statelessRequest.ts'
 
 const principal = ({ header }: { header: (name: string) => string | undefined }) => ({
   id: header('x-user') ?? 'nobody',
 })
+const inHeader = (name: string): string => `=?base64?${Buffer.from(name).toString('base64')}?=`
 const OWN = { headers: { 'x-caller': '${principal.id}' } }
 
 /** A server of the stateless era that lists to each caller what is theirs. */
@@ -129,12 +131,42 @@ test('callers without a name are told apart by their tokens, and a server that l
   const { url: address } = await server.listen({ drainOnTerm: false })
   onTestFinished(() => server.drain({ deadlineMs: 0 }))
   const { url, gateway } = await startGateway({ own: { url: address, pannier: { forwardAuthorization: true } } })
-  expect(gateway.backends[0]?.condition).toMatchObject({ kind: 'down' })
+  expect(gateway.backends[0]?.connector.condition).toMatchObject({ kind: 'down' })
   const named = async (token: string) => namesOf(await connectClient('v1', url, { authorization: `Bearer ${token}` }))
   expect(await named('ann')).toEqual(['own_anns'])
   expect(await named('bob')).toEqual([])
   const ann = await connectClient('v2', url, { authorization: 'Bearer ann' })
   expect(await call(ann, 'own_anns')).toBe('for ann')
+})
+
+const UNSEEN = [
+  'p\u200burge',
+  'p\u00adurge',
+  'purge\0',
+  'purge\ufe0f',
+  'pur\nge',
+  '\u2066purge',
+  ' \u200b purge',
+  'purge\u{e0001}',
+]
+
+test('what is denied is denied in upper case, in wide letters, with spaces and unseen characters, where a server may take it as the same', async () => {
+  const server = await new ScriptedServer().start()
+  server.answer = ({ res, body }) => json(res, result(body, { content: [] }))
+  const pannier = { forwardAuthorization: true, tools: { deny: ['purge', 'Drop_*'] } }
+  const { url } = await startGateway({ own: server.entry(pannier) })
+  const headers = { authorization: 'Bearer ann' }
+  const called = (path: string, name: string) =>
+    ask(path, { params: { name, arguments: {} }, headers: { ...headers, 'mcp-name': inHeader(name) } })
+  for (const name of ['purge', 'PURGE', 'Purge', 'drop_all', ' purge', 'purge\t', 'ＰＵＲＧＥ', ...UNSEEN])
+    for (const answer of [await called(`${url}/own`, name), await called(url, `own_${name}`)])
+      expect(answer.error, name).toMatchObject({ code: -32602, message: expect.stringContaining('There is no tool') })
+  expect(await called(`${url}/own`, 'purger')).toHaveProperty('result')
+  expect(await called(url, 'own_undrop_all')).toHaveProperty('result')
+  const names = server.received.map(
+    ({ body }) => (JSON.parse(body.toString()) as { params: { name: string } }).params.name,
+  )
+  expect(names).toEqual(['purger', 'undrop_all'])
 })
 
 test('where definitions are pinned, all callers are listed what was compared', async () => {

@@ -94,6 +94,18 @@ test('what a server gets are the bytes that the caller sent, whatever they are',
   expect(await response.text()).toBe(body)
 })
 
+test.each(['', ' \r\n\t'])(
+  'a batch does not reach the server, where it would be several requests, after %j',
+  async (blanks) => {
+    scripted.received.length = 0
+    const { body, ...request } = statelessRequest()
+    const response = await fetch(`${url}/scripted`, { ...request, body: `${blanks}[${body},${body}]` })
+    expect(response.status).toBe(400)
+    expect(await response.text()).toContain('This revision has no batches')
+    expect(scripted.received).toEqual([])
+  },
+)
+
 test('headers of the protocol and of traces reach the server, and nothing that tells who called', async () => {
   scripted.received.length = 0
   scripted.answer = ({ res, body }) => json(res, body, 200, { 'set-cookie': 'a=b', 'mcp-thing': 'x', 'x-own': 'y' })
@@ -117,6 +129,7 @@ test('headers of the protocol and of traces reach the server, and nothing that t
   expect(connection).toBe('keep-alive')
   expect(got).toEqual({
     accept: 'application/json, text/event-stream',
+    'accept-encoding': 'identity',
     'content-type': 'application/json',
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': 'tools/call',

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { json as readJson } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { quiet } from '../interop/fixtures/instances.ts'
 import { connectClient, modernServer, startGateway } from './fixtures/gateways.ts'
@@ -56,6 +57,11 @@ test.each<[string, string, (received: Received) => unknown]>([
     ({ res }) => res.writeHead(202, { 'content-type': 'text/html' }).end('<html>'),
   ],
   ['answers with too much', 'BACKEND_INVALID', endless],
+  [
+    'answers compressed bytes, which it was not asked for',
+    'BACKEND_INVALID',
+    ({ res }) => json(res, gzipSync(Buffer.alloc(1_000_000, 'x')), 200, { 'content-encoding': 'gzip' }),
+  ],
 ])('of a server that %s the caller hears %s, with the id of the request', async (_, code, answer) => {
   scripted.received.length = 0
   scripted.answer = answer
@@ -322,7 +328,7 @@ test('a server that is gone is named, and one that is back is used', async () =>
   const { port } = await server.listen({ drainOnTerm: false })
   const servers = { here: { url: `http://127.0.0.1:${port}/mcp`, pannier: { state: 'stateless' } } }
   const { url: behind, gateway: before } = await startGateway(servers)
-  const condition = (): unknown => before.backends[0]?.condition.kind
+  const condition = (): unknown => before.backends[0]?.connector.condition.kind
   const add = { params: { name: 'add', arguments: { a: 1, b: 2 } } }
   expect((await ask(`${behind}/here`, add)).result).toBeDefined()
   await server.drain({ deadlineMs: 0 })

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest'
 import { accept } from '../fixtures/modernClient.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { effectTools } from './fixtures/effectTools.ts'
-import { modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
+import { call, CLIENTS, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
+import { sessionScript } from './fixtures/sessionScript.ts'
+import { json, result, ScriptedServer } from './fixtures/statelessServers.ts'
 
 /** Two gateways that have met, and a session at the first of them. */
 async function twoGateways(servers: object) {
@@ -46,4 +48,18 @@ test('a call of a stateless server goes on at the other gateway, and nothing is 
   expect(again.params).toMatchObject({ message: 'Really?' })
   await session.answer(again, accept({ sure: true }))
   expect((await resumed.rest()).at(-1)?.result).toMatchObject({ content: [{ text: 'accept true, accept true' }] })
+})
+
+test.each(CLIENTS)('the first round of a call of the client %s brings no answers', async (kind) => {
+  const older = await sessionScript()
+  const stateless = await new ScriptedServer().start()
+  stateless.answer = ({ res, body }) => json(res, result(body, { content: [{ type: 'text', text: 'went' }] }))
+  const { url } = await startGateway({ older: { url: older.url }, stateless: stateless.entry() })
+  const client = await connectClient(kind, url)
+  expect(await call(client, 'older_go')).toBe('went')
+  expect(await call(client, 'stateless_thing')).toBe('went')
+  const bodies = stateless.received.map(({ body }) => JSON.parse(body.toString()) as { method: string; params: object })
+  const called = [...older.of('POST', 'tools/call').map(({ message }) => message), ...bodies]
+  expect(called.map(({ method }) => method)).toEqual(['tools/call', 'tools/call'])
+  for (const { params } of called) expect(params).not.toHaveProperty('inputResponses')
 })

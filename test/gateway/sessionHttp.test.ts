@@ -3,6 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { OAuthTokens } from '@modelcontextprotocol/client'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { Authorizer } from 'pannier/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { call, connectClient, startGateway } from './fixtures/gateways.ts'
@@ -10,6 +13,7 @@ import { event, json, said, type SessionScript, sessionScript, stream } from './
 
 const PATIENCE = { timeout: 15_000 }
 const STATEFUL = { state: 'stateful' }
+const FORM = { type: 'object', properties: {} }
 
 async function behindGateway(script: SessionScript, pannier: object = STATEFUL) {
   const server = await sessionScript(script)
@@ -106,6 +110,77 @@ test('a question comes on the stream of its call, and its answer goes with a POS
   let waiting: ReturnType<typeof stream> | undefined
   expect(JSON.parse(await call(client, 'a_go'))).toEqual({ action: 'accept', content: { sure: true } })
   expect(server.seen.some(({ message }) => message.id === 'q1' && message.result !== undefined)).toBe(true)
+})
+
+test('the answer to a question, and the end of a handshake, are sent again when their connection is cut', async () => {
+  const cut = new Set<string>()
+  const requestedSchema = { type: 'object', properties: {} }
+  let asking: ReturnType<typeof stream> | undefined
+  let waiting: ReturnType<typeof stream> | undefined
+  let callId: number | string | undefined
+  const { client } = await behindGateway({
+    first({ message, headers }, res) {
+      const needsAnswer = message.id !== undefined && message.method !== undefined
+      const session = headers['mcp-session-id']?.toString()
+      const name = `${message.method ?? 'answer'} in ${session}`
+      if (needsAnswer || session === undefined || message.jsonrpc === undefined) return false
+      if (!cut.has(name)) {
+        cut.add(name)
+        res.destroy()
+        return true
+      }
+      if (message.result === undefined) return false
+      waiting?.end(event({ id: callId, result: said(JSON.stringify(message.result)) }))
+      res.writeHead(202).end()
+      return true
+    },
+    listen: (_, res) => {
+      asking = stream(res)
+    },
+    call({ message }, res) {
+      callId = message.id
+      waiting = stream(res)
+      asking?.write(event({ id: 'q1', method: 'elicitation/create', params: { message: 'Sure?', requestedSchema } }))
+    },
+  })
+  expect(JSON.parse(await call(client, 'a_go'))).toEqual({ action: 'accept', content: { sure: true } })
+  expect([...cut].map((name) => name.split(' ')[0])).toEqual(
+    expect.arrayContaining(['notifications/initialized', 'answer']),
+  )
+})
+
+test('a question that comes on the stream of a call is asked on the stream of that call, although others wait', async () => {
+  const waiting = Promise.withResolvers<() => void>()
+  const { server, url } = await behindGateway({
+    call({ message: { id, params } }, res) {
+      const end = (): void => void stream(res, event({ id, result: said('waited') })).end()
+      if (params?.arguments?.['way'] === 'wait') return waiting.resolve(end)
+      const ask = { id: 'q1', method: 'elicitation/create', params: { message: 'Sure?', requestedSchema: FORM } }
+      const open = stream(res, event(ask))
+      void vi
+        .waitFor(() => expect(server.seen.map(({ message }) => message.id)).toContain('q1'), PATIENCE)
+        .then(() => open.end(event({ id, result: said('asked') })))
+    },
+  })
+  const questions: Promise<void>[] = []
+  const waited = Promise.withResolvers<void>()
+  const client = new Client({ name: 'asked', version: '1' }, { capabilities: { elicitation: {} } })
+  client.setRequestHandler(ElicitRequestSchema, async () => {
+    questions.push(waited.promise)
+    await waited.promise
+    return { action: 'accept', content: {} }
+  })
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  onTestFinished(() => client.close())
+  const first = client.callTool({ name: 'a_go', arguments: { way: 'wait' } })
+  const end = await waiting.promise
+  const second = client.callTool({ name: 'a_go', arguments: { way: 'ask' } })
+  await vi.waitFor(() => expect(questions).toHaveLength(1), PATIENCE)
+  end()
+  expect(await first).toMatchObject(said('waited'))
+  waited.resolve()
+  expect(await second).toMatchObject(said('asked'))
+  expect(questions).toHaveLength(1)
 })
 
 test('news come on the stream of the session, which is opened again after the last event when it ends', async () => {

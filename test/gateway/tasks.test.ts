@@ -223,10 +223,10 @@ test('a session has its own tasks, and its process stays while one runs', async 
   const taskId = await createV1(one, 'sdk_endless')
   await expect(other.experimental.tasks.getTask(taskId)).rejects.toThrow(/task/i)
   // The process of the other one is idle, and ends; that of the task does not.
-  await vi.waitFor(() => expect(gateway.backends[0]?.links).toBe(1), PATIENCE)
+  await vi.waitFor(() => expect(gateway.backends[0]?.sender.links).toBe(1), PATIENCE)
   expect(await one.experimental.tasks.getTask(taskId)).toMatchObject({ taskId, status: 'working' })
   await one.experimental.tasks.cancelTask(taskId)
-  await vi.waitFor(() => expect(gateway.backends[0]?.links).toBe(0), PATIENCE)
+  await vi.waitFor(() => expect(gateway.backends[0]?.sender.links).toBe(0), PATIENCE)
 })
 
 test('a task is told as gone when its server has forgotten the session, and its link is given back', async () => {
@@ -237,7 +237,7 @@ test('a task is told as gone when its server has forgotten the session, and its 
   sdk.forgetAll()
   const message = expect.stringContaining('had this task in a session or process that has ended. What it did may have')
   await expect(client.experimental.tasks.getTask(taskId)).rejects.toMatchObject({ code: -32602, message })
-  await vi.waitFor(() => expect(gateway.backends[0]?.links).toBe(0), PATIENCE)
+  await vi.waitFor(() => expect(gateway.backends[0]?.sender.links).toBe(0), PATIENCE)
 })
 
 test('the result of a task can be read that came when the sessions of other callers had been forgotten', async () => {
@@ -254,7 +254,7 @@ test('the result of a task can be read that came when the sessions of other call
   const [key = ''] = Object.keys(inputRequests)
   await bob.update(taskId, { [key]: { action: 'accept', content: { name: 'Bob' } } })
   // The gateway has the result, on the request on which the server asked.
-  await vi.waitFor(() => expect(gateway.backends[0]?.inFlight).toBe(0), PATIENCE)
+  await vi.waitFor(() => expect(gateway.backends[0]?.limits.inFlight).toBe(0), PATIENCE)
   expect(await bob.until(taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'Dear Bob' }] } })
 })
 

@@ -59,8 +59,8 @@ test('servers that are broken in any way are named in the error, and the others 
   const isNamed = (name: string) => expect(call(client, `${name}_thing`)).rejects.toThrow(`The server "${name}" `)
   await Promise.all(Object.keys(odd).map(isNamed))
   for (const backend of gateway.backends.slice(0, -1))
-    await vi.waitFor(() => expect(backend.condition.kind, backend.name).toBe('down'), PATIENCE)
-  const whyOf = (name: string) => gateway.backends.find((each) => each.name === name)?.condition
+    await vi.waitFor(() => expect(backend.connector.condition.kind, backend.name).toBe('down'), PATIENCE)
+  const whyOf = (name: string) => gateway.backends.find((each) => each.name === name)?.connector.condition
   expect(whyOf('lost')).toMatchObject({ why: 'it answers HTTP 404; check the path of its address.' })
   expect(whyOf('service')).toMatchObject({ why: `it answered with something that is ${NO_MESSAGE}` })
   expect(whyOf('failing')).toMatchObject({ why: 'it answers HTTP 500.' })
@@ -79,7 +79,7 @@ test.each([
   'where %s is in place of a server, health and calls say so, and no call can have had effects',
   async (_, answer, why) => {
     const { url, gateway } = await startGateway({ site: { url: await rudeServer(answer) } })
-    expect(gateway.backends[0]?.condition).toMatchObject({ kind: 'down', why: expect.stringContaining(why) })
+    expect(gateway.backends[0]?.connector.condition).toMatchObject({ kind: 'down', why: expect.stringContaining(why) })
     expect(JSON.stringify(gateway.report().health)).not.toContain('may have happened')
     for (const [at, tool] of [
       [url, 'site_thing'],
@@ -123,7 +123,10 @@ test('values that the entry of a server gives it are not in the log, whatever it
 
 test('what a process printed that ended at its start is in the log, the first time and when it differs', async () => {
   const log: { printed: readonly string[]; why: string }[] = []
-  const logger = { ...quiet, warn: (said: object) => void log.push(said as (typeof log)[number]) }
+  const logger = {
+    ...quiet,
+    warn: (said: object) => void ('printed' in said && log.push(said as (typeof log)[number])),
+  }
   const folder = mkdtempSync(join(tmpdir(), 'pannier-printed-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const mark = join(folder, 'mark')
@@ -205,7 +208,7 @@ test('the shared process of a stateless server that died is started again', asyn
   const { url, gateway } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) })
   const client = await connectClient('v2', url, {}, {})
   await expect(call(client, 'stdio_die')).rejects.toThrow(/The server "stdio"/)
-  await vi.waitFor(() => expect(gateway.backends[0]?.condition.kind).toBe('up'), PATIENCE)
+  await vi.waitFor(() => expect(gateway.backends[0]?.connector.condition.kind).toBe('up'), PATIENCE)
   expect(await call(client, 'stdio_add', { a: 1, b: 2 })).toBe('3')
 })
 

@@ -192,6 +192,24 @@ test('when an instance is killed, perhaps with an answer that it had yet to forw
   expect(await call.rest()).toMatchObject([{ result: { content: [{ text: 'Hello Ann' }] } }])
 })
 
+test('what is asked when an instance was just found to be gone is asked again, too: it may have got an answer while it ended', async () => {
+  const lost = Promise.withResolvers<void>()
+  const debug = (_: object, sentence: string): void => {
+    if (sentence === 'An instance is gone.') lost.resolve()
+  }
+  const a = await start(undefined, { logger: { ...quiet, debug } })
+  const b = await startProgram()
+  closers.push(() => b.kill())
+  const session = await sessionOf(b, a)
+  await b.kill()
+  await lost.promise
+  const call = await session.call('greet')
+  const first = await call.next()
+  expect(await call.next()).toMatchObject({ method: 'notifications/cancelled', params: { requestId: first.id } })
+  await session.answer(await call.next(), ann)
+  expect(await call.rest()).toMatchObject([{ result: { content: [{ text: 'Hello Ann' }] } }])
+})
+
 test('a client that comes back to an instance that is being stopped, and has just handed over its call, gets the result', async () => {
   const way = await slowWay()
   const a = await start(undefined, { advertise: way.url })

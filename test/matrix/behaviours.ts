@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallOptions, Heard, MatrixClient, ToolResult } from './clients/client.ts'
 import { PAGED } from './serving/pages.ts'
 
-/** One of the two who call. */
+/** A call of one of the two who call. */
 export interface Caller {
   readonly key: string
   readonly client: MatrixClient
@@ -13,7 +13,7 @@ export interface Caller {
   readonly toolName: (tool: string) => string
   /** The address of a resource as its server has it. */
   readonly plainUri: (uri: string) => string
-  /** Whether something was killed, so that not everything can be heard any more. */
+  /** Whether a fault has happened, so that not everything can be heard any more. */
   readonly isDisturbed: () => boolean
 }
 
@@ -30,6 +30,10 @@ export interface Behaviour {
   readonly needsTasks?: true
   /** Whether it asks its caller, so that a call may take several requests. */
   readonly isAsked?: true
+  /** How many calls each caller makes at once, by one client. @default 1 */
+  readonly calls?: number
+  /** How long a person takes to fill in a form, in milliseconds, so that several are open at once. @default 0 */
+  readonly thinksMs?: number
 }
 
 const CHANGES = 20
@@ -67,7 +71,8 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   'one elicitation': { tool: 'one', isAsked: true, isRight: text((key) => key) },
   'two, one after the other': { tool: 'two', isAsked: true, isRight: twice },
   'two, of a tool that may run twice': { tool: 'two_again', isAsked: true, isRight: twice, mayRepeat: true },
-  'several at once': { tool: 'many', isAsked: true, isRight: text((key) => `${key} ${key} ${key}`) },
+  'several questions at once': { tool: 'many', isAsked: true, isRight: text((key) => `${key} ${key} ${key}`) },
+  'three calls at once': { tool: 'two', isAsked: true, isRight: twice, calls: 3, thinksMs: 300 },
   'URL mode': { tool: 'visit', isAsked: true, isRight: text(() => 'accept') },
   decline: { tool: 'decline', isAsked: true, isRight: text(() => 'decline') },
   cancel: { tool: 'cancel', isAsked: true, isRight: text(() => 'cancel') },

@@ -1,6 +1,7 @@
 /** Which clients, servers and behaviours meet, and which cannot. */
 import { BEHAVIOURS } from './behaviours.ts'
 import { CLIENTS, type ClientKind } from './clients/kinds.ts'
+import { COMMANDS, type Form } from './fleet/forms.ts'
 import { KINDS, SERVERS, type ServerName } from './fleet/servers.ts'
 
 export interface Cell {
@@ -36,6 +37,11 @@ export const ALL_CELLS: readonly Cell[] = SERVERS.flatMap((server) =>
 )
 
 export const POSSIBLE_CELLS: readonly Cell[] = ALL_CELLS.filter((cell) => whyNot(cell) === undefined)
+
+/** Those of a form of the fleet: without gateways, clients meet our own server. */
+export function cellsOf(form: Form): readonly Cell[] {
+  return COMMANDS[form].isServer ? POSSIBLE_CELLS.filter(({ server }) => server === 'ours') : POSSIBLE_CELLS
+}
 
 export function nameOf({ client, server, behaviour }: Cell): string {
   return `${client} → ${server}, ${behaviour}`

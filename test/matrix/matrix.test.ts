@@ -4,7 +4,7 @@ import { amount, isLong } from '../amount.ts'
 import { BEHAVIOURS } from './behaviours.ts'
 import { type Cell, POSSIBLE_CELLS } from './cells.ts'
 import { runMatrix } from './matrix.ts'
-import { VICTIMS } from './scenario.ts'
+import { faultName, FAULTS } from './faults.ts'
 import { countOf } from './tally.ts'
 
 /** Every behaviour once, by clients of both eras before servers of both; and what needs most of the gateways in all of these. */
@@ -26,18 +26,18 @@ function shortCells(): Cell[] {
   return [...cells, { client: 'v2 stateless', server: 'v1-stdio', behaviour: 'two, one after the other' }]
 }
 
-test('two callers at once get their own results through two gateways, or an error when something is killed, and nothing happens twice', async () => {
-  const tally = await runMatrix({ cells: shortCells(), kills: 12, minutes: 2, looksBack: false })
+test('two callers at once get their own results through two gateways, or an error after a fault, and nothing happens twice', async () => {
+  const tally = await runMatrix({ cells: shortCells(), count: FAULTS.length, minutes: 2, looksBack: false })
   expect(tally.violations).toEqual([])
   expect(tally.orphans).toBe(0)
-  for (const victim of VICTIMS) expect(countOf(tally, [victim]).kills, victim).toBeGreaterThan(0)
+  for (const each of FAULTS) expect(countOf(tally, (fault) => fault === each).faults, faultName(each)).toBe(1)
 }, 180_000)
 
 test(
   'every behaviour that a client and a server have works for two callers at once, through two gateways',
   async () => {
     const cells = isLong ? POSSIBLE_CELLS : shortCells().slice(0, 3)
-    const tally = await runMatrix({ cells, kills: 0, minutes: 5, looksBack: false })
+    const tally = await runMatrix({ cells, count: 0, minutes: 5, looksBack: false })
     expect(tally.violations).toEqual([])
     expect(tally.orphans).toBe(0)
   },

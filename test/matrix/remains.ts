@@ -15,23 +15,22 @@ export async function remainsOf(
   fleet: Fleet,
   fresh: readonly Vitals[],
   tally: Tally,
-  killAll: () => Promise<number>,
+  strikeAll: () => Promise<number>,
 ): Promise<void> {
   const before = await atRest(fleet, fresh, tally)
-  const kills = await killAll()
+  const faults = await strikeAll()
   const after = await atRest(fleet, fresh, tally)
-  for (const { pid, heapUsed } of after) {
+  const compared = after.flatMap(({ pid, heapUsed }) => {
     const heapBefore = before.find((each) => each.pid === pid)?.heapUsed
-    if (heapBefore === undefined) continue
-    const more = (heapUsed - heapBefore) / MB
-    if (more > MB_MORE) violate(tally, `${fleet.server}: a gateway needs ${more.toFixed(1)} MB more than before`)
-    tally.remains.push({
-      server: fleet.server,
-      kills,
-      heapMbBefore: round(heapBefore / MB),
-      heapMb: round(heapUsed / MB),
-    })
-  }
+    return heapBefore === undefined ? [] : [{ heapMbBefore: round(heapBefore / MB), heapMb: round(heapUsed / MB) }]
+  })
+  for (const { heapMb, heapMbBefore } of compared)
+    if (heapMb - heapMbBefore > MB_MORE)
+      violate(tally, `${fleet.server}: a gateway needs ${round(heapMb - heapMbBefore)} MB more than before`)
+  // The faults of a fleet are counted with the first of its gateways.
+  tally.remains.push(
+    ...compared.map((each, index) => ({ server: fleet.server, faults: index === 0 ? faults : 0, ...each })),
+  )
 }
 
 async function atRest(fleet: Fleet, fresh: readonly Vitals[], tally: Tally): Promise<readonly Vitals[]> {

@@ -2,17 +2,31 @@
 import { BEHAVIOURS } from './behaviours.ts'
 import { ALL_CELLS, type Cell, clientsOf, nameOf, whyNot } from './cells.ts'
 import type { ClientKind } from './clients/kinds.ts'
+import type { Form } from './fleet/forms.ts'
 import { WAYS } from './fleet/passing.ts'
 import { KINDS, SERVERS, type ServerName } from './fleet/servers.ts'
-import { VICTIMS } from './scenario.ts'
-import { countOf, type KillCount, type Tally } from './tally.ts'
+import { FAULTS } from './faults.ts'
+import { countOf, type FaultCount, type Tally } from './tally.ts'
 
 const VICTIM_NAMES = {
   holder: 'the gateway that the call came to',
   other: 'the other gateway',
   server: 'the server',
   client: 'the client',
+  inbound: 'the connection of the sender',
+  outbound: 'the connection to the receiver',
 } as const
+
+const FORM_NAMES: Readonly<Record<Form, string>> = {
+  gateways: 'gateways that share nothing',
+  workers: 'gateways of two workers each',
+  postgres: 'gateways with PostgreSQL',
+  servers: 'instances of our server, no gateway',
+  'servers-sqlite': 'instances of our server, SQLite',
+  'servers-postgres': 'instances of our server, PostgreSQL',
+}
+
+const KIND_NAMES = { kill: 'killed', stop: 'stopped', cut: 'cut', hold: 'held', twice: 'used twice' } as const
 
 const CLIENT_NAMES: Readonly<Record<ClientKind, string>> = {
   v1: 'SDK v1',
@@ -25,25 +39,24 @@ const CLIENT_NAMES: Readonly<Record<ClientKind, string>> = {
 export function textReport(tally: Tally): string {
   const { violations, orphans, seconds } = tally
   return [
-    ...SERVERS.flatMap((server) => [`\n${KINDS[server].title}`, ...cellTable(tally, server)]),
-    '',
-    ...killTable(tally),
+    ...faultTable(tally),
     '',
     ...wayTable(tally),
+    '',
+    ...fleetTable(tally),
     '',
     'What callers were told:',
     ...Object.entries(tally.told)
       .toSorted(([, a], [, b]) => b - a)
       .map(([sentence, times]) => `${times} × ${sentence}`),
     '',
-    `Kills: ${countOf(tally).kills} in ${seconds} s. Violations: ${violations.length}. Processes left behind: ${orphans}.`,
-    ...violations,
+    `Faults: ${countOf(tally).faults} in ${seconds} s. Violations: ${violations.length}. Processes left behind: ${orphans}.`,
   ].join('\n')
 }
 
 /** The part of the page that a run writes, between the marks. */
 export function pageReport(tally: Tally): string {
-  const { kills } = countOf(tally)
+  const { faults } = countOf(tally)
   const cells = Object.keys(tally.cells).length
   const reasons = [...new Set(ALL_CELLS.flatMap((cell) => whyNot(cell) ?? []))]
   return `## Cells
@@ -53,15 +66,19 @@ ${SERVERS.map((server) => `### Server: ${KINDS[server].title}, ${eraOf(server)}\
 
 ${reasons.map((reason) => `- ${reason}`).join('\n')}
 
-## Kills
+## Faults
 
-${kills} kills, after ${cells} cells that were left alone, in ${Math.floor(tally.seconds / 60)} minutes and ${tally.seconds % 60} seconds.
+${faults} faults, after ${cells} cells that were left alone, in ${Math.floor(tally.seconds / 60)} minutes and ${tally.seconds % 60} seconds.
 
-${killTable(tally).join('\n')}
+${faultTable(tally).join('\n')}
 
-Where the message was before which something was killed:
+Where the message was at which it happened:
 
 ${wayTable(tally).join('\n')}
+
+In which fleet:
+
+${fleetTable(tally).join('\n')}
 
 Violations: ${tally.violations.length}. Processes left behind: ${tally.orphans}.
 ${tally.violations.map((violation) => `\n- ${violation}`).join('')}
@@ -93,26 +110,34 @@ function markOf({ cells }: Tally, cell: Cell): string {
   return violations.length === 0 ? 'works' : 'fails'
 }
 
-function killTable(tally: Tally): string[] {
-  return table(
-    'killed',
-    VICTIMS.map((victim) => [VICTIM_NAMES[victim], countOf(tally, [victim])]),
-  )
+function faultTable(tally: Tally): string[] {
+  const rows = FAULTS.map((each) => {
+    const count = countOf(tally, (fault) => fault === each)
+    return [`${VICTIM_NAMES[each.victim]}, ${KIND_NAMES[each.kind]}`, count] as const
+  })
+  return table('fault', rows)
 }
 
 function wayTable(tally: Tally): string[] {
   return table(
     'between',
-    WAYS.map((way) => [way, countOf(tally, VICTIMS, [way])]),
+    WAYS.map((way) => [way, countOf(tally, undefined, [way])]),
   )
 }
 
-function table(head: string, rows: readonly (readonly [string, KillCount])[]): string[] {
+function fleetTable({ fleets }: Tally): string[] {
+  return table(
+    'fleet',
+    Object.entries(fleets).map(([form, count]) => [FORM_NAMES[form as Form], count]),
+  )
+}
+
+function table(head: string, rows: readonly (readonly [string, FaultCount])[]): string[] {
   return [
     `| ${head} | times | calls with their result | calls with an error | violations |`,
     '|---|---|---|---|---|',
     ...rows.map(
-      ([name, { kills, right, told, violations }]) => `| ${name} | ${kills} | ${right} | ${told} | ${violations} |`,
+      ([name, { faults, right, told, violations }]) => `| ${name} | ${faults} | ${right} | ${told} | ${violations} |`,
     ),
   ]
 }
@@ -121,22 +146,21 @@ function remainsText({ remains, violations }: Tally): string {
   if (remains.length === 0) return 'Not looked at in this run.'
   const isClear = !violations.some((violation) => violation.includes('after a minute'))
   return [
-    'In the last part of a run gateways are not killed, while servers and clients are. Within a minute after it they',
+    'In the last part of a run gateways are not ended, while servers and clients are. Within a minute after it they',
     `${isClear ? 'had' : 'must have'} no parked call, no request under way, and no more links, timers and sockets than a gateway that has just begun. What`,
     'they need of memory, after garbage was collected, the largest of them:',
     '',
-    '| gateways before | how many | kills meanwhile | before | after |',
+    '| gateways before | how many | faults meanwhile | before | after |',
     '|---|---|---|---|---|',
     ...SERVERS.flatMap((server) => remainsRow(remains.filter((each) => each.server === server)) ?? []),
   ].join('\n')
 }
 
-/** Both gateways of a fleet saw the same kills. */
 function remainsRow(ofServer: Tally['remains']): string | undefined {
   const [first] = ofServer
   if (first === undefined) return undefined
-  const kills = ofServer.reduce((sum, each) => sum + each.kills, 0) / 2
+  const faults = ofServer.reduce((sum, each) => sum + each.faults, 0)
   const before = Math.max(...ofServer.map(({ heapMbBefore }) => heapMbBefore))
   const after = Math.max(...ofServer.map(({ heapMb }) => heapMb))
-  return `| ${KINDS[first.server as ServerName].title} | ${ofServer.length} | ${kills} | ${before} MB | ${after} MB |`
+  return `| ${KINDS[first.server as ServerName].title} | ${ofServer.length} | ${faults} | ${before} MB | ${after} MB |`
 }

@@ -1,10 +1,9 @@
 /**
- * `npm run matrix`: every behaviour in every cell through two gateways behind a plain balancer, and at least 2,000 kills, in at most
- * 15 minutes. Prints what became of them, and writes docs/matrix.md. `-- --kills 50 --client v1 --server v1-stdio` does less,
- * and writes nothing; so do `--behaviour progress` and `--victim holder`. `--fleets 5` sets how many fleets work at once, and
- * `--messages` prints what passed in runs with a violation. `-- --slice 2/3` does one of three parts; when the others have
- * been done, their sum is written.
- * `-- --fleet workers` runs gateways of two workers each, `-- --fleet postgres` with PostgreSQL; neither writes anything.
+ * `npm run matrix`: every behaviour in every cell, and at least 2,000 faults over all forms of a fleet, in at most 15 minutes.
+ * Prints what became of them, and writes docs/matrix.md. `-- --count 50 --client v1 --server v1-stdio` does less, and writes
+ * nothing; so do `--behaviour progress`, `--fault stop`, `--victim holder` and `--fleet postgres`. `--fleets 5` sets how many
+ * fleets work at once, and `--messages` prints what passed in runs with a violation. `-- --slice 2/3` does one of three parts;
+ * when the others have been done, their sum is written.
  * `-- --others` runs what others have and ours, `-- --others mcp-hub` one of these (`others/run.ts`).
  */
 import { parseArgs } from 'node:util'
@@ -15,14 +14,15 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     others: { type: 'boolean', default: false },
-    fleet: { type: 'string' },
+    fleet: { type: 'string', multiple: true },
     behaviour: { type: 'string', multiple: true },
     client: { type: 'string', multiple: true },
     server: { type: 'string', multiple: true },
+    fault: { type: 'string', multiple: true },
     victim: { type: 'string', multiple: true },
     fleets: { type: 'string' },
     messages: { type: 'boolean', default: false },
-    kills: { type: 'string' },
+    count: { type: 'string' },
     minutes: { type: 'string' },
     slice: { type: 'string', default: '1/1' },
   },
@@ -31,40 +31,51 @@ await bundlePrograms()
 // What programs need to start quickly is read when these modules are loaded.
 if (values.others) {
   const { runOthers } = await import('./others/run.ts')
-  const { behaviour, kills = '75', minutes = '1' } = values
+  const { behaviour, count: kills = '75', minutes = '1' } = values
   await runOthers({ names: positionals, kills: Number(kills), minutes: Number(minutes), behaviours: behaviour })
   process.exit()
 }
-const { POSSIBLE_CELLS } = await import('./cells.ts')
+const { cellsOf } = await import('./cells.ts')
+const { faultsOf } = await import('./faults.ts')
+const { COMMANDS, FORMS } = await import('./fleet/forms.ts')
 const { runMatrix } = await import('./matrix.ts')
 const { writeResults } = await import('./page.ts')
 const { joinParts } = await import('./parts.ts')
 const { pageReport, textReport } = await import('./report.ts')
-const { VICTIMS } = await import('./scenario.ts')
-const { commandOf, VARIANTS } = await import('./fleet/variants.ts')
+const { addTally, emptyTally } = await import('./tally.ts')
 
-const { behaviour: behaviours, client: clients, server: servers, victim: victims } = values
+/** How much of the faults and of the time each form gets: as it has cells, and as it is slow. */
+const SHARES = { gateways: 8, workers: 3, postgres: 4, servers: 2, 'servers-sqlite': 2, 'servers-postgres': 2 }
+
+const among = (given: readonly string[] | undefined, name: string): boolean => given?.includes(name) ?? true
+const { behaviour, client, server, fault, victim, count = '2500', minutes = '13', fleets } = values
+const isWhole = [behaviour, client, server, fault, victim, values.fleet].every((given) => given === undefined)
 const [part = 1, of = 1] = values.slice.split('/').map(Number)
-const cells = POSSIBLE_CELLS.filter(
-  ({ client, server, behaviour }) =>
-    (clients?.includes(client) ?? true) &&
-    (servers?.includes(server) ?? true) &&
-    (behaviours?.includes(behaviour) ?? true),
-)
-const variant = VARIANTS.find((name) => name === values.fleet)
-const tally = await runMatrix({
-  ...(variant && { command: await commandOf(variant), looksBack: false, cellsPerFleet: 100 }),
-  ...(values.fleets !== undefined && { cellsPerFleet: cells.length / Number(values.fleets) }),
-  cells,
-  victims: VICTIMS.filter((victim) => victims?.includes(victim) ?? true),
-  tellsMessages: values.messages,
-  kills: Number(values.kills ?? 2500),
-  minutes: Number(values.minutes ?? 12),
-  slice: { part, of },
-  onProgress: (line) => console.log(line),
-})
+const forms = FORMS.filter((form) => among(values.fleet ?? (isWhole ? undefined : ['gateways']), form))
+const until = performance.now() + Number(minutes) * 60_000
+const tally = emptyTally()
+const messages = { gateways: new Map<string, number>(), servers: new Map<string, number>() }
+for (const [index, form] of forms.entries()) {
+  const share = SHARES[form] / forms.slice(index).reduce((sum, each) => sum + SHARES[each], 0)
+  const cells = cellsOf(form).filter(
+    (cell) => among(behaviour, cell.behaviour) && among(client, cell.client) && among(server, cell.server),
+  )
+  const found = await runMatrix({
+    form,
+    cells,
+    faults: faultsOf(form).filter((each) => among(fault, each.kind) && among(victim, each.victim)),
+    count: Math.ceil((Number(count) * SHARES[form]) / forms.reduce((sum, each) => sum + SHARES[each], 0)),
+    minutes: ((until - performance.now()) / 60_000) * share,
+    messages: messages[COMMANDS[form].isServer ? 'servers' : 'gateways'],
+    looksBack: isWhole && form === 'gateways',
+    tellsMessages: values.messages,
+    cellsPerFleet: fleets === undefined ? (form === 'gateways' ? 35 : 50) : cells.length / Number(fleets),
+    slice: { part, of },
+    onProgress: (line) => console.log(`${form}: ${line}`),
+  })
+  addTally(tally, found)
+}
 console.log(textReport(tally))
-const isWhole = cells.length === POSSIBLE_CELLS.length && variant === undefined && victims === undefined
 const whole = isWhole ? joinParts(tally, { part, of }) : undefined
 if (whole !== undefined) writeResults('matrix', pageReport(whole))
 // Connections of clients that were cut off may be open still.

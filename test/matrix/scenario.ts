@@ -1,31 +1,23 @@
-/** One behaviour in one cell, by two callers at once, with one kill at one message: what became of it. */
+/** One behaviour in one cell, by two callers at once, with one fault at one message: what became of it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Behaviour, BEHAVIOURS, type Caller, perform } from './behaviours.ts'
 import type { Cell } from './cells.ts'
 import { Heard, type MatrixClient } from './clients/client.ts'
 import { connectClient } from './clients/kinds.ts'
+import { type Fault, type FaultAt, isOfNetwork } from './faults.ts'
 import type { Fleet } from './fleet/fleet.ts'
-import type { Passing, Way } from './fleet/passing.ts'
+import type { Fate, Passing, Way } from './fleet/passing.ts'
+import { KINDS } from './fleet/servers.ts'
+import { canDisturb, disturb } from './network.ts'
 import { type CallEnd, type Outcome, violationsOf } from './verdict.ts'
 
-/** `holder`: the gateway that the first caller's call came to. */
-export const VICTIMS = ['holder', 'other', 'server', 'client'] as const
-
-export type Victim = (typeof VICTIMS)[number]
-
-export interface Kill {
-  readonly victim: Victim
-  /** Before so many messages have passed. */
-  readonly at: number
-}
-
 export interface ScenarioResult {
-  /** Of both callers. */
+  /** Of all calls. */
   readonly keys: readonly string[]
   /** How many messages passed. */
   readonly messages: number
-  /** On which way the message was before which something was killed; undefined where nothing was. */
-  readonly killedAt: Way | undefined
+  /** On which way the message was at which the fault happened; undefined where none did. */
+  readonly struckAt: Way | undefined
   readonly ends: readonly CallEnd[]
   readonly outcomes: readonly Outcome[]
   readonly violations: readonly string[]
@@ -45,10 +37,10 @@ export interface Limits {
 const LIMITS: Limits = { timeoutMs: 25_000, hungAfterMs: 60_000 }
 let made = 0
 
-export async function runScenario(fleet: Fleet, cell: Cell, kill?: Kill, limits = LIMITS): Promise<ScenarioResult> {
+export async function runScenario(fleet: Fleet, cell: Cell, fault?: FaultAt, limits = LIMITS): Promise<ScenarioResult> {
   const behaviour = BEHAVIOURS[cell.behaviour]
   if (behaviour === undefined) throw new Error(`There is no behaviour "${cell.behaviour}".`)
-  const run = new Scenario(fleet, cell, behaviour, { kill, limits })
+  const run = new Scenario(fleet, cell, behaviour, { fault, limits })
   try {
     return await run.play()
   } finally {
@@ -57,114 +49,165 @@ export async function runScenario(fleet: Fleet, cell: Cell, kill?: Kill, limits 
   }
 }
 
+/** One of the two who call, with one client for all calls. */
+interface Person {
+  readonly name: string
+  readonly keys: readonly string[]
+  readonly heard: Heard
+}
+
 class Scenario {
   readonly #fleet: Fleet
   readonly #cell: Cell
   readonly #behaviour: Behaviour
-  readonly #kill: Kill | undefined
+  readonly #fault: FaultAt | undefined
   readonly #limits: Limits
-  readonly #keys: readonly [string, string]
-  readonly #clients: MatrixClient[] = []
+  readonly #people: readonly [Person, Person]
+  readonly #clients = new Map<Person, Promise<MatrixClient>>()
   readonly #passed: string[] = []
   readonly #began = performance.now()
   #holder: string | undefined
   #worker: number | undefined
-  #killedAt: Way | undefined
-  #killing: Promise<void> | undefined
-  readonly #clientKilled = Promise.withResolvers<CallEnd>()
+  /** The message at which the fault happened. */
+  #struck: Passing | undefined
+  #striking: Promise<Fate> | undefined
+  readonly #clientGone = Promise.withResolvers<CallEnd>()
 
-  constructor(fleet: Fleet, cell: Cell, behaviour: Behaviour, given: { kill: Kill | undefined; limits: Limits }) {
+  constructor(fleet: Fleet, cell: Cell, behaviour: Behaviour, given: { fault: FaultAt | undefined; limits: Limits }) {
     this.#fleet = fleet
     this.#cell = cell
     this.#behaviour = behaviour
-    this.#kill = given.kill
+    this.#fault = given.fault
     this.#limits = given.limits
     const id = ++made
-    this.#keys = [`ann-${id}-`, `bob-${id}-`]
+    this.#people = [personOf(`ann-${id}-`, behaviour), personOf(`bob-${id}-`, behaviour)]
   }
 
   async play(): Promise<ScenarioResult> {
     this.#fleet.onPassing = (passing) => this.#pass(passing)
-    const outcomes = await Promise.all(this.#keys.map((key) => this.#outcome(key)))
+    const outcomes = (await Promise.all(this.#people.map((person) => this.#outcomesOf(person)))).flat()
+    const keys = outcomes.map(({ key }) => key)
     const wentOn: string[] = []
     if (this.#behaviour.isCancelled)
-      for (const key of this.#keys)
+      for (const key of keys)
         if (!(await this.#isCancelled(key))) wentOn.push('the tool went on although its client had left')
-    await this.#killing
+    await this.#striking
     const violations = [...this.#violationsOf(outcomes), ...wentOn]
     const ends = outcomes.map(({ end }) => end)
     const messages = this.#passed.length
     const passed = this.#passed
-    return { keys: this.#keys, messages, killedAt: this.#killedAt, ends, outcomes, violations, passed }
+    return { keys, messages, struckAt: this.#struck?.way, ends, outcomes, violations, passed }
   }
 
   #violationsOf(outcomes: readonly Outcome[]): string[] {
-    const victim = this.#killedAt && this.#kill?.victim
-    return violationsOf(outcomes, { behaviour: this.#behaviour, client: this.#cell.client, victim })
+    const { client, server } = this.#cell
+    const struck = this.#struck
+    const fault = struck && this.#fault
+    return violationsOf(outcomes, { behaviour: this.#behaviour, client, server, fault, struck })
   }
 
   close(): void {
-    for (const client of this.#clients) void client.close()
+    for (const person of this.#people) this.#leave(person)
   }
 
-  #pass({ way, target, what, body }: Passing): Promise<void> | undefined {
-    const isOfFirst = body.includes(`"${this.#keys[0]}"`)
+  #leave(person: Person): void {
+    this.#clients.get(person)?.then(
+      (client) => client.close(),
+      () => {}, // it never came in
+    )
+  }
+
+  #pass(passing: Passing): Promise<Fate> | undefined {
+    const { way, target, what, body } = passing
+    const isOfFirst = body.includes(`"${this.#people[0].keys[0]}"`)
     if (way === 'client ↔ gateway' && what === 'request' && isOfFirst) this.#holder ??= target
     if (way === 'gateway ↔ server' && isOfFirst) this.#worker = Number(target) || undefined
     const ms = Math.round(performance.now() - this.#began)
-    const isBeforeKill = this.#passed.length + 1 === this.#kill?.at
-    this.#passed.push(`${isBeforeKill ? 'KILL ' : ''}${ms} ms, ${way}, ${target}, ${what}: ${body.trimEnd()}`)
-    if (this.#kill === undefined || !isBeforeKill) return undefined
-    this.#killedAt = way
-    this.#killing = this.#strike(this.#kill.victim)
-    return this.#killing
+    const fault = this.#faultAt(passing)
+    const mark = fault === undefined ? '' : 'FAULT '
+    this.#passed.push(`${mark}${ms} ms, ${way}, ${target}, ${what}: ${body.trimEnd()}`)
+    if (fault === undefined) return undefined
+    this.#struck = passing
+    this.#striking = this.#strike(fault)
+    return this.#striking
   }
 
-  async #strike(victim: Victim): Promise<void> {
+  /** The fault that happens at this message. */
+  #faultAt(passing: Passing): Fault | undefined {
+    const fault = this.#fault
+    if (fault === undefined || this.#struck !== undefined || this.#passed.length + 1 < fault.at) return undefined
+    return !isOfNetwork(fault) || canDisturb(fault, passing, KINDS[this.#cell.server]) ? fault : undefined
+  }
+
+  /** Gives what becomes of the message. */
+  async #strike(fault: Fault): Promise<Fate> {
     const { addresses } = this.#fleet
     const holder = this.#holder ?? addresses[0] ?? ''
-    switch (victim) {
+    const signal = fault.kind === 'kill' ? 'SIGKILL' : 'SIGTERM'
+    switch (fault.victim) {
       case 'holder':
-        return this.#fleet.kill(holder)
+        await this.#fleet.end(holder, signal)
+        break
       case 'other':
-        return this.#fleet.kill(addresses.find((each) => each !== holder) ?? '')
+        await this.#fleet.end(addresses.find((each) => each !== holder) ?? '', signal)
+        break
       case 'server':
-        return this.#fleet.killServer(this.#worker)
+        await this.#fleet.endServer(this.#worker, signal)
+        break
       case 'client':
-        this.#fleet.dropClient(this.#keys[0])
-        this.#clientKilled.resolve({ kind: 'killed' })
+        this.#clientGone.resolve({ kind: 'killed' })
+        if (fault.kind === 'kill') this.#fleet.dropClient(this.#people[0].name)
+        else this.#leave(this.#people[0])
+        break
+      case 'inbound':
+      case 'outbound':
+        return disturb(fault)
     }
+    return undefined
   }
 
-  async #outcome(key: string): Promise<Outcome> {
+  #outcomesOf(person: Person): Promise<Outcome[]> {
+    const client = this.#connect(person)
+    this.#clients.set(person, client)
+    return Promise.all(person.keys.map((key) => this.#outcome(person, key, client)))
+  }
+
+  async #outcome(person: Person, key: string, client: Promise<MatrixClient>): Promise<Outcome> {
     const began = performance.now()
     const left = new AbortController()
     const over = new AbortController()
-    const heard = new Heard()
+    const { name: caller, heard } = person
     if (this.#behaviour.isCancelled) void this.#cancelWhenBegun(key, left, over.signal)
     const options = { signal: left.signal, timeout: this.#limits.timeoutMs }
-    const ended = this.#run(key, heard, options).catch(
-      (error: unknown): CallEnd => ({ kind: 'error', message: error instanceof Error ? error.message : String(error) }),
-    )
+    const ended = client
+      .then((connected) => this.#run(connected, key, heard, options))
+      .catch(
+        (error: unknown): CallEnd => ({
+          kind: 'error',
+          message: error instanceof Error ? error.message : String(error),
+        }),
+      )
     const late = sleep(this.#limits.hungAfterMs, { kind: 'hung' } as const, { signal: over.signal, ref: false })
-    const killed = key === this.#keys[0] ? [this.#clientKilled.promise] : []
+    const gone = person === this.#people[0] ? [this.#clientGone.promise] : []
     try {
-      const end: CallEnd = await Promise.race([ended, late, ...killed])
-      return { key, end, heard, effects: this.#fleet.effectsOf(key), ms: performance.now() - began }
+      const end: CallEnd = await Promise.race([ended, late, ...gone])
+      return { caller, key, end, heard, effects: this.#fleet.effectsOf(key), ms: performance.now() - began }
     } finally {
       late.catch(() => {})
       over.abort()
     }
   }
 
-  async #run(key: string, heard: Heard, options: Caller['options']): Promise<CallEnd> {
-    const { needsTasks: takesTasks } = this.#behaviour
-    const door = this.#fleet.doorFor(key)
+  #connect({ name, heard }: Person): Promise<MatrixClient> {
+    const { needsTasks: takesTasks, thinksMs } = this.#behaviour
+    const door = this.#fleet.doorFor(name)
     const { isPolite: endsSession, timeoutMs } = this.#limits
     const timeout = endsSession ? timeoutMs : undefined
-    const connecting = { ...door, name: key, heard, takesTasks, timeout, endsSession }
-    const client = await connectClient(this.#cell.client, connecting)
-    this.#clients.push(client)
+    const connecting = { ...door, name, heard, takesTasks, thinksMs, timeout, endsSession }
+    return connectClient(this.#cell.client, connecting)
+  }
+
+  async #run(client: MatrixClient, key: string, heard: Heard, options: Caller['options']): Promise<CallEnd> {
     const caller: Caller = {
       key,
       client,
@@ -172,7 +215,7 @@ class Scenario {
       options,
       toolName: (tool) => this.#fleet.toolName(tool),
       plainUri: (uri) => this.#fleet.plainUri(uri),
-      isDisturbed: () => this.#killedAt !== undefined,
+      isDisturbed: () => this.#struck !== undefined,
     }
     const result = await perform(this.#behaviour, caller)
     return { kind: 'result', result, isRight: this.#behaviour.isRight(result, caller) }
@@ -183,12 +226,17 @@ class Scenario {
     left.abort()
   }
 
-  /** Whether the tool hears that its client has left, unless something is killed on the way. */
+  /** Whether the tool hears that its client has left, unless a fault happens on the way. */
   async #isCancelled(key: string): Promise<boolean> {
-    for (let waited = 0; waited < 200 && this.#killedAt === undefined; waited++) {
+    for (let waited = 0; waited < 200 && this.#struck === undefined; waited++) {
       if (this.#fleet.effectsOf(key).some(({ what }) => what === 'cancelled')) return true
       await sleep(25)
     }
-    return this.#killedAt !== undefined
+    return this.#struck !== undefined
   }
+}
+
+function personOf(name: string, { calls = 1 }: Behaviour): Person {
+  const keys = calls === 1 ? [name] : Array.from({ length: calls }, (_, index) => `${name}${index + 1}`)
+  return { name, keys, heard: new Heard() }
 }

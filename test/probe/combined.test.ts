@@ -75,13 +75,14 @@ describe('combined', () => {
       state: 'STATEFUL',
       decidedBy: 'metadata',
     })
-    expect(plain.asked).toEqual(['server/discover']) // only whether it is of the stateless era
+    expect(plain.asked).toEqual([]) // as in the document, a known server is not asked anything
     for (const options of [
       { checks: 'none', order: 'documented' },
       { known: lessKnown, checks: 'none', order: 'documented' },
     ] as const) {
       expect(await probe(plain.url, options)).toMatchObject({ state: 'STATELESS', decidedBy: 'sequential' })
     }
+    expect(plain.asked).toEqual(['initialize', 'tools/list', 'initialize', 'tools/list'])
     const sessions = await startSessionHost()
     expect(await probe(sessions.url, { checks: 'none', order: 'documented' })).toMatchObject({
       state: 'STATEFUL',
@@ -109,4 +110,58 @@ describe('combined', () => {
       expect(unclear.asked.at(-1)).toBe('tools/list')
     },
   )
+})
+
+proves('DT-14 DT-15', 'a configuration without a hint is UNKNOWN, which is low', async () => {
+  const target = { command: 'docker', args: ['run', 'odd'], container: { image: 'odd' } }
+  const { state, requests, methods } = await probe(target, { methods: ['metadata'] })
+  expect({ state, requests }).toEqual({ state: 'UNKNOWN', requests: 0 })
+  expect(methods.metadata).toMatchObject({ state: 'UNKNOWN', confidence: 0, level: 'low' })
+})
+
+describe('each method, by what a server answers', () => {
+  for (const message of [
+    "method 'tools/list' is invalid during session initialization",
+    'Bad Request: SESSION required',
+    'Server Not Initialized',
+    'Initialization is missing',
+  ]) {
+    proves('DT-4', `a bare list that is refused with "${message}" gives STATEFUL`, async () => {
+      const host = await server(
+        (id) => result(id, UNCLEAR),
+        (id) => error(id, -32000, message),
+      )
+      const verdict = await probe(host.url, alone)
+      expect(verdict).toMatchObject({ state: 'STATEFUL', decidedBy: 'sequential', details: { error: message } })
+    })
+  }
+
+  for (const toolCount of [0, 1, 3]) {
+    proves('DT-6', `a bare list of ${toolCount} tools gives STATELESS, with their count`, async () => {
+      const listed = Array.from({ length: toolCount }, (_, at) => ({ name: `t${at}`, inputSchema: { type: 'object' } }))
+      const host = await server(
+        (id) => result(id, UNCLEAR),
+        (id) => result(id, { tools: listed }),
+      )
+      expect(await probe(host.url, alone)).toMatchObject({ state: 'STATELESS', details: { toolCount } })
+    })
+  }
+
+  for (const [name, capabilities, score, state, level] of [
+    ['odd', {}, 0.5, 'UNKNOWN', 'low'],
+    ['odd', { logging: {} }, 0.6, 'UNKNOWN', 'low'],
+    ['odd', { logging: {}, tools: { listChanged: true } }, 0.7, 'UNKNOWN', 'low'],
+    ['REST', { logging: {} }, 0.8, 'STATELESS', 'medium'],
+    ['http-api', { logging: {}, tools: { listChanged: true } }, 0.9, 'STATELESS', 'medium'],
+    ['odd', { resources: { subscribe: true } }, 0.3, 'UNKNOWN', 'low'],
+    ['My CLI', { resources: { subscribe: true } }, 0.1, 'STATEFUL', 'medium'],
+    ['local', { logging: {}, resources: { subscribe: true } }, 0.2, 'STATEFUL', 'medium'],
+  ] as const) {
+    proves('DT-11 DT-12', `"${name}" with ${JSON.stringify(capabilities)} scores ${score}`, async () => {
+      const host = await server((id) => result(id, about(name, capabilities)), outOfPaper)
+      const { state: decided, methods } = await probe(host.url, { order: 'documented', checks: 'none' })
+      expect(methods.capabilities).toMatchObject({ state, level, details: { score } })
+      expect(decided).toBe(state)
+    })
+  }
 })

@@ -8,7 +8,7 @@ import { limitFaults, type Limits } from '../../probe-corpus/limits.ts'
 import { resultsPage, withResults } from '../../probe-corpus/resultsPage.ts'
 import { accuracyOf, matrixOf, medianOf, percentOf } from '../../probe-corpus/confusionMatrix.ts'
 import { accuracyRows, matrixRows, serverRows } from '../../probe-corpus/tables.ts'
-import { SESSION_FREQUENCIES } from '../../src/probe/decision/frequencies.ts'
+import { SESSION_FREQUENCIES } from '../../src/probe/decision/twoFindings.ts'
 import { readText } from '../../scripts/repository.ts'
 
 const limits: Limits = { requests: 8, medianMs: 20, slowestMs: 900, tenMs: 1_000 }

@@ -1,14 +1,15 @@
 /** `all` may be imported, of `types` only the types, and of `names` the index alone may be passed on by another index. */
 export type Access = 'all' | 'types' | 'names'
 
-const all = ['protocol', 'state', 'journal', 'server', 'tasks', 'postgres', 'client', 'probe'] as const
+const all = ['protocol', 'state', 'journal', 'cluster', 'server', 'tasks', 'postgres', 'client', 'probe'] as const
 
 /** Which folder of src may import which: the table of docs/architecture.md. A folder may always import itself. */
 export const folders: Record<string, Record<string, Access>> = {
   protocol: {},
   state: { protocol: 'all' },
   journal: { protocol: 'all' },
-  server: { protocol: 'all', state: 'all', journal: 'all' },
+  cluster: { protocol: 'all', state: 'all' },
+  server: { protocol: 'all', state: 'all', journal: 'all', cluster: 'all' },
   tasks: { protocol: 'all', state: 'all', journal: 'all', server: 'types', postgres: 'names' },
   postgres: { protocol: 'all', state: 'all', journal: 'all', server: 'types', tasks: 'all' },
   client: { protocol: 'all', state: 'all' },
@@ -25,7 +26,7 @@ export const folders: Record<string, Record<string, Access>> = {
  * the parts together, and are in no row; that no file imports itself through others is checked for all of them.
  */
 export const parts: Record<string, Record<string, readonly string[]>> = {
-  state: { seal: [], stores: [], jar: ['stores'] },
+  state: { quota: [], seal: [], stores: ['quota'], jar: ['stores'] },
   server: {
     auth: [],
     handler: ['auth'],
@@ -34,13 +35,13 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     limits: ['auth'],
     telemetry: ['catalog'],
     http: ['auth'],
-    modern: ['auth', 'catalog', 'http', 'lifecycle', 'limits', 'replicas'],
-    replicas: ['auth', 'http', 'lifecycle'],
-    legacy: ['auth', 'catalog', 'http', 'lifecycle', 'limits', 'modern', 'replicas'],
+    modern: ['auth', 'catalog', 'forwarding', 'http', 'lifecycle', 'limits'],
+    forwarding: ['auth', 'http'],
+    legacy: ['auth', 'catalog', 'forwarding', 'http', 'lifecycle', 'limits', 'modern'],
     stdio: ['auth', 'http', 'legacy', 'lifecycle', 'modern'],
-    calls: ['auth', 'catalog', 'handler', 'lifecycle', 'limits', 'modern', 'replicas', 'telemetry'],
+    calls: ['auth', 'catalog', 'handler', 'forwarding', 'lifecycle', 'limits', 'modern', 'telemetry'],
   },
-  tasks: { service: [], sqlite: ['service'] },
+  tasks: { service: [], sql: [], sqlite: ['service', 'sql'] },
   postgres: { bus: [], tasks: [] },
   client: {
     answerers: ['questions'],
@@ -74,7 +75,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     backends: ['catalog', 'config', 'leases', 'links', 'loops', 'upstreams'],
     telemetry: [],
     parking: ['backends', 'links'],
-    passthrough: ['backends', 'config', 'links', 'telemetry', 'upstreams'],
+    passthrough: ['backends', 'config', 'links', 'loops', 'telemetry', 'upstreams'],
     routes: ['backends', 'leases', 'links', 'loops', 'catalog', 'config', 'parking', 'passthrough', 'telemetry'],
     admin: ['backends', 'config', 'telemetry'],
     workers: ['admin', 'config', 'loops', 'telemetry'],

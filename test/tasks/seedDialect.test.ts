@@ -4,7 +4,7 @@ import { type Incoming, MessageStream } from '../interop/fixtures/messageStream.
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { proves } from '../proves.ts'
 import { listening, offerEcho, type TaskServerOptions, taskServer } from './fixtures/echoServer.ts'
-import sep from './fixtures/sep2322Tasks.json' with { type: 'json' }
+import sep from '../../examples/documents/sep2322.json' with { type: 'json' }
 
 const ROUNDS = { elicitation: {}, experimental: { 'dev.pannier/rounds': {} } }
 
@@ -49,18 +49,22 @@ async function poll(session: RawSession, request: Message, status: string): Prom
 }
 
 describe('the echo example', () => {
-  proves('MRTR-6 MRTR-28 MRTR-29 MRTR-33 MRTR-34 MRTR-35', 'its twelve messages are what SEP-2322 prints', async () => {
-    const session = await begin()
-    const { taskId, answer } = await created(session)
-    expect(comparable(answer)).toEqual(comparable(about(taskId, sep.echo[0]!.answer)))
-    for (const exchange of sep.echo.slice(1)) {
-      const request = about(taskId, exchange.request)
-      const expected = about(taskId, exchange.answer) as unknown as Incoming
-      const status = expected.result?.['status']
-      const got = await (typeof status === 'string' ? poll(session, request, status) : send(session, request))
-      expect(comparable(got)).toEqual(comparable(expected))
-    }
-  })
+  proves(
+    'MRTR-6 MRTR-28 MRTR-29 MRTR-33 MRTR-34 MRTR-35 MRTR-36',
+    'its twelve messages are what SEP-2322 prints',
+    async () => {
+      const session = await begin()
+      const { taskId, answer } = await created(session)
+      expect(comparable(answer)).toEqual(comparable(about(taskId, sep.echo[0]!.answer)))
+      for (const exchange of sep.echo.slice(1)) {
+        const request = about(taskId, exchange.request)
+        const expected = about(taskId, exchange.answer) as unknown as Incoming
+        const status = expected.result?.['status']
+        const got = await (typeof status === 'string' ? poll(session, request, status) : send(session, request))
+        expect(comparable(got)).toEqual(comparable(expected))
+      }
+    },
+  )
 
   proves('MRTR-44', 'an answer without what was asked is acknowledged, and the task asks again', async () => {
     const session = await begin()
@@ -73,9 +77,12 @@ describe('the echo example', () => {
     const again = await send(session, about(taskId, sep.echo[2]!.request))
     const asked = Object.entries(again.result?.['inputRequests'] as Record<string, { params: object }>)
     expect(asked).toHaveLength(1)
-    // The key that was answered is not used again: a client that answers each key once would wait for ever.
-    expect(asked[0]![0]).toBe('echo_input~2')
-    expect(asked[0]![1].params).toMatchObject({ message: 'Please provide the input string to echo back' })
+    // The same key, as in the document. In the stateless era, whose extension forbids that, the key is a new one.
+    expect(asked).toEqual(Object.entries((sep.echo[2]!.answer.result as { inputRequests: object }).inputRequests))
+    await send(session, about(taskId, sep.echo[3]!.request))
+    await poll(session, about(taskId, sep.echo[4]!.request), 'completed')
+    const done = await send(session, about(taskId, sep.echo[5]!.request))
+    expect(comparable(done)).toEqual(comparable(about(taskId, sep.echo[5]!.answer)))
   })
 })
 

@@ -86,7 +86,7 @@ test('answers that name no task are refused', async () => {
   }
 })
 
-test('an answer is taken once, and one to what was asked before is not taken at all', async () => {
+test('a right answer after a wrong one is taken, once', async () => {
   const session = await RawSession.begin(await serve(), { capabilities })
   const { taskId } = await create(session)
   const answer = async (key: string, content: object) => {
@@ -95,13 +95,12 @@ test('an answer is taken once, and one to what was asked before is not taken at 
   }
   await session.request('tasks/result', { taskId })
   expect((await answer('echo_input', { wrong: 1 })).error).toBeUndefined()
-  expect((await answer('echo_input', { input: 'too late' })).error).toBeUndefined()
   expect((await answer('__proto__', { input: 'odd' })).error).toBeUndefined()
   const asked = await session.request('tasks/result', { taskId })
-  expect(asked.result).toMatchObject({ inputRequests: { 'echo_input~2': {} } })
-  const both = await Promise.all([answer('echo_input~2', { input: 'one' }), answer('echo_input~2', { input: 'two' })])
+  expect(asked.result).toMatchObject({ inputRequests: { echo_input: {} } })
+  const both = await Promise.all([answer('echo_input', { input: 'one' }), answer('echo_input', { input: 'two' })])
   const { result } = await session.request('tasks/result', { taskId })
   expect(both.some(({ error }) => error === undefined)).toBe(true)
   expect(result).toMatchObject({ content: [{ text: expect.stringMatching(/^Echo: (one|two)$/) }] })
-  expect((await answer('echo_input~2', { input: 'after the end' })).error).toMatchObject({ code: -32602 })
+  expect((await answer('echo_input', { input: 'after the end' })).error).toMatchObject({ code: -32602 })
 })

@@ -18,7 +18,8 @@ interface Batch {
 /** A call waits in one of two gateways; its answer comes there, or to the other one, which forwards it. */
 export async function compareForwarding(bench: Bench): Promise<CaseResult> {
   return withChild(bench.startProgram('sessionServer', [], LOAD_CORE), (server) => {
-    const servers = { bench: { url: `http://127.0.0.1:${server.port}/mcp`, pannier: { state: 'stateful' } } }
+    // Of a server that keeps something, a call may be forwarded to the gateway of its caller, and wait there.
+    const servers = { bench: { url: `http://127.0.0.1:${server.port}/mcp`, pannier: { state: 'stateless' } } }
     const keys = randomBytes(32).toString('base64url')
     const starting = [1, 2].map(() => bench.startProgram('gateway', writeRole({ servers, keys })))
     return withChildren(starting, ([owner, other]) => {

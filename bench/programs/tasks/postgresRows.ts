@@ -1,89 +1,58 @@
-/** The rows of a task and of its jobs, each written by one prepared statement, as the engine and pg-boss write them. */
+/** The rows of a task, each written by one prepared statement, as the engine writes them. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import { ARGS, CALLER, OWNER, RESULT, STEP, TOOL } from './store.ts'
-
-/** A task, and its job in the queue. */
-export interface QueuedTask {
-  task: string
-  job: string
-}
 
 /** Runs a statement: a connection, or a pool, where each statement is its own transaction. */
 export type Queryable = Pick<PoolClient, 'query'>
 
 const KEEP_MS = 604_800_000
-const LEASE_SECONDS = 11.25
-const RETENTION_SECONDS = 2_147_483_647
+const LEASE_MS = 12_187
+const NOW = '(extract(epoch FROM now()) * 1000)::bigint'
 const [args, caller, result, step] = [ARGS, CALLER, RESULT, STEP].map((value) => JSON.stringify(value))
-// The engine finds tasks by digests. They are not searched for here, so random bytes of the same length are enough.
-const DIGEST_BYTES = 32
-const owner = Buffer.alloc(DIGEST_BYTES, OWNER)
+const [owner, toolKey] = [OWNER, TOOL].map((text) => text.padEnd(32, '0'))
 
 export class PostgresRows {
   readonly #tasks: string
+  readonly #calls: string
   readonly #steps: string
-  readonly #jobs: string
-  readonly #queue: string
 
-  constructor(schema: string, queue: string) {
+  constructor(schema: string) {
     this.#tasks = `"${schema}".tasks`
+    this.#calls = `"${schema}".calls`
     this.#steps = `"${schema}".steps`
-    this.#jobs = `"${schema}_jobs".job_common`
-    this.#queue = queue
   }
 
-  async addTask(on: Queryable): Promise<QueuedTask> {
-    const [job, id] = [randomUUID(), randomUUID()]
-    const text = `INSERT INTO ${this.#tasks} (address, owner, id, tool, args, caller, call_id, round, call, queue, job,
-        status)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, 'working') RETURNING task`
-    const digests = [randomBytes(DIGEST_BYTES), randomBytes(DIGEST_BYTES)]
-    const values = [digests[0], owner, id, TOOL, args, caller, `"${id}"`, digests[1], this.#queue, job]
-    const { rows } = await on.query<{ task: string }>({ name: 'task', text, values })
-    return { task: rows[0]?.task ?? '', job }
+  /** Gives the number of the task. */
+  async addTask(on: Queryable): Promise<string> {
+    const id = `"${randomUUID()}"`
+    const text = `INSERT INTO ${this.#tasks} (address, owner, holder, call, tool_key, id, tool, call_id, round, created_at,
+        updated_at, status)
+      VALUES ($1, $2, $2, $3, $4, $5, $6, $7, 0, ${NOW}, ${NOW}, 'working') RETURNING number`
+    // The engine finds tasks by digests. They are not searched for here, so random ones of the same length are enough.
+    const digests = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
+    const values = [digests[0], owner, digests[1], toolKey, id, `"${TOOL}"`, id]
+    const { rows } = await on.query<{ number: string }>({ name: 'task', text, values })
+    const task = rows[0]?.number ?? ''
+    const call = `INSERT INTO ${this.#calls} (task, args, caller) VALUES ($1, $2, $3)`
+    await on.query({ name: 'call', text: call, values: [task, args, caller] })
+    return task
   }
 
-  /** Adds jobs that can be fetched now, or when a lease has expired. */
-  async addJobs(on: Queryable, added: readonly QueuedTask[], when: 'now' | 'later'): Promise<void> {
-    const text = `INSERT INTO ${this.#jobs} (id, name, data, start_after, keep_until, policy)
-      SELECT id, $1, jsonb_build_object('task', task), now() + $2 * interval '1s', now() + $3 * interval '1s', 'standard'
-      FROM unnest($4::uuid[], $5::text[]) AS given (id, task)`
-    const afterSeconds = when === 'now' ? 0 : LEASE_SECONDS
-    const values = [this.#queue, afterSeconds, RETENTION_SECONDS, idsOf(added), added.map(({ task }) => task)]
-    await on.query({ name: 'jobs', text, values })
+  async lease(on: Queryable, tasks: readonly string[]): Promise<void> {
+    const text = `UPDATE ${this.#tasks} SET generation = 1, worker = 'bench', leased_until = ${NOW} + ${LEASE_MS}
+      WHERE number = ANY($1::bigint[])`
+    await on.query({ name: 'hold', text, values: [tasks] })
   }
 
-  async fetchJobs(on: Queryable, fetched: readonly QueuedTask[]): Promise<void> {
-    const text = `UPDATE ${this.#jobs} SET state = 'active', started_on = now(), heartbeat_on = now()
-      WHERE name = $1 AND id = ANY($2::uuid[])`
-    await on.query({ name: 'fetch', text, values: [this.#queue, idsOf(fetched)] })
-  }
-
-  async removeJobs(on: Queryable, removed: readonly QueuedTask[]): Promise<void> {
-    const text = `DELETE FROM ${this.#jobs} WHERE name = $1 AND id = ANY($2::uuid[])`
-    await on.query({ name: 'remove', text, values: [this.#queue, idsOf(removed)] })
-  }
-
-  /** Leases tasks, and gives each a new job. */
-  async lease(on: Queryable, held: readonly QueuedTask[]): Promise<void> {
-    const text = `UPDATE ${this.#tasks} AS t SET epoch = 1, held = true, job = given.job
-      FROM unnest($1::bigint[], $2::uuid[]) AS given (task, job) WHERE t.task = given.task`
-    await on.query({ name: 'hold', text, values: [held.map(({ task }) => task), idsOf(held)] })
-  }
-
-  async addStep(on: Queryable, { task }: QueuedTask, key: string): Promise<void> {
-    const text = `INSERT INTO ${this.#steps} (task, key, value) VALUES ($1, $2, $3)`
+  async addStep(on: Queryable, task: string, key: string): Promise<void> {
+    const text = `INSERT INTO ${this.#steps} (task, key, done, value) VALUES ($1, $2, 1, $3)`
     await on.query({ name: 'step', text, values: [task, JSON.stringify(key), step] })
   }
 
-  async end(on: Queryable, { task }: QueuedTask): Promise<void> {
-    const text = `UPDATE ${this.#tasks} SET held = false, job = NULL, version = 2, updated_at = now(),
-        status = 'completed', result = $2, expires_at = now() + $3 * interval '1ms' WHERE task = $1`
-    await on.query({ name: 'end', text, values: [task, result, KEEP_MS] })
+  async end(on: Queryable, task: string): Promise<void> {
+    const text = `UPDATE ${this.#tasks} SET worker = NULL, version = 2, updated_at = ${NOW}, status = 'completed',
+        outcome = $2, expires_at = ${NOW} + ${KEEP_MS} WHERE number = $1`
+    await on.query({ name: 'end', text, values: [task, result] })
   }
-}
-
-function idsOf(queued: readonly QueuedTask[]): string[] {
-  return queued.map(({ job }) => job)
 }

@@ -1,15 +1,13 @@
 /**
- * The baseline of the PostgreSQL engine: the rows that it and pg-boss write, in their own tables and transactions, by
- * prepared statements alone.
+ * The baseline of the PostgreSQL engine: the rows that it writes, in its own tables and transactions, by prepared
+ * statements alone.
  *
  * Ready tasks are claimed in batches, as the engine does with tasks that were created while it claimed others. Nothing
  * is searched, checked, parsed or notified.
  */
-import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { EngineStore } from './engineStore.ts'
 import { inParallel, loopInParallel } from './parallel.ts'
-import { PostgresRows, type QueuedTask } from './postgresRows.ts'
+import { PostgresRows } from './postgresRows.ts'
 import { openEngine } from './engines.ts'
 import { stepKey, type TaskSession, type TaskStore } from './store.ts'
 import { postgresWriteCounts } from './writeCounts.ts'
@@ -19,23 +17,14 @@ const MAX_CLAIMED = 16
 const PLANNING = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 
 interface Waiting {
-  queued: QueuedTask
-  onClaimed(claimed: QueuedTask): void
+  task: string
+  onClaimed(task: string): void
 }
 
 export async function postgresStatements(url: string, schema: string): Promise<TaskStore> {
-  const pool = new pg.Pool({ connectionString: url, options: PLANNING })
-  return new PostgresStatements(pool, new PostgresRows(schema, await makeTables(url, schema, pool)))
-}
-
-/** Runs one task with the engine, which creates its tables and its queue. Returns the name of the queue. */
-async function makeTables(url: string, schema: string, pool: pg.Pool): Promise<string> {
-  const { engine, close } = await openEngine({ database: 'PostgreSQL', url, schema })
-  const session = await new EngineStore(engine, () => postgresWriteCounts(pool)).tasks(1)
-  await session.run({ count: 1 })
+  const { close } = await openEngine({ database: 'PostgreSQL', url, schema }) // it creates the tables
   await close()
-  const { rows } = await pool.query<{ queue: string }>(`SELECT queue FROM "${schema}".tasks`)
-  return rows[0]?.queue ?? ''
+  return new PostgresStatements(new pg.Pool({ connectionString: url, options: PLANNING }), new PostgresRows(schema))
 }
 
 class PostgresStatements implements TaskStore {
@@ -55,15 +44,15 @@ class PostgresStatements implements TaskStore {
   }
 
   async steps(inFlight: number): Promise<TaskSession> {
-    const runs = await inParallel(inFlight, async () => ({ ...(await this.#claim(await this.#create())), steps: 0 }))
+    const runs = await inParallel(inFlight, async () => ({ task: await this.#claim(await this.#create()), steps: 0 }))
     return {
       run: (limit) =>
         loopInParallel(limit, inFlight, async (loop) => {
           const run = runs[loop]
-          if (run !== undefined) await this.#rows.addStep(this.#pool, run, stepKey(++run.steps))
+          if (run !== undefined) await this.#rows.addStep(this.#pool, run.task, stepKey(++run.steps))
         }),
       close: async () => {
-        await Promise.all(runs.map((run) => this.#end(run)))
+        await Promise.all(runs.map(({ task }) => this.#end(task)))
         return undefined
       },
     }
@@ -73,24 +62,17 @@ class PostgresStatements implements TaskStore {
     return postgresWriteCounts(this.#pool)
   }
 
-  #create(): Promise<QueuedTask> {
-    return this.#inTransaction(async (client) => {
-      const queued = await this.#rows.addTask(client)
-      await this.#rows.addJobs(client, [queued], 'now')
-      return queued
-    })
+  #create(): Promise<string> {
+    return this.#inTransaction((client) => this.#rows.addTask(client))
   }
 
-  #end(claimed: QueuedTask): Promise<void> {
-    return this.#inTransaction(async (client) => {
-      await this.#rows.end(client, claimed)
-      await this.#rows.removeJobs(client, [claimed])
-    })
+  #end(task: string): Promise<void> {
+    return this.#rows.end(this.#pool, task)
   }
 
-  #claim(queued: QueuedTask): Promise<QueuedTask> {
+  #claim(task: string): Promise<string> {
     return new Promise((onClaimed, reject) => {
-      this.#waiting.push({ queued, onClaimed })
+      this.#waiting.push({ task, onClaimed })
       this.#claimWaiting().catch(reject)
     })
   }
@@ -103,15 +85,13 @@ class PostgresStatements implements TaskStore {
   }
 
   async #claimBatch(batch: readonly Waiting[]): Promise<void> {
-    const fetched = batch.map(({ queued }) => queued)
-    const claimed = fetched.map(({ task }) => ({ task, job: randomUUID() }))
-    await this.#inTransaction(async (client) => {
-      await this.#rows.fetchJobs(client, fetched)
-      await this.#rows.lease(client, claimed)
-      await this.#rows.removeJobs(client, fetched)
-      await this.#rows.addJobs(client, claimed, 'later')
-    })
-    for (const [index, { onClaimed }] of batch.entries()) onClaimed(claimed[index] ?? { task: '', job: '' })
+    await this.#inTransaction((client) =>
+      this.#rows.lease(
+        client,
+        batch.map(({ task }) => task),
+      ),
+    )
+    for (const { task, onClaimed } of batch) onClaimed(task)
   }
 
   async #inTransaction<T>(write: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -14,7 +14,7 @@ import { sqliteWriteCounts } from './writeCounts.ts'
 
 const KEEP_MS = 604_800_000
 const WORKER = randomUUID()
-const [audience, owner, tool] = [JSON.stringify(AUDIENCE), JSON.stringify(OWNER), JSON.stringify(TOOL)]
+const [owner, toolKey] = [JSON.stringify([AUDIENCE, OWNER]), JSON.stringify([AUDIENCE, TOOL])]
 const [args, caller] = [JSON.stringify(ARGS), JSON.stringify(CALLER)]
 const [result, step] = [JSON.stringify(RESULT), JSON.stringify(STEP)]
 
@@ -60,18 +60,19 @@ async function nothing(): Promise<undefined> {}
 function rowsIn(path: string) {
   const database = new DatabaseSync(path, { timeout: 5000 })
   database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
-  const { inTransaction, nextChange, insertTask, insertCall, claim, end, insertStep } = prepare(database)
+  const { inTransaction, insertTask, insertCall, claim, end, insertStep } = prepare(database)
   return {
     /** Creates tasks that are leased to this worker. */
     create: (count: number): number[] =>
       inTransaction(() => {
-        const [now, change] = [Date.now(), nextChange()]
+        const now = Date.now()
         return Array.from({ length: count }, () => {
           const [id, call] = [`"${randomUUID()}"`, `"${randomUUID()}"`]
-          const { lastInsertRowid } = insertTask.run(audience, id, owner, call, tool, now, now, change)
+          const keys = [`["${AUDIENCE}",${id}]`, owner, owner, `[${owner},${call}]`, toolKey]
+          const { lastInsertRowid } = insertTask.run(...keys, id, JSON.stringify(TOOL), call, now, now)
           const task = Number(lastInsertRowid)
           insertCall.run(task, args, caller)
-          claim.run(WORKER, task)
+          claim.run(WORKER, now, task)
           return task
         })
       }),
@@ -82,8 +83,8 @@ function rowsIn(path: string) {
     },
     end(tasks: readonly number[]): void {
       inTransaction(() => {
-        const [now, change] = [Date.now(), nextChange()]
-        for (const task of tasks) end.run(result, now + KEEP_MS, now, change, task)
+        const now = Date.now()
+        for (const task of tasks) end.run(result, now + KEEP_MS, now, task)
       })
     },
   }
@@ -92,8 +93,6 @@ function rowsIn(path: string) {
 function prepare(database: DatabaseSync) {
   const begin = database.prepare('BEGIN IMMEDIATE')
   const commit = database.prepare('COMMIT')
-  const setChange = database.prepare('UPDATE changes SET last = ?')
-  let changes = 0
   return {
     inTransaction<T>(write: () => T): T {
       begin.run()
@@ -101,20 +100,16 @@ function prepare(database: DatabaseSync) {
       commit.run()
       return written
     },
-    nextChange(): number {
-      setChange.run(++changes)
-      return changes
-    },
     insertTask: database.prepare(
-      `INSERT INTO tasks (audience, id, owner, call, tool, status, round, created_at, updated_at, change, epoch, losses)
-       VALUES (?, ?, ?, ?, ?, 'working', 0, ?, ?, ?, 0, 0)`,
+      `INSERT INTO tasks (address, owner, holder, call, tool_key, id, tool, call_id, status, round, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'working', 0, ?, ?)`,
     ),
     insertCall: database.prepare('INSERT INTO calls (task, args, caller) VALUES (?, ?, ?)'),
-    claim: database.prepare('UPDATE tasks SET worker = ?, epoch = 1 WHERE number = ?'),
+    claim: database.prepare('UPDATE tasks SET worker = ?, generation = 1, leased_until = ? WHERE number = ?'),
     insertStep: database.prepare('INSERT INTO steps (task, key, done, value) VALUES (?, ?, 1, ?)'),
     end: database.prepare(
-      `UPDATE tasks SET status = 'completed', outcome = ?, worker = NULL, epoch = 2, expires_at = ?, updated_at = ?,
-       change = ? WHERE number = ?`,
+      `UPDATE tasks SET status = 'completed', outcome = ?, worker = NULL, expires_at = ?, updated_at = ?,
+       version = version + 1, change = 1 WHERE number = ?`,
     ),
   }
 }

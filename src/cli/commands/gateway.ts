@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
-import { type CommandContext, runCommand } from '../run.ts'
+import { type CommandContext, runCommand } from '../runCommand.ts'
 import { isWorkerProcess } from '../serving/workerProcess.ts'
 import { reread, type ServeOptions, serveGateway } from './gatewayServe.ts'
 import { gatewayAcceptCommand } from './gatewayAccept.ts'

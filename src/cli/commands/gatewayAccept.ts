@@ -1,17 +1,17 @@
 import { Command } from 'commander'
 import type { OfferedTool } from '../../gateway/catalog/index.ts'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
-import { type CommandContext, runCommand } from '../run.ts'
+import { type CommandContext, runCommand } from '../runCommand.ts'
 
 interface AcceptFlags {
   readonly config: string
   readonly pins?: string
 }
 
-/** `pannier gateway accept`: lets tools be served again whose definitions have changed. */
+/** `pannier gateway accept`: lets tools be served whose definitions are new or have changed. */
 export function gatewayAcceptCommand(): Command {
   return new Command('accept')
-    .description('Accept changed definitions of tools that are withheld; without NAME, show them.')
+    .description('Accept new or changed definitions of tools that are withheld; without NAME, show them.')
     .usage('[options] [NAME …]')
     .argument('[names...]')
     .option('--config <file>', 'the mcp.json file that is served', 'mcp.json')
@@ -25,7 +25,7 @@ NAME is the name of a tool as the gateway lists it, or of a server, for all of i
 
 Exit codes:
   0    done
-  2    a file cannot be used, or no changed definition has that name; nothing was accepted`
+  2    a file cannot be used, or no definition that waits has that name; nothing was accepted`
 
 async function accept(names: readonly string[], flags: AcceptFlags, { display }: CommandContext): Promise<ExitCode> {
   const { acceptOffered, createNames, offeredTools, pinFile, pinPath } = await import('../../gateway/catalog/index.ts')
@@ -51,7 +51,7 @@ async function accept(names: readonly string[], flags: AcceptFlags, { display }:
     const offered = offeredTools(pins)
     const chosen = names.map((name) => offered.filter((each) => each.server === name || nameOf(each) === name))
     const missing = names.filter((_, at) => chosen[at]?.length === 0)
-    if (missing.length > 0) throw new InputError(`No changed definition waits for: ${missing.join(', ')}.`)
+    if (missing.length > 0) throw new InputError(`No definition waits to be accepted for: ${missing.join(', ')}.`)
     accepted = [...new Set(chosen.flat())]
     return acceptOffered(pins, accepted)
   })

@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path'
 import type { GatewayConfig } from '../../gateway/index.ts'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
-import type { CommandContext } from '../run.ts'
+import type { CommandContext } from '../runCommand.ts'
 import type { ServedGateway } from '../serving/served.ts'
 
 export interface ServeOptions {

@@ -23,11 +23,11 @@ import {
 } from '../options/answers.ts'
 import type { ClientFlags } from '../options/client.ts'
 import type { Display } from '../output/display.ts'
-import { printableJson } from '../output/json.ts'
+import { printableJson, resultAs } from '../output/json.ts'
 import { describeMedium, saveMedium } from '../output/media.ts'
 import { promptText, resourceText, toolText } from '../output/results.ts'
 import { questionLines } from '../output/tasks.ts'
-import type { CommandContext } from '../run.ts'
+import type { CommandContext } from '../runCommand.ts'
 
 interface InteractiveCall {
   readonly method: AskingMethod
@@ -175,7 +175,7 @@ function showSuspended({ inputRequests }: SavedCall, { display, output, file }: 
 /** Prints the id of the task. Where a server does not authenticate its callers, the id alone gives access to the task. */
 function showDetached(task: Task, { display }: CommandContext, output: 'text' | 'json'): ExitCode {
   const id = plainLine(task.taskId, Infinity)
-  display.print(output === 'json' ? printableJson({ task }) : id)
+  display.print(resultAs(output === 'json', { task }, () => id))
   if (output === 'text' && id !== task.taskId) display.note(UNPLAIN_ID)
   display.note('The call goes on as a task. Follow it with: pannier task watch TARGET ID')
   return EXIT.ok

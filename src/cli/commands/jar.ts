@@ -1,9 +1,10 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { Command } from 'commander'
 import { StateError } from '../../state/internal.ts'
 import { defaultJarPath, type Jar, type JarFilter, jarServerOf, sqliteJar } from '../../state/jar/index.ts'
 import { InputError } from '../exit.ts'
-import { itemsText, jarJson, jarTable } from '../output/jar.ts'
+import { itemsText, jarData, jarTable } from '../output/jar.ts'
+import { resultAs } from '../output/json.ts'
 import { writeResult } from '../output/screen.ts'
 
 interface JarFlags {
@@ -33,7 +34,7 @@ export function jarCommand(): Command {
 
 function withFilterOptions(command: Command): Command {
   return command
-    .option('--server <name>', 'only of this server: a domain, a file path, or a URL')
+    .option('--server <name>', 'only of this server: a domain, a URL, its name, or a file in its command line')
     .option('--principal <name>', 'only of this principal')
     .option('--name <name>', 'only under this name')
     .option('--file <path>', `the jar (default: ${defaultJarPath()})`)
@@ -41,25 +42,28 @@ function withFilterOptions(command: Command): Command {
 }
 
 async function listText(chosen: JarFlags): Promise<string> {
-  const entries = await withJar(chosen, (jar) => jar.list(filterOf(chosen)))
-  if (chosen.json) return jarJson(entries, { values: false })
-  return entries.length === 0 ? nothingText(chosen) : jarTable(entries, Date.now())
+  const entries = await withJar(chosen, (jar, filter) => jar.list(filter))
+  const text = (): string => (entries.length === 0 ? nothingText(chosen) : jarTable(entries, Date.now()))
+  return resultAs(chosen.json, jarData(entries), text)
 }
 
 async function showText(chosen: JarFlags & { values?: true }): Promise<string> {
-  const items = await withJar(chosen, (jar) => jar.show(filterOf(chosen)))
+  const items = await withJar(chosen, (jar, filter) => jar.show(filter))
   const values = chosen.values === true
-  if (chosen.json) return jarJson(items, { values })
-  return items.length === 0 ? nothingText(chosen) : itemsText(items, { values, now: Date.now() })
+  const shown = { values, now: Date.now() }
+  const text = (): string => (items.length === 0 ? nothingText(chosen) : itemsText(items, shown))
+  return resultAs(chosen.json, jarData(items, values), text)
 }
 
 async function clearText(chosen: JarFlags & { all?: true }): Promise<string> {
   assertFilterOrAll(chosen)
-  const removed = await withJar(chosen, (jar) => jar.remove(filterOf(chosen)))
-  if (chosen.json) return jarJson(removed, { values: false })
-  if (removed.length === 0) return `Nothing was removed. ${nothingText(chosen)}`
+  const removed = await withJar(chosen, (jar, filter) => jar.remove(filter))
   const count = removed.length === 1 ? '1 name' : `${removed.length} names`
-  return `Removed ${count}:\n${jarTable(removed, Date.now())}`
+  return resultAs(chosen.json, jarData(removed), () =>
+    removed.length === 0
+      ? `Nothing was removed. ${nothingText(chosen)}`
+      : `Removed ${count}:\n${jarTable(removed, Date.now())}`,
+  )
 }
 
 function assertFilterOrAll({ all, server, principal, name }: JarFlags & { all?: true }): void {
@@ -70,9 +74,10 @@ function assertFilterOrAll({ all, server, principal, name }: JarFlags & { all?: 
 
 /** A missing default file counts as an empty jar. A file that was named must exist, so that a typing error is noticed. */
 async function withJar<Item>(
-  { file }: JarFlags,
-  use: (jar: Jar) => Promise<readonly Item[]>,
+  chosen: JarFlags,
+  use: (jar: Jar, filter: JarFilter) => Promise<readonly Item[]>,
 ): Promise<readonly Item[]> {
+  const { file } = chosen
   const path = file ?? defaultJarPath()
   if (!existsSync(path)) {
     if (file === undefined) return []
@@ -80,11 +85,31 @@ async function withJar<Item>(
   }
   try {
     const jar = sqliteJar({ path })
-    return await use(jar).finally(() => jar.close())
+    return await useEach(jar, filterOf(chosen), use).finally(() => jar.close())
   } catch (error) {
     if (!(error instanceof StateError)) throw error
     throw new InputError(`${path}: ${error.message}`, { cause: error })
   }
+}
+
+/** A server that is started as a process is also selected by one of the paths in its name. */
+async function useEach<Item>(
+  jar: Jar,
+  filter: JarFilter,
+  use: (jar: Jar, filter: JarFilter) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  const { server } = filter
+  if (server === undefined || !existsSync(server)) return use(jar, filter)
+  const path = realpathSync(server)
+  const entries = await jar.list({ ...filter, server: undefined })
+  const names = new Set(entries.map((entry) => entry.server).filter((name) => hasPath(name, path)))
+  const found: Item[] = []
+  for (const name of names) found.push(...(await use(jar, { ...filter, server: name })))
+  return found
+}
+
+function hasPath(server: string, path: string): boolean {
+  return [path, JSON.stringify(path)].some((word) => ` ${server} `.includes(` ${word} `))
 }
 
 function filterOf({ server, principal, name }: JarFlags): JarFilter {
@@ -106,15 +131,10 @@ function fromJsonString<Given extends string | undefined>(given: Given): Given |
 }
 
 function storedServerName(given: string): string {
-  if (!/^(https?|wss?):\/\//i.test(given)) return isExistingFile(given) ? realpathSync(given) : given
+  if (!/^(https?|wss?):\/\//i.test(given)) return given
   const place = jarServerOf({ url: given }, { allowLocal: true })
   if ('server' in place) return place.server
   throw new InputError(`--server: ${place.refused}`)
-}
-
-/** State of a server that is a file is stored under the file's real path. */
-function isExistingFile(path: string): boolean {
-  return existsSync(path) && statSync(path).isFile()
 }
 
 function nothingText(chosen: JarFlags): string {

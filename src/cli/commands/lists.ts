@@ -6,9 +6,9 @@ import { type CallOptions, withServer } from '../connection.ts'
 import { EXIT, EXIT_HELP } from '../exit.ts'
 import { type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { readTargetOperands } from '../options/operands.ts'
-import { printableJson } from '../output/json.ts'
+import { resultAs } from '../output/json.ts'
 import { promptsText, resourcesText, toolsText } from '../output/lists.ts'
-import { runCommand } from '../run.ts'
+import { runCommand } from '../runCommand.ts'
 
 /** `pannier tools`: lists the tools of a server. */
 export function toolsCommand(server: readonly string[] | undefined): Command {
@@ -79,7 +79,7 @@ function listCommand<List extends Json>(
       runCommand(async (context) => {
         const { target } = readTargetOperands(operands, server)
         const found = await withServer(target, flags, context, list)
-        context.display.print(flags.output === 'json' ? printableJson(found) : text(found))
+        context.display.print(resultAs(flags.output === 'json', found, () => text(found)))
         return EXIT.ok
       }),
     )

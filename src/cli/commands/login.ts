@@ -5,7 +5,7 @@ import { withServer } from '../connection.ts'
 import { EXIT, EXIT_HELP } from '../exit.ts'
 import { type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { readTargetOperands } from '../options/operands.ts'
-import { runCommand } from '../run.ts'
+import { runCommand } from '../runCommand.ts'
 
 /** `pannier login`: logs in at a server with the browser, and keeps the tokens for the gateway and for `--oauth`. */
 export function loginCommand(): Command {

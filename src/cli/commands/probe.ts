@@ -12,10 +12,10 @@ import {
 } from '../options/probe.ts'
 import { type ProbeTarget, readProbeTargets } from '../options/targets.ts'
 import { explainText, type Probed, probeTable, probeText } from '../output/probe.ts'
-import { printableJson } from '../output/json.ts'
+import { resultAs } from '../output/json.ts'
 import { probeMarkdown } from '../output/probeMarkdown.ts'
 import { lineWidth } from '../output/layout.ts'
-import { runCommand, type CommandContext } from '../run.ts'
+import { runCommand, type CommandContext } from '../runCommand.ts'
 
 /** `pannier probe`: tells whether servers need their sessions. */
 export function probeCommand(server: readonly string[] | undefined): Command {
@@ -118,15 +118,15 @@ function probed(
 }
 
 function showOne(verdict: Verdict, flags: ProbeFlags, { display }: CommandContext): ExitCode {
-  if (flags.json) display.print(printableJson(verdict))
-  else if (flags.markdown) display.print(probeMarkdown([{ name: verdict.target, verdict }]))
-  else display.print(probeText(verdict, lineWidth(), flags.explain))
+  const text = (): string =>
+    flags.markdown ? probeMarkdown([{ name: verdict.target, verdict }]) : probeText(verdict, lineWidth(), flags.explain)
+  display.print(resultAs(flags.json, verdict, text))
   return verdictExitCode(verdict)
 }
 
 function showAll(all: readonly Probed[], flags: ProbeFlags, { display }: CommandContext): ExitCode {
-  if (flags.json) display.print(printableJson(all.map(resultJson)))
-  else display.print(flags.markdown ? probeMarkdown(all) : probeTable(all, lineWidth()))
+  const text = (): string => (flags.markdown ? probeMarkdown(all) : probeTable(all, lineWidth()))
+  display.print(resultAs(flags.json, all.map(resultJson), text))
   const codes = all.map((one) => ('verdict' in one ? verdictExitCode(one.verdict) : EXIT.badInput))
   return codes.includes(EXIT.badInput) ? EXIT.badInput : codes.includes(EXIT.toolError) ? EXIT.toolError : EXIT.ok
 }

@@ -6,7 +6,7 @@ import { ANSWER_HELP, withAnswerOptions } from '../options/answers.ts'
 import { type InteractiveFlags, runInteractive, withSaveOption } from './interactive.ts'
 import { TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { readTargetOperands } from '../options/operands.ts'
-import { runCommand, type CommandContext } from '../run.ts'
+import { runCommand, type CommandContext } from '../runCommand.ts'
 import { EXIT_HELP, type ExitCode, failureOf } from '../exit.ts'
 import { logMeta } from '../connection.ts'
 

@@ -22,7 +22,7 @@ import {
 } from './interactive.ts'
 import { withClientOptions } from '../options/client.ts'
 import { typedCommand } from '../options/operands.ts'
-import { runCommand, type CommandContext } from '../run.ts'
+import { runCommand, type CommandContext } from '../runCommand.ts'
 import { EXIT_HELP, type ExitCode, InputError } from '../exit.ts'
 import { withServer } from '../connection.ts'
 

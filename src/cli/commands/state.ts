@@ -4,8 +4,9 @@ import { createKeyring, type Inspected, inspectToken, type Keyring } from '../..
 import { StateError } from '../../state/internal.ts'
 import { InputError } from '../exit.ts'
 import { readKeysValue } from '../options/keys.ts'
+import { resultAs } from '../output/json.ts'
 import { writeResult } from '../output/screen.ts'
-import { stateJson, stateText } from '../output/state.ts'
+import { stateData, stateText } from '../output/state.ts'
 
 interface OpenFlags {
   readonly keysFile?: string
@@ -39,7 +40,8 @@ async function openedText(given: string | undefined, { keysFile, json }: OpenFla
   if (isPiped && keysFile === '-') throw new InputError('Standard input can give the token or the keys, not both.')
   const keyring = createKeyring(await readKeysValue({ file: keysFile, environment: process.env['PANNIER_KEYS'] }))
   const opened = inspected(keyring, tokenIn(isPiped ? await text(process.stdin) : given))
-  return json ? stateJson(opened, Date.now()) : stateText(opened, Date.now())
+  const now = Date.now()
+  return resultAs(json, stateData(opened, now), () => stateText(opened, now))
 }
 
 /** Some states have the name of a row before them, and event ids a number after: the token is the longest part. */

@@ -14,7 +14,7 @@ import { type ClientFlags, TARGET_HELP, withClientOptions } from '../options/cli
 import { readTaskOperands, type TaskOperands, taskUsage } from '../options/operands.ts'
 import { printableJson } from '../output/json.ts'
 import { taskText } from '../output/tasks.ts'
-import { runCommand, type CommandContext } from '../run.ts'
+import { runCommand, type CommandContext } from '../runCommand.ts'
 import { type InteractiveFlags, answererHostOf, withDeclinedExit, showOutcome, withSaveOption } from './interactive.ts'
 import { taskAnswerCommand } from './taskAnswer.ts'
 

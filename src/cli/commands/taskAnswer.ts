@@ -14,7 +14,7 @@ import {
 import { answeredElsewhere, type AnswerNotes, chooseAnswerers, readGivenAnswers } from '../options/answers.ts'
 import { answererHostOf } from './interactive.ts'
 import { collect, type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { runCommand, type CommandContext } from '../run.ts'
+import { runCommand, type CommandContext } from '../runCommand.ts'
 import { EXIT, EXIT_HELP, InputError } from '../exit.ts'
 import { withServer } from '../connection.ts'
 import { serverReason } from '../output/tasks.ts'

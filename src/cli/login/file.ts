@@ -1,9 +1,10 @@
 /** Stored logins by server, in one file that only its user can read. */
 import { createHash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { ClientError, writePrivateFile } from '../../client/index.ts'
 import { isObject } from '../../protocol/index.ts'
+import { defaultJarPath } from '../../state/jar/index.ts'
 import { isLocked, lockFile, withFileLock } from '../../state/stores/index.ts'
 import { InputError } from '../exit.ts'
 
@@ -23,6 +24,11 @@ export interface LoginFile {
 
 /** So long a flow of somebody else is waited for. Most take less than a second; callers wait meanwhile. */
 const FLOW_MS = 10_000
+
+/** The file of logins, beside the jar. */
+export function defaultLoginsPath(): string {
+  return join(dirname(defaultJarPath()), 'logins.json')
+}
 
 export function loginFile(path: string, serverUrl: string, waitMs = FLOW_MS): LoginFile {
   const key = resourceKey(serverUrl)

@@ -67,7 +67,7 @@ test('what a catalogue lists is a sentence, with what a search saves', () => {
 })
 
 test('below the table is the command that accepts withheld definitions, as it can be typed', () => {
-  const withheld = (...tools: readonly string[]) => ({ withheld: new Set(tools) })
+  const withheld = (...tools: readonly string[]) => ({ lists: { withheld: new Set(tools) } })
   const textOf = (gateway: object) => withheldText(gateway as Parameters<typeof withheldText>[0])
   expect(textOf({ file: 'my mcp.json', backends: [withheld('a'), withheld()] })).toEqual([
     "1 tool is withheld. See what changed with: pannier gateway accept --config 'my mcp.json'",
@@ -82,10 +82,12 @@ test('a revision that a server makes up adds no lines and no control sequences t
   const backend = {
     name: 'odd',
     config: { address: { command: 'odd' }, settings: { state: 'stateful' } },
-    about: { version: '2025-06-18\u001B]0;title\u0007\u001B[31m\nWorker 1 ended.' },
-    condition: { kind: 'up' },
-    servedTools: [],
-    withheld: new Set(),
+    connector: {
+      about: { version: '2025-06-18\u001B]0;title\u0007\u001B[31m\nWorker 1 ended.' },
+      condition: { kind: 'up' },
+    },
+    prober: {},
+    lists: { served: () => ({ tools: [] }), withheld: new Set() },
   }
   const gateway = { backends: [backend], leftOut: [], cellsOf: () => undefined }
   const lines = servedText(gateway as unknown as Parameters<typeof servedText>[0]).split('\n')

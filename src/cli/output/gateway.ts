@@ -38,7 +38,7 @@ export function gatewayConfigText(config: GatewayConfig, width = Infinity): stri
   ]
   const own = differing(config.settings, GATEWAY_DEFAULTS)
   return [
-    alignColumns([['SERVER', 'TRANSPORT', 'ADDRESS', 'NAMES', 'SETTINGS'], ...rows], '  ', width),
+    alignColumns([['SERVER', 'TRANSPORT', 'ADDRESS', 'NAMES', 'SETTINGS'], ...rows], width),
     ...(own === '' ? [] : ['', `gateway: ${own}`]),
   ].join('\n')
 }
@@ -133,7 +133,7 @@ const SERVED_HEAD = ['SERVER', 'TRANSPORT', 'REVISION', 'STATE', 'TOOLS', 'CLIEN
 export function servedText(gateway: Pick<Gateway, 'backends' | 'leftOut' | 'cellsOf'>, width = Infinity): string {
   const { backends, leftOut } = gateway
   const rows = backends.map((backend) => rowOf(backend, gateway.cellsOf(backend)))
-  return alignColumns([SERVED_HEAD, ...rows, ...leftOut.map(leftOutRow)], '  ', width)
+  return alignColumns([SERVED_HEAD, ...rows, ...leftOut.map(leftOutRow)], width)
 }
 
 /** Behind several gateways, or workers of one: what of servers does not survive one of them. */
@@ -152,7 +152,7 @@ export function lostText(gateway: Pick<Gateway, 'backends' | 'cellsOf'>): readon
 
 /** How to see the tools that are withheld. It is a line of its own, because a column would break the command. */
 export function withheldText({ backends, file }: Pick<Gateway, 'backends' | 'file'>): readonly string[] {
-  const count = backends.reduce((sum, { withheld }) => sum + withheld.size, 0)
+  const count = backends.reduce((sum, { lists }) => sum + lists.withheld.size, 0)
   if (count === 0) return []
   const what = count === 1 ? '1 tool is withheld' : `${count} tools are withheld`
   return [`${what}. See what changed with: ${acceptCommand(file)}`]
@@ -176,7 +176,8 @@ function counted(count: number): string {
 }
 
 function rowOf(backend: ServedBackend, cells: ReturnType<Gateway['cellsOf']>): readonly string[] {
-  const { name, config, about, condition, servedTools } = backend
+  const { name, config, lists } = backend
+  const { about, condition } = backend.connector
   const first = [plainLine(name, 40), kindOf(config.address)]
   if (condition.kind === 'down')
     return [
@@ -192,24 +193,28 @@ function rowOf(backend: ServedBackend, cells: ReturnType<Gateway['cellsOf']>): r
     ...first,
     plainLine(about?.version ?? '', 20),
     stateOf(backend),
-    String(servedTools.length),
+    String(lists.served().tools.length),
     cells === undefined ? '' : cellsText(cells),
     servingOf(backend) + withheldPart(backend),
   ]
 }
 
-function withheldPart({ withheld: { size } }: ServedBackend): string {
+function withheldPart({
+  lists: {
+    withheld: { size },
+  },
+}: ServedBackend): string {
   return size === 0 ? '' : `; withheld: ${size} ${size === 1 ? 'tool' : 'tools'}`
 }
 
-function stateOf({ config, verdict }: ServedBackend): string {
+function stateOf({ config, prober: { verdict } }: ServedBackend): string {
   const { state } = config.settings
   if (state !== 'auto') return `${state} (declared)`
   if (verdict === undefined) return 'not known yet'
   return `${verdict.state.toLowerCase()} (${Math.round(verdict.confidence * 100)} %)`
 }
 
-function servingOf({ config, about, isShared, verdict }: ServedBackend): string {
+function servingOf({ config, connector: { about }, isShared, prober: { verdict } }: ServedBackend): string {
   const isProcess = 'command' in config.address
   if (!isShared) return (isProcess ? 'a process for each caller' : 'a session for each caller') + guessText(verdict)
   if (about?.version === '2026-07-28') return isProcess ? 'one process' : 'a request each'
@@ -217,11 +222,11 @@ function servingOf({ config, about, isShared, verdict }: ServedBackend): string 
 }
 
 /** Why a server that is most likely stateless is not shared. */
-function guessText(verdict: ServedBackend['verdict']): string {
+function guessText(verdict: ServedBackend['prober']['verdict']): string {
   return verdict?.state === 'STATELESS' ? '; shared where "state": "stateless" says it' : ''
 }
 
-/** Tools with changed definitions, by the names under which the gateway lists them. */
+/** Tools with new or changed definitions, by the names under which the gateway lists them. */
 export function offeredText(offered: readonly OfferedTool[], nameOfTool: (tool: OfferedTool) => string): string {
   if (offered.length === 0) return 'No tool is withheld.'
   const table = alignColumns([

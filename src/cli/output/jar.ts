@@ -1,7 +1,6 @@
 /** The contents of a jar, for people and for programs. Servers choose the names, so they are escaped for terminals. */
 import type { JarEntry, JarItem } from '../../state/jar/index.ts'
-import { age } from './age.ts'
-import { alignColumns } from './layout.ts'
+import { age, alignColumns } from './layout.ts'
 import { printableJson } from './json.ts'
 
 const MAX_COLUMN = 60
@@ -9,11 +8,10 @@ const HEADINGS = ['SERVER', 'PRINCIPAL', 'SCOPE', 'CONTEXT', 'NAME', 'BYTES', 'A
 
 /** A table with a line for each entry. Long names are cut. */
 export function jarTable(entries: readonly JarEntry[], now: number): string {
-  const rows = entries.map(({ server, principal, scope, context, name, bytes, updatedAt }) =>
-    [shown(server), shown(principal), scope, shown(context), shown(name), String(bytes), age(now - updatedAt)].map(
-      cutCell,
-    ),
-  )
+  const rows = entries.map(({ server, principal, scope, context, name, bytes, updatedAt }) => [
+    cutStart(shown(server)),
+    ...[shown(principal), scope, shown(context), shown(name), String(bytes), age(now - updatedAt)].map(cutEnd),
+  ])
   return alignColumns([HEADINGS, ...rows])
 }
 
@@ -33,20 +31,19 @@ export function itemsText(items: readonly JarItem[], { values, now }: { values: 
   return texts.join('\n\n')
 }
 
-export function jarJson(entries: readonly (JarEntry | JarItem)[], { values }: { values: boolean }): string {
-  return printableJson(
-    entries.map((entry) => ({
-      server: entry.server,
-      principal: entry.principal,
-      scope: entry.scope,
-      context: entry.context,
-      name: entry.name,
-      bytes: entry.bytes,
-      updatedAt: new Date(entry.updatedAt).toISOString(),
-      usedAt: new Date(entry.usedAt).toISOString(),
-      ...(values && 'value' in entry && { value: entry.value }),
-    })),
-  )
+/** For programs. */
+export function jarData(entries: readonly (JarEntry | JarItem)[], values = false): readonly object[] {
+  return entries.map((entry) => ({
+    server: entry.server,
+    principal: entry.principal,
+    scope: entry.scope,
+    context: entry.context,
+    name: entry.name,
+    bytes: entry.bytes,
+    updatedAt: new Date(entry.updatedAt).toISOString(),
+    usedAt: new Date(entry.usedAt).toISOString(),
+    ...(values && 'value' in entry && { value: entry.value }),
+  }))
 }
 
 /** Printable text as it is, other text as a JSON string. */
@@ -56,9 +53,15 @@ function shown(text: string | undefined): string {
   return isPlain ? text : printableJson(text)
 }
 
-function cutCell(text: string): string {
+function cutEnd(text: string): string {
   const characters = Array.from(text)
   return characters.length <= MAX_COLUMN ? text : `${characters.slice(0, MAX_COLUMN - 1).join('')}…`
+}
+
+/** The file of a command line, or the registered domain, is at the end. */
+function cutStart(text: string): string {
+  const characters = Array.from(text)
+  return characters.length <= MAX_COLUMN ? text : `…${characters.slice(1 - MAX_COLUMN).join('')}`
 }
 
 function moment(time: number, now: number): string {

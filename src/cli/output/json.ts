@@ -1,13 +1,9 @@
 import { ClientError } from '../../client/index.ts'
+import { escapeUnprintable } from '../../state/internal.ts'
 
-/**
- * JSON that is safe on a terminal: control characters and invisible characters are written as `\uXXXX`, which a parser
- * reads as the same text. Nothing is left that `plainText` would change.
- */
+/** JSON that is safe on a terminal: nothing is left that `plainText` would change. */
 export function printableJson(value: unknown): string {
-  return written(value).replace(INVISIBLE, (character) =>
-    Array.from({ length: character.length }, (_, index) => unicodeEscape(character.charCodeAt(index))).join(''),
-  )
+  return escapeUnprintable(written(value))
 }
 
 /** A value from a server may nest too deep for JSON.stringify, or exceed the largest string. */
@@ -19,11 +15,7 @@ function written(value: unknown): string {
   }
 }
 
-// JSON.stringify has escaped characters below U+0020 and lone surrogates. Line feeds here are those of the indentation.
-// Variation selectors are part of emoji; a pile of combining marks covers the lines around it.
-const INVISIBLE =
-  /(?!\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]|(?<=\p{M}{4})\p{M}/gu
-
-function unicodeEscape(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, '0')}`
+/** A result: JSON for programs where that is asked for, else text for people. */
+export function resultAs(isJson: boolean | undefined, data: unknown, text: () => string): string {
+  return isJson ? printableJson(data) : text()
 }

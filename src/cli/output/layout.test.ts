@@ -16,5 +16,5 @@ test('the last column of a table goes on below itself', () => {
     ['a', 'one two three four five six seven'],
     ['bcd', 'eight'],
   ]
-  expect(alignColumns(rows, '  ', 26)).toBe('a    one two three four\n     five six seven\nbcd  eight')
+  expect(alignColumns(rows, 26)).toBe('a    one two three four\n     five six seven\nbcd  eight')
 })

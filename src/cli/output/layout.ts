@@ -1,21 +1,23 @@
-/** Columns, wrapping and width of text on a terminal. */
+/** Columns, wrapping, width and times of text on a terminal. */
 import { plainText } from '../../client/index.ts'
+import { DAY_MS } from '../../protocol/index.ts'
 
+const GAP = '  '
 // A narrower last column cannot be read, so it may exceed the width.
 const MIN_COLUMN_WIDTH = 20
 
 /** Aligns rows as columns of text. The last column wraps where a line is longer than `width`. */
-export function alignColumns(rows: readonly (readonly string[])[], gap = '  ', width = Infinity): string {
+export function alignColumns(rows: readonly (readonly string[])[], width = Infinity): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     rows.reduce((widest, row) => Math.max(widest, lengthOf(row[column])), 0),
   )
-  const before = widths.slice(0, -1).reduce((sum, of) => sum + of + gap.length, 0)
+  const before = widths.slice(0, -1).reduce((sum, of) => sum + of + GAP.length, 0)
   const room = Math.max(MIN_COLUMN_WIDTH, width - before)
   return rows
     .flatMap((row) => {
       const cells = row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - lengthOf(cell)))
       const [first = '', ...rest] = wrapText(row.at(-1) ?? '', room)
-      return [[...cells, first].join(gap), ...rest.map((line) => ' '.repeat(before) + line)]
+      return [[...cells, first].join(GAP), ...rest.map((line) => ' '.repeat(before) + line)]
     })
     .map((line) => line.trimEnd())
     .join('\n')
@@ -52,4 +54,16 @@ export function lineWidth(): number {
 /** Text of a server in a line of ours. Further lines are indented, so that none looks like output of this program. */
 export function serverText(text: string): string {
   return plainText(text).replaceAll('\n', '\n  ')
+}
+
+const UNITS = [
+  ['d', DAY_MS],
+  ['h', 3_600_000],
+  ['min', 60_000],
+] as const
+
+/** A length of time in its largest whole unit. */
+export function age(ms: number): string {
+  const [unit, length] = UNITS.find((candidate) => ms >= candidate[1]) ?? ['s', 1000]
+  return `${Math.max(0, Math.floor(ms / length))} ${unit}`
 }

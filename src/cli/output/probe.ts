@@ -8,7 +8,7 @@ import { alignColumns, wrapText } from './layout.ts'
 /** The full report on one server. The first word is the verdict, so that scripts can read it. */
 export function probeText(verdict: Verdict, width = Infinity, isExplained = false): string {
   const { state, target, message, evidence, notAsked } = verdict
-  const clients = isExplained ? (verdict.cells ?? []).map(({ sentence }) => ['  ', sentence]) : []
+  const clients = isExplained ? (verdict.cells ?? []).map(({ sentence }) => ['', sentence]) : []
   const kept = verdict.process.because.map((sentence) => ['  process', '', sentence])
   const checks = evidence.map(({ check, points, sentence }) => [
     `  ${check}`,
@@ -19,12 +19,12 @@ export function probeText(verdict: Verdict, width = Infinity, isExplained = fals
     `${state}  ${plainLine(target)}`,
     ...wrapText(message, width),
     '',
-    alignColumns(factRows(verdict), '  ', width),
+    alignColumns(factRows(verdict), width),
     '',
     'Methods:',
     alignColumns(methodRows(verdict)),
-    ...(checks.length + kept.length === 0 ? [] : ['', 'Evidence:', alignColumns([...checks, ...kept], '  ', width)]),
-    ...(clients.length === 0 ? [] : ['', 'Through a gateway:', alignColumns(clients, '', width)]),
+    ...(checks.length + kept.length === 0 ? [] : ['', 'Evidence:', alignColumns([...checks, ...kept], width)]),
+    ...(clients.length === 0 ? [] : ['', 'Through a gateway:', alignColumns(clients, width)]),
     ...(notAsked.length === 0 ? [] : ['', ...wrapText(notAskedText(notAsked), width)]),
   ].join('\n')
 }

@@ -3,8 +3,7 @@ import { plainLine } from '../../client/index.ts'
 import { readJournal } from '../../journal/index.ts'
 import { isObject } from '../../protocol/index.ts'
 import type { Inspected } from '../../state/seal/index.ts'
-import { age } from './age.ts'
-import { alignColumns } from './layout.ts'
+import { age, alignColumns } from './layout.ts'
 import { printableJson } from './json.ts'
 
 const KINDS: Readonly<Record<Inspected['purpose'], string>> = {
@@ -36,10 +35,11 @@ export function stateText(opened: Inspected, now: number): string {
   return `This is ${KINDS[purpose]}.\n${alignColumns(known)}\nIt holds:\n${printableJson(contentOf(opened))}`
 }
 
-export function stateJson(opened: Inspected, now: number): string {
+/** For programs. */
+export function stateData(opened: Inspected, now: number): object {
   const { issuedAt, expiresAt, body: _, ...claims } = opened
   const times = { issuedAt: timeText(issuedAt), expiresAt: timeText(expiresAt), expired: expiresAt * 1000 <= now }
-  return printableJson({ ...claims, ...times, content: contentOf(opened) })
+  return { ...claims, ...times, content: contentOf(opened) }
 }
 
 /** The body with names in place of the letters and positions that save bytes. */

@@ -31,12 +31,13 @@ export function inWorkers(config: GatewayConfig, { workers: count, onNews }: Ser
     table: (options) => workers.table(options),
     reload: (changed) => workers.reload(changed),
     drain: async () => {
-      await Promise.all([workers.drain(), closeAdmin()])
+      await workers.drain()
+      await closeAdmin() // until then it says that no new calls are taken
     },
   }
 }
 
-/** This process is such a worker. Resolves when it ends. */
-export function serveAsWorker(): Promise<void> {
+/** This process is such a worker, until it ends. */
+export function serveAsWorker(): Promise<never> {
   return runGatewayWorker({ create: gatewayOf, tableOf })
 }

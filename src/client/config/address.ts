@@ -6,6 +6,7 @@ export interface HttpAddress {
   readonly headers?: Readonly<Record<string, string>>
   /** The transport of the revision 2024-11-05. @default found out by trying */
   readonly transport?: 'sse'
+  readonly container?: Container
 }
 
 /** A server that is started as a child process. */
@@ -15,6 +16,14 @@ export interface CommandAddress {
   /** Added to the SDK's default environment: HOME, PATH and a few others. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  readonly container?: Container
+}
+
+/** What an entry says of the container of its server. */
+export interface Container {
+  readonly image: string
+  /** The `type` of an entry without a command or an address. */
+  readonly type?: string
 }
 
 export type Address = HttpAddress | CommandAddress

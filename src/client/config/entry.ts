@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { isObject, type Json } from '../../protocol/index.ts'
 import type { ClientCode } from '../errors.ts'
-import type { Address, CommandAddress } from './address.ts'
+import type { Address, CommandAddress, Container } from './address.ts'
 import { expand, type Variables } from './variables.ts'
 
 /** Members of objects by name, items of lists by number. */
@@ -39,15 +39,21 @@ export async function readAddress(entry: unknown, context: EntryContext): Promis
   if (!isObject(entry)) return invalid('must be an object.')
   const fields = fieldsOf(entry, context)
   const type = entry['type']
+  const container: { container?: Container } = fields.has('container')
+    ? { container: { image: fields.text('container') } }
+    : {}
   const urlField = urlFieldOf(entry)
   if (fields.has('command') && urlField !== undefined && !DECIDING_TYPES.has(type))
     return invalid(commandAndUrl(urlField))
-  if (fields.has('command') && !HTTP_TYPES.has(type)) return commandOf(fields, context)
+  if (fields.has('command') && !HTTP_TYPES.has(type)) return { ...(await commandOf(fields, context)), ...container }
+  if (container.container !== undefined && urlField === undefined && !HTTP_TYPES.has(type))
+    return containerOf({ ...container.container, ...(typeof type === 'string' && { type }) }, fields, context)
   if (urlField === undefined)
     return invalid(fields.has('command') ? `has the type "${String(type)}", and needs a "url".` : NO_ADDRESS)
   const different = differentUrls(entry)
   if (different !== undefined) return invalid(different)
-  return { url: fields.address(urlField), headers: fields.headers(), ...(type === 'sse' && { transport: 'sse' }) }
+  const transport = type === 'sse' ? { transport: 'sse' as const } : {}
+  return { url: fields.address(urlField), headers: fields.headers(), ...transport, ...container }
 }
 
 /** The words for the address: of nearly all programs; of Gemini CLI and Qwen Code; of Windsurf and Antigravity. */
@@ -71,7 +77,7 @@ function differentUrls(entry: Json): string | undefined {
   return `has different addresses in ${listed}; leave in the one that is meant.`
 }
 
-const NO_ADDRESS = 'needs a "command" or a "url".'
+const NO_ADDRESS = 'needs a "command", a "url" or a "container".'
 // "streamable-http" is the word of Roo Code, "streamableHttp" that of Cline.
 const HTTP_TYPES: ReadonlySet<unknown> = new Set(['http', 'sse', 'streamable-http', 'streamableHttp'])
 const DECIDING_TYPES: ReadonlySet<unknown> = new Set([...HTTP_TYPES, 'stdio', 'local'])
@@ -81,10 +87,21 @@ function commandAndUrl(urlField: string): string {
   return `has a "command" and a "${urlField}"; leave one of them out, or choose with the type "stdio" or "http".`
 }
 
-async function commandOf(fields: Fields, context: EntryContext): Promise<CommandAddress> {
+/** Docker runs the image, and takes the variables of the entry from its own environment: no value is an argument. */
+async function containerOf(container: Container, fields: Fields, context: EntryContext): Promise<CommandAddress> {
+  const { args, env = {}, ...address } = await commandOf(fields, context, 'docker')
+  const variables = Object.keys(env).flatMap((name) => ['-e', name])
+  return { ...address, env, args: ['run', '-i', '--rm', ...variables, container.image, ...args], container }
+}
+
+async function commandOf(
+  fields: Fields,
+  context: EntryContext,
+  command = fields.text('command'),
+): Promise<CommandAddress> {
   const { project } = context
   const cwd = fields.has('cwd') ? resolve(project, fields.text('cwd')) : project
-  const address = { command: fields.text('command'), args: fields.list('args'), env: fields.texts('env'), cwd }
+  const address = { command, args: fields.list('args'), env: fields.texts('env'), cwd }
   if (!fields.has('envFile')) return address
   const fromFile = await variablesIn(resolve(project, fields.text('envFile')), context)
   return { ...address, env: { ...fromFile, ...address.env } }

@@ -92,6 +92,16 @@ describe('the files of', () => {
   })
 })
 
+test('an entry with a container is run by docker, which takes variables from its environment', async () => {
+  const entry = { type: 'stdio', container: 'ghcr.io/${ORG}/server', env: { TOKEN: 'secret' }, args: ['--quiet'] }
+  expect(await readEntry(fileWith({ mcpServers: { a: entry } }), 'a', { ORG: 'github' })).toMatchObject({
+    command: 'docker',
+    args: ['run', '-i', '--rm', '-e', 'TOKEN', 'ghcr.io/github/server', '--quiet'],
+    env: { TOKEN: 'secret' },
+    container: { image: 'ghcr.io/github/server', type: 'stdio' },
+  })
+})
+
 describe('a file that cannot be used is refused with its place and no value', () => {
   const secret = 'hunter2'
   test.each<[string, unknown, string, RegExp]>([
@@ -113,7 +123,7 @@ describe('a file that cannot be used is refused with its place and no value', ()
       'CONFIG_VARIABLE_MISSING',
       /"input:key".*Only an editor can ask/,
     ],
-    ['no command', { env: { K: secret } }, 'CONFIG_INVALID', /needs a "command" or a "url"/],
+    ['no command', { env: { K: secret } }, 'CONFIG_INVALID', /needs a "command", a "url" or a "container"/],
     ['a command that is no string', { command: [secret] }, 'CONFIG_INVALID', /"command" must be a string/],
     ['arguments that are no list', { command: 'a', args: secret }, 'CONFIG_INVALID', /"args" must be a list/],
     ['an argument that is no string', { command: 'a', args: [{}] }, 'CONFIG_INVALID', /"args\[0\]" must be a string/],

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { LayerHandlers } from '../layer/layer.ts'
-import type { LineFilter } from '../transports/child.ts'
+import type { LineFilter } from '../transports/stdio.ts'
 import { lineReader } from '../transports/lineReader.ts'
 import { EchoStates, withTopDeclared } from './states.ts'
 

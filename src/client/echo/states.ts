@@ -5,7 +5,7 @@
  */
 import { ECHO_CAPABILITY, type EchoPlace, isObject, parseJson } from '../../protocol/index.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
-import { type JsonMember, membersOf, withMember, withoutMember } from './jsonMember.ts'
+import { type JsonMember, membersOf, withMember, withoutMember } from '../transports/jsonMember.ts'
 import { cancelledId, messageIn } from '../layer/message.ts'
 
 /** How many states are kept at once. The oldest are dropped first; their responses are sent without state. */

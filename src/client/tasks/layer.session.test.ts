@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
 import { accept, form, Script, task, text } from '../../../test/client/fixtures/scriptedServer.ts'
 import { proves } from '../../../test/proves.ts'
-import sep from '../../../test/tasks/fixtures/sep2322Tasks.json' with { type: 'json' }
+import { sep } from '../../../test/documents/fixtures/sep2322.ts'
 import type { Asked } from '../questions/answerer.ts'
 import { compose } from '../layer/layer.ts'
 import { deadline } from '../layer/deadline.ts'

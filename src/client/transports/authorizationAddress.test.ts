@@ -9,11 +9,13 @@ interface Named {
   readonly server?: string
   readonly resourceMetadata?: string
   readonly issuer?: string
-  readonly endpoints?: Readonly<Record<string, string>>
+  readonly endpoints?: Readonly<Record<string, unknown>>
+  /** Of the authorization server's metadata. @default application/json */
+  readonly type?: string
   readonly remembered?: OAuthDiscoveryState
 }
 
-const metadataOf = (issuer: string, endpoints: Readonly<Record<string, string>> = {}) => ({
+const metadataOf = (issuer: string, endpoints: Readonly<Record<string, unknown>> = {}) => ({
   issuer,
   authorization_endpoint: `${issuer}/authorize`,
   token_endpoint: `${issuer}/token`,
@@ -24,7 +26,7 @@ const metadataOf = (issuer: string, endpoints: Readonly<Record<string, string>> 
 })
 
 /** A login where the server names these addresses: the hosts that were asked, who was asked to log in, and the end. */
-async function login({ server = SERVER, resourceMetadata, issuer = ISSUER, endpoints, remembered }: Named) {
+async function login({ server = SERVER, resourceMetadata, issuer = ISSUER, endpoints, type, remembered }: Named) {
   const hosts = new Set<string>()
   const visits: string[] = []
   const fetch = async (input: string | URL, init?: RequestInit): Promise<Response> => {
@@ -32,7 +34,8 @@ async function login({ server = SERVER, resourceMetadata, issuer = ISSUER, endpo
     hosts.add(origin)
     if (pathname.startsWith('/.well-known/oauth-protected-resource'))
       return Response.json({ resource: server, authorization_servers: [issuer] })
-    if (pathname.startsWith('/.well-known/')) return Response.json(metadataOf(issuer, endpoints))
+    if (pathname.startsWith('/.well-known/'))
+      return Response.json(metadataOf(issuer, endpoints), { headers: { 'content-type': type ?? 'application/json' } })
     if (pathname === '/register') return Response.json({ client_id: 'me', redirect_uris: ['http://127.0.0.1/back'] })
     if (pathname === '/token') return Response.json({ access_token: 'given', token_type: 'Bearer' })
     if (new Headers(init?.headers).has('authorization')) return new Response('welcome')
@@ -81,7 +84,20 @@ describe('a server elsewhere cannot make a login use', () => {
     ['registration at a mapped address', { endpoints: { registration_endpoint: 'https://[::ffff:10.0.0.1]/r' } }],
     ['tokens without TLS', { endpoints: { token_endpoint: 'http://auth.example.com/token' } }],
     ['tokens in the network', { endpoints: { token_endpoint: 'https://192.168.1.1/token' } }],
+    ['tokens at a local name with two dots', { endpoints: { token_endpoint: 'https://localhost../token' } }],
+    ['tokens of the cluster', { endpoints: { token_endpoint: 'https://kubernetes.default.svc/token' } }],
+    ['tokens at a name of the domain', { endpoints: { token_endpoint: 'https://router.localdomain/token' } }],
     ['tokens at a local name', { endpoints: { token_endpoint: 'https://localhost./token' } }],
+    [
+      'a page in the network, in metadata that nests deep',
+      {
+        type: 'text/plain',
+        endpoints: {
+          authorization_endpoint: 'https://10.0.0.8/authorize',
+          x: JSON.parse('['.repeat(200) + ']'.repeat(200)),
+        },
+      },
+    ],
     ['the computer, from the network', { server: 'https://10.0.0.8/mcp', issuer: 'http://127.0.0.1:4000' }],
     [
       'what was remembered before',
@@ -145,7 +161,13 @@ test.each<[inside: string[], outside: string[]]>([
     ['198.17.255.255', '198.20.0.0'],
   ],
   [['224.0.0.0', '255.255.255.255'], ['223.255.255.255']],
-  [['[::]'], ['[::2]']],
+  [['[::]', '[::7f00:1]', '[::ffff:ffff]'], ['[::1:0:0]']],
+  [
+    ['[::ffff:0:0:0]', '[::ffff:0:7f00:1]'],
+    ['[::fffe:0:0:0]', '[::ffff:1:0:0]'],
+  ],
+  [['[2001::]', '[2001:0:ffff::]'], ['[2001:1::]']],
+  [['[2002::]', '[2002:7f00:1::]', '[2002:ffff::]'], ['[2003::]']],
   [['[64:ff9b::]', '[64:ff9b::ffff:ffff]'], ['[64:ff9b::1:0:0]']],
   [['[64:ff9b:1::]', '[64:ff9b:1:ffff:ffff:ffff:ffff:ffff]'], ['[64:ff9b:2::]']],
   [['[fc00::]', '[fdff:ffff::]'], ['[fbff:ffff::]']],

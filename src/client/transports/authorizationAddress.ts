@@ -1,20 +1,24 @@
 /**
- * Which addresses an OAuth flow may use. The MCP server names them: its metadata, the authorization server, and the
- * addresses for registration, login and tokens. They must be https, and not in a private network that the server itself
- * is not in: else a server on the internet could make this client send requests there.
+ * The only way to fetch what an MCP server names: its metadata, the authorization server, and the addresses for
+ * registration, login and tokens. They must be https, and not in a private network that the server itself is not in: else
+ * a server on the internet could make this client send requests there.
  *
  * All addresses of a document are checked when it arrives, so before anybody is asked to log in.
  */
 import { BlockList, isIP } from 'node:net'
 import type { FetchLike, OAuthDiscoveryState } from '@modelcontextprotocol/client'
-import { isObject, parseJson, unref } from '../../protocol/index.ts'
+import { isObject, unref } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
+import { boundedFetch } from './boundedFetch.ts'
 
 /** The members of an authorization server's metadata that the SDK sends requests or people to. */
 const ENDPOINTS = ['authorization_endpoint', 'registration_endpoint', 'token_endpoint'] as const
 
 /** How long one request of a flow may take. Others wait for the flow. */
 const ANSWER_MS = 10_000
+
+/** The largest document of a flow. It is parsed at once, and metadata has a few kilobytes. */
+const MAX_DOCUMENT_BYTES = 256 * 1024
 
 /** The `fetch` of one flow. */
 export interface FlowFetch {
@@ -25,6 +29,7 @@ export interface FlowFetch {
 
 /** Once it has refused an address, or waited in vain, it refuses everything: the SDK would try other addresses. */
 export function authorizationFetch(serverUrl: string, fetch: FetchLike): FlowFetch {
+  const bounded = boundedFetch(fetch, MAX_DOCUMENT_BYTES)
   let refusal: ClientError | undefined
   const check = (addresses: readonly unknown[]): void => {
     for (const address of addresses) refusal ??= refusalOf(address, serverUrl)
@@ -32,11 +37,11 @@ export function authorizationFetch(serverUrl: string, fetch: FetchLike): FlowFet
   }
   const send: FetchLike = async (url, init) => {
     check(isOwnDocument(new URL(url), new URL(serverUrl)) ? [] : [url])
-    const { response, text } = await answered(fetch, url, init).catch((cause: unknown) => {
+    const { response, text } = await answered(bounded, url, init).catch((cause: unknown) => {
       if (cause instanceof ClientError) refusal = cause
       throw cause
     })
-    if (response.ok && (init?.method ?? 'GET') === 'GET') check(endpointsIn(parseJson(text)))
+    if (response.ok && (init?.method ?? 'GET') === 'GET') check(endpointsIn(documentIn(text)))
     return new Response(response.status === 204 ? null : text, response)
   }
   return {
@@ -44,6 +49,15 @@ export function authorizationFetch(serverUrl: string, fetch: FetchLike): FlowFet
     get refusal() {
       return refusal
     },
+  }
+}
+
+/** Reads a document as the SDK does, without limits of depth and number: what is checked is what is used. */
+function documentIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 
@@ -110,7 +124,7 @@ function isUsable({ protocol, hostname }: URL, server: URL): boolean {
 
 /** Whether a host of a URL is this computer, in a network that is not the internet, or anywhere. */
 function reachOf(hostname: string): number {
-  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
   const version = isIP(host)
   if (version !== 0) {
     const family = version === 4 ? 'ipv4' : 'ipv6'
@@ -120,8 +134,8 @@ function reachOf(hostname: string): number {
   return !host.includes('.') || PRIVATE_NAME.test(host) ? REACH.network : REACH.internet
 }
 
-// Names that public DNS never has (RFC 6761, 6762, 8375 and ICANN's "internal").
-const PRIVATE_NAME = /\.(local|internal|home\.arpa|lan|intranet|corp|home)$/i
+// Names that public DNS never has (RFC 6761, 6762, 8375, ICANN's "internal", and those of clusters and routers).
+const PRIVATE_NAME = /\.(local|localdomain|svc|internal|home\.arpa|lan|intranet|corp|home)$/i
 
 const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
@@ -141,11 +155,14 @@ for (const [network, bits] of [
 ] as const) {
   PRIVATE.addSubnet(network, bits, 'ipv4')
 }
-// Unspecified; translated IPv4 (NAT64); unique local; link-local; site-local; multicast.
+// IPv4 in IPv6, which may be any address: compatible, translated, NAT64, Teredo, 6to4. Then unique local; link-local; site-local; multicast.
 for (const [network, bits] of [
-  ['::', 128],
+  ['::', 96],
+  ['::ffff:0:0:0', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
+  ['2001::', 32],
+  ['2002::', 16],
   ['fc00::', 7],
   ['fe80::', 10],
   ['fec0::', 10],

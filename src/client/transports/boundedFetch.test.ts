@@ -50,7 +50,8 @@ describe('a stream of events', () => {
     ['a chunk with the next event', [`\ndata: ${half}\n`]],
   ])('may have any number of events: %j', async (_, event) => {
     const chunks = Array.from({ length: 20 }, () => event).flat()
-    expect(await read('text/event-stream', chunks)).toBe(chunks.join(''))
+    const events = (await read('text/event-stream', [...chunks, '\n'])).split('\n\n').filter((text) => text !== '')
+    expect(events).toEqual(Array.from({ length: 20 }, () => `data: ${half}`))
   })
 
   test.each([
@@ -61,5 +62,34 @@ describe('a stream of events', () => {
     await expect(read('text/event-stream', ['data: 1\n\n', ...chunks])).rejects.toMatchObject({
       code: 'MESSAGE_UNREADABLE',
     })
+  })
+})
+
+const deep = (head: string): string => `{"jsonrpc":"2.0",${head}${'['.repeat(200)}${']'.repeat(200)}}`
+
+describe('a message that nests too deep', () => {
+  const readWhole = async (type: string, body: string): Promise<string> => {
+    const answer = new Response(body, { headers: { 'content-type': type } })
+    return (await boundedFetch(async () => answer)('https://a.example/mcp')).text()
+  }
+  const refusal = {
+    id: 7,
+    error: { message: 'The message nests deeper than 128 levels.', data: { code: 'MESSAGE_UNREADABLE' } },
+  }
+
+  test.each([
+    ['the result first', '"result":', ',"id":7'],
+    ['the id first', '"id":7,"result":', ''],
+  ])('cannot be read alone, and is an error in the place of a response on a stream: %s', async (_, head, end) => {
+    const text = `${deep(head).slice(0, -1)}${end}}`
+    await expect(readWhole('application/json', text)).rejects.toMatchObject({ code: 'MESSAGE_UNREADABLE', id: 7 })
+    const event = await readWhole('text/event-stream', `data: ${text}\n\n`)
+    expect(JSON.parse(event.replace('data: ', ''))).toMatchObject(refusal)
+  })
+
+  test('is not there for its reader where it is no response', async () => {
+    expect(await readWhole('text/event-stream', `data: ${deep('"id":1,"method":"ping","params":')}\n\n`)).toBe(
+      'data: \n\n',
+    )
   })
 })

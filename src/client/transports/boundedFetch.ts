@@ -1,18 +1,39 @@
 /**
- * A size limit for HTTP responses, so that a server cannot fill the memory. The limit holds after decompression, since a
- * few compressed bytes may become very many. In an event stream it holds for each event.
+ * The limits of HTTP responses, so that a server cannot fill the memory. That of bytes holds after decompression, since a
+ * few compressed bytes may become very many. In an event stream limits hold for each event.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { ClientError } from '../errors.ts'
-import { isEventStream, withBody } from './eventStream.ts'
-import { MAX_MESSAGE_BYTES } from './messageLimit.ts'
+import { type EventMapper, isEventStream, isJson, mapEvents, withBody } from './eventStream.ts'
+import { COUNTED, eventBytes, type SizeCounter, totalBytes } from './messageSize.ts'
+import { assertReadable, readableText, seemsMessage, ServerUnreadable, UnreadableRun } from './serverMessage.ts'
+import { MAX_MESSAGE_BYTES } from '../../protocol/index.ts'
 
 export function boundedFetch(fetch: FetchLike, maxBytes = MAX_MESSAGE_BYTES): FetchLike {
   return async (url, init) => {
     const response = await fetch(url, init)
-    if (response.body === null || fits(response, maxBytes)) return response
-    const sizeWith = isEventStream(response) ? eventBytes() : totalBytes()
-    return withBody(response, boundedBody(response.body, sizeWith, maxBytes))
+    if (response.body === null) return response
+    if (isEventStream(response)) {
+      const bounded = withBody(response, boundedBody(response.body, eventBytes(), maxBytes))
+      return mapEvents(bounded, readableEvents(maxBytes))
+    }
+    if (isJson(response)) return withBody(response, readableBody(response.body, maxBytes))
+    if (fits(response, maxBytes)) return response
+    return withBody(response, boundedBody(response.body, totalBytes(), maxBytes))
+  }
+}
+
+/** Events of other names are no messages, and empty ones only have an id. */
+function readableEvents(maxBytes: number): EventMapper {
+  const unreadable = new UnreadableRun()
+  return {
+    each(data, _, name = 'message') {
+      if (name !== 'message' || data === '') return data
+      const text = readableText(data, maxBytes)
+      if (text !== undefined && seemsMessage(text)) unreadable.end()
+      else if (unreadable.add()) throw new ServerUnreadable()
+      return text
+    },
   }
 }
 
@@ -37,41 +58,28 @@ function boundedBody(
   return new ReadableStream(source, { highWaterMark: 0 })
 }
 
+/** One message, which is looked at as a whole. */
+function readableBody(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
+  const whole = boundedBody(body, totalBytes(), maxBytes)
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    async pull(controller) {
+      const text = await new Response(whole).text()
+      assertReadable(text, maxBytes)
+      controller.enqueue(new TextEncoder().encode(text))
+      controller.close()
+    },
+    cancel: (reason) => whole.cancel(reason),
+  }
+  return new ReadableStream(source, { highWaterMark: 0 })
+}
+
 /** Whether the body cannot exceed the limit: its length is declared, and it is not compressed. */
 function fits({ headers }: Response, maxBytes: number): boolean {
   const length = headers.get('content-length')
   return length !== null && !headers.has('content-encoding') && Number(length) <= maxBytes
 }
 
-/** Takes the next chunk, and gives the size so far of the message that it belongs to. */
-export type SizeCounter = (chunk: Uint8Array) => number
-
-export function totalBytes(): SizeCounter {
-  let bytes = 0
-  return (chunk) => {
-    bytes += chunk.length
-    return bytes
-  }
-}
-
-/** A blank line ends an event: two line ends in a row, which may be in two chunks. */
-export function eventBytes(): SizeCounter {
-  let bytes = 0
-  let last = ''
-  return (chunk) => {
-    const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    const isSplit = BLANK_LINES.includes(last + text.toString('latin1', 0, 1))
-    const end = Math.max(...BLANK_LINES.map((blank) => text.lastIndexOf(blank)))
-    bytes = end >= 0 ? text.length - end : isSplit ? text.length : bytes + text.length
-    last = text.toString('latin1', text.length - 1)
-    return bytes
-  }
-}
-
-// A carriage return and a line feed are one line end.
-const BLANK_LINES = ['\n\n', '\r\r', '\n\r']
-
 function tooLarge(maxBytes: number): ClientError {
-  const sentence = `The server sent a message of more than ${maxBytes} bytes, which is over the limit.`
+  const sentence = `The server sent a message of more than ${maxBytes} bytes, ${COUNTED}, which is over the limit.`
   return new ClientError('MESSAGE_UNREADABLE', sentence)
 }

@@ -1,14 +1,13 @@
 /** Reads and changes the events of an HTTP response on their way to the transport. */
-import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { mediaTypeOf } from '../../protocol/index.ts'
-import { MAX_MESSAGE_BYTES } from './messageLimit.ts'
+import { MAX_MESSAGE_BYTES, mediaTypeOf } from '../../protocol/index.ts'
+import { EventParser, type StreamEvent } from './eventParser.ts'
 
 /** The shortest pause before reconnecting that a server can ask for. */
 const MIN_RETRY_MS = 100
 
 export interface EventMapper {
   /** Gives the data to use in place of the event's. With undefined only the id of the event is passed on. */
-  each(data: string, id: string | undefined): string | undefined
+  each(data: string, id: string | undefined, name: string | undefined): string | undefined
   /** Called after the last event. Gives the data of one more event, or undefined. */
   last?(): string | undefined
 }
@@ -54,21 +53,18 @@ function eventTransform({ each, last }: EventMapper): TransformStream<Uint8Array
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()
   let out = ''
-  const parser = createParser({
-    maxBufferSize: MAX_MESSAGE_BYTES,
-    onEvent: (event) => {
-      out += eventText({ ...event, data: each(event.data, event.id) ?? '' })
+  const handlers = {
+    onEvent: (event: StreamEvent) => {
+      out += eventText({ ...event, data: each(event.data, event.id, event.event) ?? '' })
     },
-    onRetry: (ms) => {
+    onRetry: (ms: number) => {
       out += `retry: ${Math.max(ms, MIN_RETRY_MS)}\n\n`
     },
-    onComment: (comment) => {
+    onComment: (comment: string) => {
       out += `:${comment}\n\n`
     },
-    onError: (error) => {
-      if (error.type === 'max-buffer-size-exceeded') throw error
-    },
-  })
+  }
+  const parser = new EventParser(handlers, MAX_MESSAGE_BYTES)
   const flushTo = (controller: TransformStreamDefaultController<Uint8Array>): void => {
     if (out !== '') controller.enqueue(encoder.encode(out))
     out = ''
@@ -86,7 +82,7 @@ function eventTransform({ each, last }: EventMapper): TransformStream<Uint8Array
   })
 }
 
-function eventText({ id, event, data }: EventSourceMessage): string {
+function eventText({ id, event, data }: Partial<StreamEvent> & Pick<StreamEvent, 'data'>): string {
   const lines = data.split('\n').map((line) => `data: ${line}\n`)
   return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}${lines.join('')}\n`
 }

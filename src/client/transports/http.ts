@@ -13,6 +13,8 @@ export interface HttpOptions {
   session?: { readonly id: string; readonly version: string | undefined }
   /** @default the global fetch */
   fetch?: FetchLike
+  /** Of a message of the server. @default 64 MB */
+  maxBytes?: number | undefined
   /** Puts more around the `fetch` that the transport gets. It sees requests before they have credentials. */
   wrapFetch: (inner: FetchLike) => FetchLike
 }
@@ -40,13 +42,16 @@ export function sseTransport(
 }
 
 function fetchFor(url: string, options: HttpOptions): FetchLike {
-  const limited = boundedFetch(sameOrigin(options.fetch ?? fetch))
-  return options.wrapFetch(withCredentials(limited, url, options))
+  const within = sameOrigin(options.fetch ?? fetch)
+  return options.wrapFetch(withCredentials(within, url, options))
 }
 
-function withCredentials(fetch: FetchLike, url: string, { authorizer, bearer }: HttpOptions): FetchLike {
-  if (authorizer !== undefined) return authorizedFetch(authorizer, url, fetch)
-  return bearer === undefined ? fetch : bearerFetch(bearer, fetch)
+/** Documents of a login have a lower limit than messages. */
+function withCredentials(within: FetchLike, url: string, options: HttpOptions): FetchLike {
+  const { authorizer, bearer, maxBytes } = options
+  const limited = boundedFetch(within, maxBytes)
+  if (authorizer !== undefined) return authorizedFetch(authorizer, url, limited, within)
+  return bearer === undefined ? limited : bearerFetch(bearer, limited)
 }
 
 /** Later headers replace earlier ones of the same name, in any case of letters. */

@@ -27,3 +27,28 @@ test('a line that is too long is dropped, and the next one is read', () => {
   expect(linesOf(['12345', '67890', '1\nnext\n'], 10)).toEqual(['next'])
   expect(linesOf(['1234567890\n12345678901\nnext\n'], 10)).toEqual(['1234567890', 'next'])
 })
+
+test('a line in very many small chunks is dropped before they fill the memory', () => {
+  const lines: string[] = []
+  const read = lineReader((line) => lines.push(line), 10_000)
+  for (let at = 0; at < 2000; at++) read(Buffer.from('x'))
+  read(Buffer.from('\nnext\n'))
+  expect(lines).toEqual(['next'])
+})
+
+test.each([
+  ['in pieces', (line: string) => line.match(/.{1,1000}/gs) ?? []],
+  ['whole', (line: string) => [line]],
+  ['in pieces, the last of which is short', (line: string) => [line.slice(0, -3), line.slice(-3)]],
+])('the beginning and the end of a line that is too long are told: %s', (_, cut) => {
+  const [lines, edges]: [string[], string[]] = [[], []]
+  const read = lineReader(
+    (line) => lines.push(line),
+    20_000,
+    (found) => edges.push(found),
+  )
+  for (const chunk of cut(`begin${'x'.repeat(30_000)}end\r\nnext\n`)) read(Buffer.from(chunk))
+  expect(lines).toEqual(['next'])
+  expect(edges).toEqual([expect.stringMatching(/^beginx+end$/)])
+  expect(edges[0]?.length).toBeLessThan(10_000)
+})

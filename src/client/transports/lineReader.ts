@@ -1,42 +1,64 @@
-import { MAX_MESSAGE_BYTES } from './messageLimit.ts'
+import { MAX_MESSAGE_BYTES } from '../../protocol/index.ts'
+import { totalBytes } from './messageSize.ts'
 
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
+/** How many bytes of a line that is too long are kept, of its beginning and of its end. */
+const EDGE_BYTES = 4096
+
 /**
  * Splits chunks into lines, at newline bytes only: `node:readline` also splits at U+2028, which JSON may contain. A line
- * of more than `maxBytes` is dropped, and the reader goes on after its end.
+ * of more than `maxBytes` is dropped, and the reader goes on after its end; `onTooLong` gets the beginning and the end of it.
  */
-export function lineReader(onLine: (line: string) => void, maxBytes = MAX_MESSAGE_BYTES): (chunk: Buffer) => void {
+export function lineReader(
+  onLine: (line: string) => void,
+  maxBytes = MAX_MESSAGE_BYTES,
+  onTooLong: (edges: string) => void = () => {},
+): (chunk: Buffer) => void {
   let parts: Buffer[] = []
-  let bytes = 0
+  let sizeWith = totalBytes()
+  let isPart = false
+  let isTooLong = false
 
   const keep = (part: Buffer): void => {
-    bytes += part.length
-    if (bytes <= maxBytes) parts.push(part)
-    else parts = []
+    isPart = true
+    isTooLong = sizeWith(part) > maxBytes
+    if (isTooLong) parts = edgesOf(parts, part)
+    else parts.push(part)
   }
-  const take = (): Buffer => {
-    const line = Buffer.concat(parts)
+  const emit = (line: string, take: (line: string) => void): void => {
+    if (line !== '') take(line)
+  }
+  const emitParts = (): void => {
+    emit(textOf(Buffer.concat(parts)), isTooLong ? onTooLong : onLine)
     parts = []
-    bytes = 0
-    return line
-  }
-  const emit = (line: string): void => {
-    if (line !== '') onLine(line)
+    sizeWith = totalBytes()
+    isPart = isTooLong = false
   }
 
   return (chunk) => {
     let from = 0
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
-      const isWhole = bytes === 0 && at - from <= maxBytes
-      if (!isWhole) keep(chunk.subarray(from, at))
-      emit(isWhole ? textOf(chunk, from, at) : textOf(take()))
+      if (!isPart && at - from <= maxBytes) emit(textOf(chunk, from, at), onLine)
+      else {
+        keep(chunk.subarray(from, at))
+        emitParts()
+      }
       from = at + 1
     }
     if (from < chunk.length) keep(chunk.subarray(from))
   }
 }
+
+/** The beginning of the first part and the end of the last two. */
+function edgesOf(parts: readonly Buffer[], last: Buffer): Buffer[] {
+  const first = parts[0] ?? last
+  const end = Buffer.concat([parts.at(-1) ?? NOTHING, last])
+  return [Buffer.from(first.subarray(0, EDGE_BYTES)), Buffer.from(end.subarray(-EDGE_BYTES))]
+}
+
+const NOTHING = Buffer.alloc(0)
 
 function textOf(line: Buffer, from = 0, to = line.length): string {
   return line.toString('utf8', from, line[to - 1] === CARRIAGE_RETURN ? to - 1 : to)

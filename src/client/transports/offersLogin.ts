@@ -1,7 +1,7 @@
 /** Whether a server that refuses a request for want of credentials says anywhere how to get some. */
 import { discoverOAuthServerInfo, extractWWWAuthenticateParams, type FetchLike } from '@modelcontextprotocol/client'
 import type { HttpAddress } from '../config/address.ts'
-import { boundedFetch } from './boundedFetch.ts'
+import { authorizationFetch } from './authorizationAddress.ts'
 import { sameOrigin } from './http.ts'
 
 export const NO_LOGIN = 'needs credentials and offers no login.'
@@ -17,13 +17,16 @@ const FORMATS = { accept: 'application/json, text/event-stream', 'content-type':
  */
 export async function offersLogin({ url, headers }: Pick<HttpAddress, 'url' | 'headers'>): Promise<boolean> {
   const signal = AbortSignal.timeout(LIMIT_MS)
-  const bounded = boundedFetch(sameOrigin(fetch))
-  const send: FetchLike = (to, init) => bounded(to, { ...init, signal })
+  const within = sameOrigin(fetch)
+  const send: FetchLike = (to, init) => within(to, { ...init, signal })
+  const { fetch: fetchNamed } = authorizationFetch(url, send)
   try {
     const refused = await send(url, { method: 'POST', headers: { ...headers, ...FORMATS }, body: PING })
     await refused.body?.cancel()
     if (refused.status !== 401 || extractWWWAuthenticateParams(refused).resourceMetadataUrl !== undefined) return true
-    const { resourceMetadata, authorizationServerMetadata } = await discoverOAuthServerInfo(url, { fetchFn: send })
+    const { resourceMetadata, authorizationServerMetadata } = await discoverOAuthServerInfo(url, {
+      fetchFn: fetchNamed,
+    })
     return (resourceMetadata ?? authorizationServerMetadata) !== undefined || (await hasLoginPage(url, send))
   } catch {
     return true

@@ -13,6 +13,7 @@ import {
   type SSEClientTransportOptions,
 } from '@modelcontextprotocol/client'
 import { unref } from '../../protocol/index.ts'
+import { ServerUnreadable } from './serverMessage.ts'
 
 export interface SseOptions {
   readonly fetch: FetchLike
@@ -26,7 +27,10 @@ export class SseTransport extends SSEClientTransport {
   readonly #connection: StreamState
 
   constructor(url: URL, { fetch, headers, startTimeoutMs }: SseOptions) {
-    const connection = newStreamState(() => void this.close())
+    const connection = newStreamState((reason) => {
+      if (reason instanceof ServerUnreadable) this.onerror?.(reason)
+      void this.close()
+    })
     const options: SSEClientTransportOptions = { fetch: watched(fetch, connection), requestInit: { headers } }
     super(url, options)
     this.#startTimeoutMs = startTimeoutMs
@@ -68,10 +72,10 @@ interface StreamState {
   isCut: boolean
   /** By this side. */
   isClosed: boolean
-  readonly onCut: () => void
+  readonly onCut: (reason: unknown) => void
 }
 
-function newStreamState(onCut: () => void): StreamState {
+function newStreamState(onCut: StreamState['onCut']): StreamState {
   return { failure: undefined, isOpened: false, isCut: false, isClosed: false, onCut }
 }
 
@@ -96,10 +100,10 @@ async function open(
     const response = await fetch(url, init)
     if (!response.ok) throw await httpError(response)
     connection.isOpened = true
-    return withEnd(response, () => {
+    return withEnd(response, (reason) => {
       if (connection.isClosed) return
       connection.isCut = true
-      connection.onCut()
+      connection.onCut(reason)
     })
   } catch (error) {
     connection.failure = error
@@ -107,8 +111,8 @@ async function open(
   }
 }
 
-/** Calls `onEnd` when the body has ended or was cut. */
-function withEnd(response: Response, onEnd: () => void): Response {
+/** Calls `onEnd` when the body has ended, or was cut for a reason. */
+function withEnd(response: Response, onEnd: (reason: unknown) => void): Response {
   if (response.body === null) return response
   const passing = new TransformStream<Uint8Array, Uint8Array>()
   void response.body.pipeTo(passing.writable).then(onEnd, onEnd)

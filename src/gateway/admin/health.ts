@@ -1,36 +1,44 @@
-/** What an operator is told of the servers behind a gateway: plain data without secrets. */
-import { nameOf } from '../../client/index.ts'
+/** Health and status of the servers behind a gateway, for operators: plain data without secrets. */
+import { nameOf, type Address } from '../../client/index.ts'
 import type { Json } from '../../protocol/index.ts'
-import type { MissingPeer } from '../../server/internal.ts'
+import type { MissingPeer } from '../../cluster/index.ts'
+import { shortened } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { acceptCommand, problemText, type UnusableBackend } from '../config/index.ts'
-import { backendCells, type GatewayFacts } from './cells.ts'
+import type { ServerMeasures } from '../telemetry/metrics.ts'
+import { type Cell, type CellFacts, cellsOf, declaredAbilities } from '../../probe/internal.ts'
 
 export interface HealthFacts {
+  /** Whether this gateway is stopping and takes no new calls. */
+  readonly isStopping: boolean
   /** The mcp.json file, if there is one. */
   readonly file: string | undefined
   readonly backends: readonly Backend[]
   readonly leftOut: readonly UnusableBackend[]
-  /** What is wrong with the gateway's database. */
+  /** The fault of the gateway's database, if any. */
   readonly trouble: string | undefined
-  /** Where other gateways are configured, and none is that this one can work with. */
+  /** Configured peer addresses with no gateway that this one can work with. */
   readonly missing: readonly MissingPeer[]
-  /** What is wrong with views, in words. */
+  /** Problems of views, as sentences. */
   readonly views: readonly string[]
-  /** Why the pins of a server cannot be used. */
+  /** The reason why tools of a server are withheld and cannot be accepted. */
   readonly pinFaultOf: (server: string) => string | undefined
 }
 
-/** Live, ready, and warnings in words. Ready: at least one server can be called, or there is none. */
-export function healthOf({ file, backends, leftOut, trouble, missing, views, pinFaultOf }: HealthFacts): Json {
-  const up = backends.filter(({ condition }) => condition.kind === 'up')
+const STOPPING = 'This gateway is being stopped. It takes no new calls, and ends after those that it has.'
+
+/** Live, ready, and warnings as sentences. Ready: new calls are taken, and a server can be called, or there is none. */
+export function healthOf(facts: HealthFacts): Json {
+  const { isStopping, file, backends, leftOut, trouble, missing, views, pinFaultOf } = facts
+  const up = backends.filter(({ connector }) => connector.condition.kind === 'up')
   return {
     live: true,
-    ready: backends.length === 0 || up.length > 0,
+    ready: !isStopping && (backends.length === 0 || up.length > 0),
     servers: backends.length,
     leftOut: leftOut.length,
     up: up.length,
     warnings: [
+      ...(isStopping ? [STOPPING] : []),
       ...(trouble === undefined ? [] : [trouble]),
       ...missing.map(missingText),
       ...backends.flatMap((backend) => warningsOf(backend, file, pinFaultOf(backend.name))),
@@ -50,7 +58,7 @@ function leftOutText({ name, problems }: UnusableBackend): string {
   return `The server "${name}" is left out: ${problems.map(problemText).join(' ')}`
 }
 
-/** Those that the configuration has, and that cannot be served. */
+/** The servers of the configuration that cannot be served. */
 export function leftOutOf(leftOut: readonly UnusableBackend[]): readonly Json[] {
   return leftOut.map(({ name, problems }) => ({
     name,
@@ -66,8 +74,8 @@ function unreachedOf({ name, upstreams }: Backend): readonly string[] {
   return [`The server "${name}" is not used at ${where}, because connecting fails there. That is tried again.`]
 }
 
-/** Of a server that cannot be called. */
-function absenceOf({ name, condition, config }: Backend): readonly string[] {
+/** The warning about a server that cannot be called. */
+function absenceOf({ name, connector: { condition }, config }: Backend): readonly string[] {
   if (condition.kind === 'up') return []
   if (condition.kind === 'starting')
     return [`The server "${name}" has not started yet. It has ${config.settings.startSeconds} seconds for that.`]
@@ -75,33 +83,35 @@ function absenceOf({ name, condition, config }: Backend): readonly string[] {
 }
 
 function warningsOf(backend: Backend, file: string | undefined, pinFault: string | undefined): readonly string[] {
-  const { name, keepsState, config, withheld } = backend
+  const { name, keepsState, config } = backend
+  const { withheld } = backend.lists
   const isProcess = 'command' in config.address
   return [
     ...absenceOf(backend),
     ...unreachedOf(backend),
     ...(keepsState
       ? [
-          `The server "${name}" keeps something between calls, so each caller has a ${isProcess ? 'process' : 'session'} of their own there. What it keeps is lost when that ends. Where the server has a stateless form, use that.`,
+          `The server "${name}" keeps something between calls, so each caller has a ${isProcess ? 'process' : 'session'} of their own there. What it keeps is lost when that ends. Where the server has a stateless form, use that; a client that must not lose it connects to the server directly.`,
         ]
       : []),
-    ...(withheld.size > 0
-      ? [pinFault === undefined ? withheldText(name, [...withheld], file) : unpinnedText(name, pinFault)]
-      : []),
+    ...(withheld.size > 0 ? [pinFault ?? withheldText(name, [...withheld], file)] : []),
   ]
 }
 
-function unpinnedText(name: string, pinFault: string): string {
-  return `All tools of the server "${name}" are withheld, because their pins cannot be used: ${pinFault}`
+function withheldText(name: string, tools: readonly string[], file: string | undefined): string {
+  const more = tools.length - MAX_NAMED
+  const named = [...tools.slice(0, MAX_NAMED).map((tool) => shortened(tool)), ...(more > 0 ? [`and ${more} more`] : [])]
+  return `The server "${name}" has new or changed definitions of tools, which are withheld: ${named.join(', ')}. Look at them, and accept them, with: ${acceptCommand(file)}`
 }
 
-function withheldText(name: string, tools: readonly string[], file: string | undefined): string {
-  return `The server "${name}" has changed definitions of tools, which are withheld: ${tools.join(', ')}. Look at them, and accept them, with: ${acceptCommand(file)}`
-}
+/** Maximum number of withheld tools that are named. */
+const MAX_NAMED = 20
 
 export function serversOf(backends: readonly Backend[], facts: GatewayFacts): readonly Json[] {
   return backends.map((backend) => {
-    const { name, config, about, condition, verdict, lists, keepsState, isShared, links } = backend
+    const { name, config, connector, prober, lists, keepsState, isShared, sender } = backend
+    const { about, condition } = connector
+    const { verdict } = prober
     return {
       name,
       address: nameOf(config.address),
@@ -115,21 +125,21 @@ export function serversOf(backends: readonly Backend[], facts: GatewayFacts): re
           confidence: verdict.confidence,
           message: verdict.message,
           checkedAt: new Date(verdict.checkedAt).toISOString(),
-          ageSeconds: backend.verdictAgeSeconds,
+          ageSeconds: prober.ageSeconds,
           protocol: verdict.protocol.because,
           process: verdict.process.because,
         },
       }),
       keepsState,
       isShared,
-      links,
+      links: sender.links,
       ...clientsOf(backend, facts),
-      offers: Object.fromEntries(Object.entries(lists).map(([list, entries]) => [list, entries.length])),
+      offers: Object.fromEntries(Object.entries(lists.latest).map(([list, entries]) => [list, entries.length])),
     }
   })
 }
 
-/** What clients of both eras can do with it, whole. */
+/** What clients of both eras can do with the server. */
 function clientsOf(backend: Backend, facts: GatewayFacts): Json {
   const cells = backendCells(backend, facts)
   return cells === undefined ? {} : { clients: cells }
@@ -139,4 +149,47 @@ function replicasOf({ upstreams }: Backend): Json {
   if (upstreams === undefined || upstreams.all.length === 1) return {}
   const replicas = upstreams.all.map(({ url, isOut, inFlight }) => ({ address: nameOf({ url }), isOut, inFlight }))
   return { replicas }
+}
+
+/** The measurements of a server, taken when metrics are read. */
+export function measuresOf(backend: Backend): ServerMeasures {
+  const { name, config, connector, limits, sender, lists } = backend
+  return {
+    server: name,
+    isUp: connector.condition.kind === 'up',
+    inFlight: limits.inFlight,
+    transport: 'command' in config.address ? 'process' : 'connection',
+    links: sender.links + (hasOwnLink(backend) ? 1 : 0),
+    tools: lists.served().tools.length,
+    listAgeSeconds: lists.ageSeconds,
+  }
+}
+
+/** Whether the gateway has its own process, session or stream there. */
+function hasOwnLink({ connector: { link }, config }: Backend): boolean {
+  const isOpen = link !== undefined && !link.isClosed
+  return isOpen && !(link.era === 'modern' && 'url' in config.address)
+}
+
+/** The facts about a server's cells that the gateway decides. */
+export type GatewayFacts = Pick<CellFacts, 'knowsCallers' | 'gateways'>
+
+/** What clients of either era can do with a server; undefined until it has been reached. */
+export function backendCells(backend: Backend, facts: GatewayFacts): readonly [Cell, Cell] | undefined {
+  const { connector, era, isShared, listsDiffer, isRejected, config } = backend
+  const { about, link } = connector
+  if (about === undefined) return undefined
+  return cellsOf({
+    ...facts,
+    era,
+    transport: link?.isStreamSession === true ? 'sse' : transportOf(config.address),
+    isShared,
+    listsDiffer,
+    isRefused: isRejected,
+    has: declaredAbilities(era, about.capabilities),
+  })
+}
+
+function transportOf(address: Address): 'http' | 'stdio' {
+  return 'url' in address ? 'http' : 'stdio'
 }

@@ -1,8 +1,9 @@
-/** The admin address of a gateway: its health and its servers. It starts nothing and changes nothing. */
+/** The admin endpoint of a gateway: its health and its servers, read-only. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createHostGuard, isLocalHost, openListener, pathOf } from '../../server/internal.ts'
 import type { Json } from '../../protocol/index.ts'
+import { escapeUnprintable } from '../../state/internal.ts'
 import type { AdminSettings } from '../config/index.ts'
 import type { MetricsText } from '../telemetry/prometheus.ts'
 
@@ -12,11 +13,11 @@ export interface AdminListening {
 }
 
 export interface AdminListenOptions {
-  /** Gives what `/metrics` answers, as `prometheusMetrics` does. Without it there is no such page. */
+  /** Renders `/metrics`, as `prometheusMetrics` does. Without it there is no such page. */
   readonly metrics?: MetricsText | undefined
 }
 
-/** What is answered, as `healthOf` and `serversOf` give it. */
+/** The pages, as `healthOf` and `serversOf` produce them. */
 export interface AdminPages extends AdminListenOptions {
   readonly health: () => Json | Promise<Json>
   readonly servers: () => readonly Json[] | Promise<readonly Json[]>
@@ -58,14 +59,15 @@ function headerOf({ headers }: IncomingMessage, name: string): string | undefine
   return Array.isArray(value) ? value[0] : value
 }
 
-/** Takes the same time wherever they differ. */
+/** A comparison in constant time. */
 function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'))
 }
 
 function reply(res: ServerResponse, status: number, body: object): void {
+  const text = `${escapeUnprintable(JSON.stringify(body, null, 2))}\n` // before the head, so that a failure can still be answered with an error
   res.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
-  res.end(`${JSON.stringify(body, null, 2)}\n`)
+  res.end(text)
 }
 
 const NO_METRICS =

@@ -1,4 +1,4 @@
-/** Who a caller is, and for whom what a caller uses is counted. */
+/** The identity of a caller, and the caller that quotas count for. */
 import { networkOf, type Principal } from '../../server/internal.ts'
 import type { Relayed } from '../links/relayed.ts'
 
@@ -7,8 +7,8 @@ const ANONYMOUS = 'anonymous'
 type CallerParts = Pick<Relayed, 'principal' | 'peer' | 'caller'>
 
 /**
- * Who a caller is: the principal, else the session of a session-era client, else what a client keeps for the gateway, else
- * everyone without a name together.
+ * The identity of a caller: the principal, else the session of a session-era client, else the name that the client
+ * keeps for the gateway, else one identity for all anonymous callers.
  */
 export function callerOf({ principal, peer, caller }: CallerParts): string {
   if (principal !== undefined) return `principal ${principal.id}`
@@ -16,37 +16,39 @@ export function callerOf({ principal, peer, caller }: CallerParts): string {
   return caller === undefined ? ANONYMOUS : clientCaller(caller)
 }
 
-/** A client that keeps the name which the gateway gave it. */
+/** A client identified by the name that the gateway gave it. */
 export function clientCaller(name: string): string {
   return `client ${name}`
 }
 
-/** Whether nothing tells this caller from others. */
+/** Whether the caller is anonymous. */
 export function isNameless(caller: CallerParts): boolean {
   return callerOf(caller) === ANONYMOUS
 }
 
-/** Whoever may begin sessions without a name can begin many, so that all of one network count together. */
-export function holderOf(relayed: CallerParts & Pick<Relayed, 'address'>): string {
+/**
+ * The caller that quotas count for. Anonymous sessions cost nothing to open, so those of one network count together.
+ */
+export function quotaCaller(relayed: CallerParts & Pick<Relayed, 'address'>): string {
   const { principal, address } = relayed
-  return principal === undefined && address === undefined ? callerOf(relayed) : holderByHeaders(principal, address)
+  return principal === undefined && address === undefined ? callerOf(relayed) : quotaCallerByHeaders(principal, address)
 }
 
-/** The same where nothing of a request has been read but its headers. */
-export function holderByHeaders(principal: Principal | undefined, address: string | undefined): string {
-  // The first of two lines would be a group, which ledgers count for.
+/** The same for a request whose headers only have been read. */
+export function quotaCallerByHeaders(principal: Principal | undefined, address: string | undefined): string {
+  // In a name of two lines the first would be a group.
   if (principal !== undefined) return `principal ${principal.id.replaceAll('\n', ' ')}`
-  return address === undefined ? ANONYMOUS : networkHolder(address)
+  return address === undefined ? ANONYMOUS : networkCaller(address)
 }
 
-/** A new text would be hashed for each request, and is the same for all of an address. */
-const holders = new Map<string, string>()
-const MAX_HOLDERS = 1000
+/** Cache of callers by address: a string built for each request would be hashed each time. */
+const networks = new Map<string, string>()
+const MAX_NETWORKS = 1000
 
-function networkHolder(address: string): string {
-  const known = holders.get(address)
+function networkCaller(address: string): string {
+  const known = networks.get(address)
   if (known !== undefined) return known
-  const holder = `network ${networkOf(address)}`
-  if (holders.size < MAX_HOLDERS) holders.set(address, holder)
-  return holder
+  const caller = `network ${networkOf(address)}`
+  if (networks.size < MAX_NETWORKS) networks.set(address, caller)
+  return caller
 }

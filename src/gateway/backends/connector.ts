@@ -1,5 +1,6 @@
-/** The gateway's own link to a server: it is opened again for as long as it takes, and the server's lists are read there. */
-import { backoffMs, type Json, sleep } from '../../protocol/index.ts'
+/** The gateway's own link to a server: it reconnects without limit, and the server's lists are read over it. */
+import { plainLine } from '../../client/index.ts'
+import { backoffMs, type Json, RemoteError, sleep } from '../../protocol/index.ts'
 import type { BackendConfig } from '../config/index.ts'
 import {
   BackendError,
@@ -12,22 +13,27 @@ import {
 } from '../errors.ts'
 import { ownAddress } from './credentials.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
-import { followListChanges, type ListChangesOptions } from './lists/changes.ts'
+import { followListChanges, type ListChangesOptions, ListRefresher } from './lists/changes.ts'
 import { BackendLists, type CheckedLists, countOf } from './lists/backendLists.ts'
 import type { LoginDemand } from './login.ts'
 import { openLink } from '../links/open.ts'
 import { announce, type ServerLog } from '../announce.ts'
 import { EVERY_QUESTION } from '../links/relayed.ts'
-import { ListRefresher } from './lists/refresher.ts'
 
-/** How a server is doing. */
+/** The condition of a server. */
 export type Condition =
   | { readonly kind: 'starting' }
   | { readonly kind: 'up' }
   /** `advice`: what an operator can do about it. */
   | { readonly kind: 'down'; readonly why: string; readonly advice?: string }
 
-/** Why a server is not there, as the end of a sentence; undefined where it is. */
+/** A server that answers with an error is reachable, and its error is the reason. */
+function whyNotServed(error: unknown): string {
+  if (!(error instanceof RemoteError)) return 'it could not be reached.'
+  return `it answers with error ${error.code}: "${plainLine(error.message, 200)}".`
+}
+
+/** The reason why a server is not available, as the end of a sentence; undefined if it is. */
 export function whyAbsent(condition: Condition): string | undefined {
   if (condition.kind === 'starting') return 'it is not up yet.'
   return condition.kind === 'down' ? condition.why : undefined
@@ -36,14 +42,14 @@ export function whyAbsent(condition: Condition): string | undefined {
 export interface ConnectorOptions {
   readonly config: BackendConfig
   readonly link: Omit<LinkOptions, 'signal'>
-  /** What the server needs where it refuses what it is sent, as far as that is known. */
+  /** What a server that refuses requests needs, as far as known. */
   readonly demand: () => Promise<LoginDemand | undefined>
-  /** There is a link that requests can be sent on. */
+  /** Called when a link is open for requests. */
   readonly onLink: (link: Link) => void
   readonly log: ServerLog
   /** The lists have changed, or the server has come up. */
   readonly onLists: () => void
-  /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
+  /** Compares the definitions of its tools with the pinned ones; returns the names of withheld tools. */
   readonly withheldOf: (tools: readonly Json[]) => Promise<ReadonlySet<string>>
 }
 
@@ -54,21 +60,21 @@ export class Connector {
   readonly lists: BackendLists
   about: About | undefined
   condition: Condition = { kind: 'starting' }
-  /** What the server needs that refused the gateway when it was tried last. */
+  /** What the server needs that refused the gateway at the last attempt. */
   demanded: LoginDemand | undefined
   readonly #options: ConnectorOptions
   readonly #stopped = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #refresher = new ListRefresher(() => this.#read(), this.#stopped.signal)
   #link: Link | undefined
-  /** A link that another one is opened in place of. */
+  /** The link that is being replaced. */
   #givenUp: Link | undefined
-  /** Ends when the link is open, or could not be opened. */
+  /** Settles when the link is open, or could not be opened. */
   #connecting: Promise<unknown> | undefined
-  /** Where lists are read, if not on the link itself. */
+  /** The link on which lists are read, if it is another one. */
   #lister: Link | undefined
   #onLost: (why: string) => void = () => {}
-  /** What was logged last of a server that is not there. */
+  /** The last sentence logged about a server that is not available. */
   #logged: string | undefined
 
   constructor(options: ConnectorOptions) {
@@ -81,7 +87,7 @@ export class Connector {
     })
   }
 
-  /** Aborts when the server is not wanted any longer. */
+  /** Aborts when the server is no longer needed. */
   get stopped(): AbortSignal {
     return this.#stopped.signal
   }
@@ -96,18 +102,18 @@ export class Connector {
     return this.#options.config.settings.state === 'stateless'
   }
 
-  /** The latest link, which may be closed; undefined until the server has been reached. */
+  /** The latest link, perhaps closed; undefined until the server has been reached. */
   get link(): Link | undefined {
     return this.#link
   }
 
-  /** The link, or the error that says why there is none. */
+  /** The open link. Throws an error with the reason if there is none. */
   openedLink(): Link {
     if (this.#link !== undefined && !this.#link.isClosed) return this.#link
     throw notThere(this.#options.config.name, whyAbsent(this.condition) ?? 'its connection has just ended.')
   }
 
-  /** Connects and stays connected, trying again for as long as it takes. */
+  /** Connects and stays connected, with unlimited retries. */
   async run(): Promise<void> {
     const { signal } = this.#stopped
     for (let attempt = 1; !signal.aborted; attempt++) {
@@ -127,10 +133,7 @@ export class Connector {
     }
   }
 
-  /**
-   * Connects anew: what was found of the server when it was reached may not be true any longer. Calls that are under way
-   * on the link go on.
-   */
+  /** Reconnects, because the facts learned at the last connect may be stale. Calls in flight finish on the old link. */
   reconnect(why: string): void {
     const link = this.#link
     if (link === undefined || link.isClosed || this.#givenUp === link) return
@@ -139,7 +142,7 @@ export class Connector {
     void link.retire()
   }
 
-  /** Reads the lists again soon. */
+  /** Requests a debounced refresh of the lists. */
   refreshLists(): void {
     this.#refresher.request()
   }
@@ -177,8 +180,8 @@ export class Connector {
   }
 
   /**
-   * Some servers list more to clients that can be asked, which callers of this link may not be. If this server does so,
-   * its lists are read on another link from now on.
+   * Some servers list more to clients that can be asked, and callers of this link may not be. Lists of such a server
+   * are read on a second link from then on.
    */
   async #findMore(link: Link): Promise<void> {
     const { config, link: options } = this.#options
@@ -187,7 +190,7 @@ export class Connector {
     const listing = { ...options, signal: this.stopped, declared: EVERY_QUESTION }
     const lister = await openLink(ownAddress(config.address), listing).catch(() => undefined)
     if (lister === undefined) return
-    // Some of them do so a moment later.
+    // Some of them list more a moment later.
     await sleep(SETTLED_MS, this.#stopped.signal).catch(() => {})
     const found = await this.lists.read(lister).catch(() => undefined)
     const hasMore = found !== undefined && countOf(found.lists) > this.lists.count
@@ -211,7 +214,7 @@ export class Connector {
     const found = await this.#conditionOf(error)
     const { kind: _, ...said } = found
     const printed = error instanceof FailedAtStart ? error.printed : []
-    // Times and process ids differ each time, and are no news.
+    // Times and process ids differ each time, so digits do not count as a change.
     const news = [found.why, ...printed].join('\n').replace(/\d+/g, '')
     if (this.#logged !== news)
       this.#announce(news, () =>
@@ -233,14 +236,14 @@ export class Connector {
     announce(log, `${config.name} is not there`, news, say)
   }
 
-  /** What was said of it is not true any longer. */
+  /** Withdraws the sentence logged about the server. */
   #unlog(): void {
     if (this.#logged !== undefined) this.#announce(undefined, () => {})
     this.#logged = undefined
   }
 
   async #conditionOf(error: unknown): Promise<Condition & { kind: 'down' }> {
-    if (!(error instanceof BackendError)) return { kind: 'down', why: 'it could not be reached.' }
+    if (!(error instanceof BackendError)) return { kind: 'down', why: whyNotServed(error) }
     this.demanded = error.reason === 'BACKEND_REFUSED' ? await this.#options.demand() : undefined
     const { why, advice }: Partial<LoginDemand> = this.demanded ?? { why: whyNotThere(error) }
     return { kind: 'down', why: `it ${why}`, ...(advice !== undefined && { advice }) }
@@ -251,7 +254,7 @@ export class Connector {
       signal: this.stopped,
       isWanted: () => this.#link === link && this.condition.kind === 'up',
       onNotification: (method, params) => this.#options.link.onNotification(method, params),
-      onEnded: () => this.refreshLists(), // which tells whether it is still there
+      onEnded: () => this.refreshLists(), // a refresh shows whether the server is still there
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * What a server is sent so that it knows who calls. Some of it is the same for all callers; the rest is a caller's own,
- * and a link that was opened with it is never another caller's.
+ * Credentials for a server. Some are the same for all callers; the rest belong to one caller, and a link opened with
+ * them never serves another caller.
  */
 import type { Address } from '../../client/index.ts'
 import { unref } from '../../protocol/index.ts'
@@ -10,15 +10,15 @@ import { BackendError } from '../errors.ts'
 import type { Credentials } from '../links/relayed.ts'
 
 /**
- * Gives the credentials of a caller for a server; undefined where it needs none of their own. It is called for each
- * request. What it throws refuses the request.
+ * Looks up the credentials of a caller for a server; undefined if the caller needs none of its own. Called for each
+ * request. An error refuses the request.
  */
 export type CredentialsHook = (
   principal: Principal | undefined,
   server: Pick<BackendConfig, 'name' | 'address'>,
 ) => Credentials | undefined | Promise<Credentials | undefined>
 
-/** As far as a request tells who calls. */
+/** The caller as far as a request identifies it. */
 interface CallerIdentity {
   readonly principal: Principal | undefined
   readonly authorization?: string | undefined
@@ -32,7 +32,7 @@ export interface CallerCredentialsOptions {
   readonly logger: () => Logger
 }
 
-/** The gateway itself is no caller, so that headers which depend on one are left out. */
+/** The address without headers that depend on a principal: the gateway itself is no caller. */
 export function ownAddress(address: Address): Address {
   if (!('url' in address)) return address
   const fixed = Object.entries(address.headers ?? {}).filter(([name, value]) => !dependOnPrincipal({ [name]: value }))
@@ -52,18 +52,18 @@ export class CallerCredentials {
     this.#arePersonal = this.arePersonal
   }
 
-  /** Whether the configuration says that callers have headers of their own. */
+  /** Whether callers have their own headers by configuration. */
   get arePersonal(): boolean {
     const { address, settings } = this.#options.config
     return settings.forwardAuthorization || ('url' in address && dependOnPrincipal(address.headers))
   }
 
-  /** Whether what a server is sent may differ by caller. */
+  /** Whether credentials may differ by caller. */
   get mayDiffer(): boolean {
     return this.#options.hook !== undefined || this.#arePersonal
   }
 
-  /** What this caller has of their own; undefined where all callers have the same. */
+  /** The caller's own credentials; undefined if all callers have the same. */
   async of(caller: CallerIdentity): Promise<Credentials | undefined> {
     const { hook } = this.#options
     if (hook === undefined && !this.arePersonal) return undefined
@@ -74,7 +74,7 @@ export class CallerCredentials {
     return { headers, ...(given?.env !== undefined && { env: given.env }) }
   }
 
-  /** All headers for this caller. Where they are the same for all callers, nothing is waited for. */
+  /** All headers for this caller; synchronous if they are the same for all callers. */
   headersFor(caller: CallerIdentity): CallerHeaders | Promise<CallerHeaders> {
     if (this.#options.hook === undefined && !this.#arePersonal) return this.#shared
     return this.of(caller).then((own) => own?.headers ?? this.#shared)
@@ -97,7 +97,7 @@ export class CallerCredentials {
     try {
       return await Promise.race([hook(principal, { name, address }), late.promise])
     } catch (error) {
-      // The message may hold a secret of whoever was asked.
+      // The message may hold a secret of the hook's source.
       const kind = error instanceof Error ? error.name : typeof error
       logger().error({ server: name, error: kind }, 'The credentials of a caller could not be got.')
       throw this.#refused('The credentials of this caller for it could not be got. Call again later.', error)

@@ -1,6 +1,6 @@
 /**
- * Tasks that live in a session or process of a caller: its link stays open while they run, and requests about them go
- * there. Servers may number the tasks of each session, so that here a task has a name of its own: `@UUID/ID`.
+ * Tasks that live in a session or process of a caller. Their link stays open while they run, and requests about them go
+ * there. Servers may number the tasks of each session, so the gateway names a task `@UUID/ID`.
  */
 import { randomUUID } from 'node:crypto'
 import { hasEnded, isObject, isTaskStatus, type Json, RemoteError, unref } from '../../protocol/index.ts'
@@ -11,15 +11,15 @@ import type { Relayed } from '../links/relayed.ts'
 interface HeldTask {
   readonly link: Link
   readonly owner: string
-  /** The id that the server has given it. */
+  /** The server's id of the task. */
   readonly id: string
   readonly release: () => void
-  /** How long it is kept after each request about it. */
+  /** How long it is kept after each request for it. */
   readonly keptMs: number
   timer: ReturnType<typeof setTimeout>
 }
 
-/** A request about a task that is held, as its server is sent it. */
+/** A request for a held task, as it is sent to the server. */
 export interface HeldRequest {
   readonly link: Link
   readonly relayed: Relayed
@@ -32,13 +32,13 @@ export class HeldTasks {
   readonly #server: string
   readonly #unaskedMs: number
 
-  /** A task that nobody asks for in `unaskedMs`, or in the time that its server keeps it, is given up. */
+  /** A task without requests for `unaskedMs`, or for its ttl, is dropped. */
   constructor(server: string, unaskedMs: number) {
     this.#server = server
     this.#unaskedMs = unaskedMs
   }
 
-  /** Undefined where a request is about no task that lives in a link. */
+  /** Returns undefined if the request is for no held task. */
   requestFor(relayed: Relayed): HeldRequest | undefined {
     const name = namedIn(relayed)
     if (name === undefined || !NAME.test(name)) return undefined
@@ -49,7 +49,7 @@ export class HeldTasks {
     return { link: held.link, relayed: { ...relayed, params: { ...relayed.params, taskId: held.id } } }
   }
 
-  /** Keeps the link open where the result of a request is a new task, and gives the result with the task's name. */
+  /** Keeps the link open if a request has created a task, and returns the result with the task's name. */
   keep(relayed: Relayed, result: Json, link: Link, hold: () => () => void): Json {
     const task = createdIn(relayed, result)
     if (task === undefined) return result
@@ -67,25 +67,28 @@ export class HeldTasks {
     return result['resultType'] === 'task' ? named : { ...result, task: named }
   }
 
-  /** The answer to a request about a task. After its last one, the link is needed only for those who read it again. */
+  /** Notes the answer to a request for a task. After the last one the link stays open only for repeated reads. */
   heard(relayed: Relayed, answer: Json | RemoteError): void {
     const held = this.#held.get(namedIn(relayed) ?? '')
     if (held !== undefined && isLast(relayed, answer, held.link)) held.release()
   }
 
-  /** The tasks that a server lists for a link, by their names here. Those that nobody made here are left out. */
+  /**
+   * The tasks that a server lists for a link, by their names here. Tasks that were not created through the gateway are
+   * left out.
+   */
   listed({ method }: Relayed, result: Json, link: Link): Json {
     const { tasks } = result
     if (method !== 'tasks/list' || !Array.isArray(tasks)) return result
     const names = new Map([...this.#held].flatMap(([name, held]) => (held.link === link ? [[held.id, name]] : [])))
     const known = tasks.flatMap((task: unknown) => {
-      const name = isObject(task) ? names.get(String(task['taskId'])) : undefined
-      return isObject(task) && name !== undefined ? [{ ...task, taskId: name }] : []
+      const name = isTask(task) ? names.get(task.taskId) : undefined
+      return isTask(task) && name !== undefined ? [{ ...task, taskId: name }] : []
     })
     return { ...result, tasks: known }
   }
 
-  /** What is told of a task that was lost with its link. */
+  /** The error for a task that was lost with its link. */
   lost(): BackendError {
     return taskLost(this.#server, 'a session or process')
   }
@@ -105,8 +108,9 @@ export class HeldTasks {
 }
 
 /**
- * In the session era, the result of a task that has ended is another request, which may end in the task's own error. It is
- * not the last where nobody has got the result yet: the gateway asks for it early, because servers ask only meanwhile.
+ * In the session era the result of an ended task is a separate request, which may end in the task's own error. It is
+ * not the last one until the result was delivered: the gateway fetches it early, because servers ask questions only
+ * during that request.
  */
 function isLast({ method, isDelivered }: Relayed, answer: Json | RemoteError, { era }: Link): boolean {
   if (answer instanceof SessionForgotten) return true
@@ -117,7 +121,7 @@ function isLast({ method, isDelivered }: Relayed, answer: Json | RemoteError, { 
   return isTaskStatus(status) && hasEnded(status)
 }
 
-/** Each dialect has a name of its own for it. */
+/** The two dialects name the ttl differently. */
 function ttlMsOf({ ttl, ttlMs = ttl }: Json): number {
   return typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : Infinity
 }

@@ -1,63 +1,91 @@
-/** How much of a server callers may use: requests at once, and bytes of a result. */
-import { type Json, unref } from '../../protocol/index.ts'
+/** The limits of a server: concurrent requests, and the bytes and questions of a result. */
+import { MAX_QUESTIONS } from '../../client/internal.ts'
+import { areQuestions, type Json, unref } from '../../protocol/index.ts'
+import { fairShareOf, Quota } from '../../state/quota/index.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, tooLarge, tooMany, tooManyOfCaller } from '../errors.ts'
-import { fairShareOf, CallerCounts } from './callerCounts.ts'
+import { BackendError, tooLarge, tooMany, tooManyOfCaller, tooManyQuestions, WRONG_FORM } from '../errors.ts'
 
-/** How long a call takes to end that was ended for another one. */
-const RELIEVED_WITHIN_MS = 1000
+/** Minimum size of messages that are read, so that lists fit whatever `maxResultBytes` is. */
+const LEAST_MESSAGE_BYTES = 16 * 1024 * 1024
+/** The JSON-RPC message around a result. */
+const ENVELOPE_BYTES = 64 * 1024
+
+/** The timeouts of a link, and the largest message that is read from it. */
+export function linkLimits({ settings }: BackendConfig) {
+  return {
+    timeoutMs: settings.timeoutSeconds * 1000,
+    startMs: settings.startSeconds * 1000,
+    maxMessageBytes: Math.max(settings.maxResultBytes, LEAST_MESSAGE_BYTES) + ENVELOPE_BYTES,
+  }
+}
+
+/** Maximum wait for the end of an evicted call. */
+const EVICTED_WITHIN_MS = 1000
 
 export class BackendLimits {
   readonly #config: BackendConfig
-  readonly #inFlight = new CallerCounts()
-  readonly #listening = new CallerCounts()
+  readonly #inFlight: Quota
+  readonly #listening: Quota
   readonly #onIdle: (() => void)[] = []
   readonly #onLeft: (() => void)[] = []
 
-  /** Ends a call that waits for an answer, for a call of this caller; false where there is none that may be. */
-  readonly relieve: (caller: string) => boolean
+  /** Evicts a parked call to free a request for this caller; false where none may be evicted. */
+  readonly evictParked: (caller: string) => boolean
 
-  constructor(config: BackendConfig, relieve: (caller: string) => boolean = () => false) {
+  constructor(config: BackendConfig, evictParked: (caller: string) => boolean = () => false) {
     this.#config = config
-    this.relieve = relieve
+    const { maxInFlight } = config.settings
+    const limits = { all: { places: maxInFlight }, caller: { places: fairShareOf(maxInFlight) } }
+    this.#inFlight = new Quota(limits)
+    this.#listening = new Quota(limits)
+    this.evictParked = evictParked
   }
 
-  /** The number of requests under way. */
+  /** The number of requests in flight. */
   get inFlight(): number {
-    return this.#inFlight.all
+    return this.#inFlight.all.places
   }
 
-  /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */
+  /** Counts a request of a caller; streams that stay open have a quota of their own. Returns the function that ends it. */
   enter(caller: string, isListening: boolean): () => void {
     const { name, settings } = this.#config
     const { maxInFlight } = settings
-    const counted = isListening ? this.#listening : this.#inFlight
-    const share = fairShareOf(maxInFlight)
-    if (counted.all >= maxInFlight) throw new BackendError('BACKEND_BUSY', name, tooMany(maxInFlight))
-    if (counted.of(caller) >= share) throw new BackendError('BACKEND_BUSY', name, tooManyOfCaller(share, maxInFlight))
-    counted.add(caller)
+    const quota = isListening ? this.#listening : this.#inFlight
+    const exceeded = quota.take(caller)
+    if (exceeded !== undefined) {
+      const ofCaller = tooManyOfCaller(fairShareOf(maxInFlight), maxInFlight)
+      throw new BackendError('BACKEND_BUSY', name, exceeded === 'all' ? tooMany(maxInFlight) : ofCaller)
+    }
     return () => {
-      counted.remove(caller)
+      quota.release(caller)
       for (const wake of this.#onLeft.splice(0)) wake()
       if (this.inFlight === 0) for (const wake of this.#onIdle.splice(0)) wake()
     }
   }
 
-  /** Counts a request that is no stream, where need be in the place of a call that waits for an answer. */
+  /** Counts a request that is no stream. At the limit it evicts a parked call. */
   async entered(caller: string): Promise<() => void> {
     const isFull = this.inFlight >= this.#config.settings.maxInFlight
-    if (isFull && this.relieve(caller)) await heard(this.#onLeft, RELIEVED_WITHIN_MS)
+    if (isFull && this.evictParked(caller)) await heard(this.#onLeft, EVICTED_WITHIN_MS)
     return this.enter(caller, false)
   }
 
-  /** Resolves when no request is under way, at the latest after this time. */
+  /** Resolves when no request is in flight, or after this time. */
   async idle(withinMs: number): Promise<void> {
     if (this.inFlight > 0) await heard(this.#onIdle, withinMs)
   }
 
-  assertSize(result: Json): void {
+  /** Checks a result: its size, and the members that the gateway reads. */
+  assertTaken(result: Json): void {
     const { name, settings } = this.#config
-    if (isLarger(result, settings.maxResultBytes))
+    const { inputRequests, resultType, taskId } = result
+    const asked = inputRequests ?? {}
+    const isSound = areQuestions(asked) && (resultType !== 'task' || typeof taskId === 'string')
+    if (!isSound) throw new BackendError('BACKEND_INVALID', name, WRONG_FORM)
+    const questions = Object.keys(asked).length
+    if (questions > MAX_QUESTIONS) throw new BackendError('BACKEND_INVALID', name, tooManyQuestions(questions))
+    // With a larger limit the transport has measured the message before parsing it.
+    if (settings.maxResultBytes < LEAST_MESSAGE_BYTES && isLarger(result, settings.maxResultBytes))
       throw new BackendError('BACKEND_INVALID', name, tooLarge(settings.maxResultBytes))
   }
 }
@@ -72,17 +100,17 @@ function heard(listeners: (() => void)[], withinMs: number): Promise<void> {
   })
 }
 
-/** No character takes more bytes in JSON: `\u0000`. */
+/** The longest character in JSON: `\u0000`. */
 const CHAR_BYTES = 6
-/** The most that any other value takes, with what stands around it: `-1.7976931348623157e+308,`. */
+/** The longest other value, with its separator: `-1.7976931348623157e+308,`. */
 const VALUE_BYTES = 32
 
-/** Whether a result is too large, without writing it where it is far from that. */
+/** Whether a result is too large. Serializes it only if the upper bound exceeds the limit. */
 export function isLarger(result: Json, maxBytes: number): boolean {
   return upperBoundBytes(result) > maxBytes && Buffer.byteLength(JSON.stringify(result)) > maxBytes
 }
 
-/** An upper bound of its size in JSON. Goes by lengths, so that long texts cost nothing. */
+/** An upper bound of the size in JSON, from the lengths of strings. */
 function upperBoundBytes(result: Json): number {
   const open: unknown[] = [result]
   let bytes = 0

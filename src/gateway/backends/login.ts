@@ -1,11 +1,11 @@
-/** The login of whoever runs the gateway at a server over HTTP. All callers without credentials of their own share it. */
+/** The operator's login at a server over HTTP. All callers without their own credentials share it. */
 import type { Address, Authorizer, HttpAddress } from '../../client/index.ts'
 import { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from '../../client/internal.ts'
 import { type BackendConfig, shellWord } from '../config/index.ts'
-import { type EntryVia, VIA_HEADER } from '../loops/via.ts'
+import { type Via, VIA_HEADER } from '../loops/via.ts'
 import { ownAddress } from './credentials.ts'
 
-/** Gives the login at a server; undefined where there is none. It is asked whenever a connection is opened. */
+/** Looks up the login at a server; undefined if there is none. Called whenever a connection is opened. */
 export type AuthorizerHook = (
   server: Pick<BackendConfig, 'name'> & Pick<HttpAddress, 'url'>,
 ) => Authorizer | undefined | Promise<Authorizer | undefined>
@@ -13,12 +13,12 @@ export type AuthorizerHook = (
 export interface OperatorLoginOptions {
   readonly config: BackendConfig
   readonly authorizer: AuthorizerHook | undefined
-  readonly via: EntryVia
-  /** Where the server's entry stands, if that is a file. */
+  readonly via: Via
+  /** The file with the server's entry, if any. */
   readonly file: string | undefined
 }
 
-/** What a server needs that refuses what it is sent, and what an operator can do. */
+/** What a server that refuses requests needs, and what an operator can do. */
 export interface LoginDemand {
   /** As the end of a sentence. */
   readonly why: string
@@ -32,7 +32,7 @@ export class OperatorLogin {
     this.#options = options
   }
 
-  /** What the server needs where it refuses what the gateway itself is sent; undefined where its entry has credentials. */
+  /** What the server needs if it refuses the gateway's own requests; undefined if its entry has credentials. */
   async demand(): Promise<LoginDemand | undefined> {
     const { config, file } = this.#options
     const address = ownAddress(config.address)
@@ -49,7 +49,7 @@ export class OperatorLogin {
     return 'url' in address && isOpen(config) ? authorizer?.({ name, url: address.url }) : undefined
   }
 
-  /** The probe has no logins, but it can send the token that there is now. */
+  /** The address for the probe, which has no logins but can send the current token. */
   async probedAddress(): Promise<Address> {
     const { config, via } = this.#options
     const address = ownAddress(config.address)
@@ -60,7 +60,7 @@ export class OperatorLogin {
   }
 }
 
-/** Whether an entry leaves it open how to log in: it has no token of its own, and gets none of callers. */
+/** Whether an entry leaves the login open: it has no token of its own and forwards none of callers. */
 function isOpen({ address, settings }: BackendConfig): boolean {
   if (!('url' in address) || settings.forwardAuthorization) return false
   return !Object.keys(address.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')

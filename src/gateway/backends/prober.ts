@@ -1,35 +1,38 @@
-/** Finds out whether a server keeps something between calls, and does so again every hour. */
+/** Probes in the background whether a server keeps state between calls, every hour. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Implementation } from '@modelcontextprotocol/client'
 import type { Address } from '../../client/index.ts'
 import { probe, type Verdict } from '../../probe/index.ts'
 import { sleep } from '../../protocol/index.ts'
 import { announce, type ServerLog } from '../announce.ts'
+import type { BackendConfig } from '../config/index.ts'
 import type { Link } from '../links/link.ts'
 
 export interface BackgroundProberOptions {
   readonly server: string
-  /** Where to probe, with the credentials of now. */
+  /** The address to probe, with current credentials. */
   readonly address: () => Promise<Address>
   readonly log: ServerLog
   readonly onVerdict: () => void
 }
 
 const HOUR_MS = 3_600_000
-/** After the first probe that could not say anything. */
+/** Retry after the first probe without a verdict. */
 const SOON_MS = 30_000
-/** However often a verdict is doubted. */
+/** Minimum time between two probes for doubts. */
 const DOUBTED_MS = 1000
 
 const STATEFUL =
-  'A server keeps something between calls, so each caller has a process or a session of their own there, which is lost when the gateway or the server ends.'
+  'A server keeps something between calls, so each caller has a process or a session of their own there, which is lost when the gateway or the server ends. A client that must not lose it connects to the server directly.'
+const UNKNOWN =
+  'A probe could not tell whether a server keeps something between calls. It is repeated; "state" in the entry of the server decides it.'
 
-/** How long to wait until the next probe. A server that was slow to start may be judged soon; one that never is, ever less often. */
+/** Pause until the next probe: exponential backoff after probes without a verdict. */
 export function pauseAfter(failures: number): number {
   return failures === 0 ? HOUR_MS : Math.min(HOUR_MS, SOON_MS * 2 ** Math.min(failures - 1, 10))
 }
 
-/** How long a verdict is not doubted again. A server that contradicts itself whatever is found is probed ever less often. */
+/** Pause before a verdict can be doubted again: exponential backoff for a server that keeps contradicting itself. */
 export function pauseAfterDoubts(needless: number): number {
   return Math.min(HOUR_MS, DOUBTED_MS * 2 ** Math.min(needless, 20))
 }
@@ -42,19 +45,28 @@ export class BackgroundProber {
   #isRunning = false
   #isDoubted = false
   #version: string | undefined
+  /** The last logged verdict. */
+  #reported: Verdict['state'] | undefined
 
   constructor(options: BackgroundProberOptions) {
     this.#options = options
   }
 
-  /** Resolves when there is a verdict, or it is known that there is none now. */
+  /** Resolves when there is a verdict, or none can be reached now. */
   get judged(): Promise<void> {
     return this.#first.promise
   }
 
-  /** How old the verdict is, in seconds; undefined where there is none. */
+  /** The age of the verdict, in seconds; undefined if there is none. */
   get ageSeconds(): number | undefined {
     return this.verdict === undefined ? undefined : Math.round((Date.now() - this.verdict.checkedAt) / 1000)
+  }
+
+  /** Probes a server after the first attempt to reach it, unless its entry declares its state. */
+  async start(declared: BackendConfig['settings']['state'], tried: Promise<void>, signal: AbortSignal): Promise<void> {
+    if (declared === 'auto') return tried.then(() => this.run(signal))
+    if (declared === 'stateful') this.#report({ state: 'STATEFUL', confidence: 1, message: 'Its entry says so.' })
+    return this.skip()
   }
 
   /** Probes until the signal aborts: every hour, and soon after the verdict was doubted. */
@@ -67,9 +79,11 @@ export class BackgroundProber {
       const before = this.verdict?.state
       const wasDoubted = this.#isDoubted
       this.#isDoubted = false
-      const found = await this.#probe(signal).catch(() => undefined)
-      const isKnown = found !== undefined && found.state !== 'UNKNOWN'
-      if (isKnown) this.#take(found)
+      const found = await this.#probe(signal)
+      if (signal.aborted) return
+      const isKnown = 'checkedAt' in found && found.state !== 'UNKNOWN'
+      if (isKnown) this.verdict = found
+      this.#report(found)
       needless = wasDoubted && this.verdict?.state === before ? needless + 1 : 0
       failures = isKnown ? 0 : failures + 1
       this.#first.resolve()
@@ -82,7 +96,7 @@ export class BackgroundProber {
     }
   }
 
-  /** Something contradicts the verdict, so that the server is probed again. False where that is about to be done already. */
+  /** Requests another probe, because something contradicts the verdict. Returns false if one is already requested. */
   doubt(): boolean {
     if (this.#isDoubted) return false
     this.#isDoubted = this.#isRunning
@@ -90,42 +104,48 @@ export class BackgroundProber {
     return true
   }
 
-  /** Another version of a server may keep what the one before did not. */
+  /** Doubts the verdict when the server's version changes: the new one may keep state. */
   sawVersion(info: Implementation | undefined): void {
     const version = JSON.stringify([info?.name, info?.version])
     if (this.#version !== undefined && this.#version !== version) this.doubt()
     this.#version = version
   }
 
-  async #probe(signal: AbortSignal): Promise<Verdict> {
-    // Reading files would keep the thread from callers, and what they say is a guess, which shares no process.
-    return probe(await this.#options.address(), { signal, checks: 'none', program: false })
+  async #probe(signal: AbortSignal): Promise<Verdict | FailedProbe> {
+    try {
+      // Reading program files would block the thread, and a guess from them is not enough to share a process.
+      return await probe(await this.#options.address(), { signal, checks: 'none', program: false })
+    } catch (error) {
+      return { state: 'UNKNOWN', confidence: 0, message: (error as Error).message }
+    }
   }
 
-  /** Nobody waits for a verdict any longer. */
+  /** Releases those who wait for a verdict. */
   skip(): void {
     this.#first.resolve()
   }
 
-  #take(verdict: Verdict): void {
-    const isNews = this.verdict?.state !== verdict.state
-    this.verdict = verdict
-    if (!isNews) return
+  /** Logs a verdict that differs from the last one. */
+  #report({ state, confidence, message: why }: Pick<Verdict, 'state' | 'confidence' | 'message'>): void {
+    if (this.#reported === state) return
+    this.#reported = state
     const { server, log } = this.#options
-    const { state, confidence, message } = verdict
-    const kept = state === 'STATEFUL' ? state : undefined
-    announce(log, `${server} keeps something`, kept, () =>
-      log.logger().warn({ server, state, confidence, why: message }, STATEFUL),
-    )
+    announce(log, `${server} was probed`, state, () => {
+      const details = { server, state, confidence, why }
+      if (state === 'STATELESS') log.logger().info(details, 'A server was probed.')
+      else log.logger().warn(details, state === 'STATEFUL' ? STATEFUL : UNKNOWN)
+    })
   }
 }
 
-/** What a server has said when a link was opened. */
+type FailedProbe = Pick<Verdict, 'state' | 'confidence' | 'message'>
+
+/** The server's statements about itself when a link was opened. */
 export type SaidOnLink = Pick<Link, 'era' | 'hasSession' | 'about'>
 
 /**
- * Whether what was found out on the one link may not hold on the other: the server says different things of itself, so one
- * of the links is of before an upgrade.
+ * Whether two links contradict each other: the server describes itself differently, so one link is from before an
+ * upgrade.
  */
 export function contradict(one: SaidOnLink, other: SaidOnLink): boolean {
   return !isDeepStrictEqual(judgedBy(one), judgedBy(other))

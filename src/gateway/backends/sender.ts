@@ -20,18 +20,18 @@ export interface BackendSenderOptions {
   readonly link: Omit<LinkOptions, 'signal'>
   /** Whether callers may share a link. */
   readonly isShared: () => boolean
-  /** A server that was thought to keep nothing wants a session. */
+  /** A server judged stateless wants a session. */
   readonly onContradicted: () => void
   /** The server was reached on a link beside the gateway's own. */
   readonly onOpened: (link: Link) => void
-  /** Where gateways look up who of them serves a caller. */
+  /** The leases of callers, where gateways share them. */
   readonly leases: Leases | undefined
-  /** Ends a call that waits for an answer, for a call of this caller. */
-  readonly relieve: (caller: string) => boolean
+  /** Evicts a parked call to free a link for this caller; returns false if none may be evicted. */
+  readonly evictParked: (caller: string) => boolean
 }
 
 export class BackendSender {
-  /** Which gateway serves which caller, where gateways look that up. */
+  /** The leases of its callers, where gateways share them. */
   readonly leases: ServerLeases | undefined
   readonly #options: BackendSenderOptions
   readonly #pool: LinkPool
@@ -55,7 +55,7 @@ export class BackendSender {
       waitMs: settings.startSeconds * 1000,
       open: (relayed, sharing, lease) => this.#open(relayed, sharing, lease),
       leases: this.leases,
-      relieve: options.relieve,
+      evictParked: options.evictParked,
     })
   }
 
@@ -77,9 +77,9 @@ export class BackendSender {
     }
   }
 
-  /** From now on, other gateways may go on with what nobody uses here. */
-  handOn(): void {
-    this.#pool.handOn()
+  /** Releases idle sessions to other gateways. */
+  handOff(): void {
+    this.#pool.handOff()
   }
 
   async close(): Promise<void> {
@@ -99,20 +99,20 @@ export class BackendSender {
     const sharing = this.#sharingOf(relayed)
     try {
       if (sharing === undefined) return await this.#sendOnOwnLink(relayed)
-      if (sharing === 'all') this.#options.connector.openedLink() // says at once that the server is not there
+      if (sharing === 'all') this.#options.connector.openedLink() // throws at once if the server is down
       return await this.#sendOnPooledLink(relayed, sharing)
     } catch (error) {
       if (!(error instanceof SessionForgotten)) throw error
-      // A server that keeps nothing for anybody has nothing to forget.
+      // A stateless server has nothing to forget.
       if (sharing !== 'caller') this.#options.onContradicted()
       this.#pool.forget(relayed, sharing ?? 'caller')
       if (error.answer !== undefined) throw error.answer
-      // The call was not begun.
+      // The server has not started the call.
       return this.#sendOnPooledLink(relayed, sharing ?? 'caller', true)
     }
   }
 
-  /** `isForgotten`: the server does not know the session of this caller any more. */
+  /** `isForgotten`: the server no longer knows this caller's session. */
   async #sendOnPooledLink(relayed: Relayed, sharing: Sharing, isForgotten = false): Promise<Json> {
     const isLeased = sharing === 'caller' && !this.#options.isShared()
     const lease = isLeased ? await this.leases?.own(callerOf(relayed)) : undefined
@@ -129,13 +129,13 @@ export class BackendSender {
     try {
       return await connector.openedLink().request(relayed)
     } catch (error) {
-      // Nothing else tells that a server to which nothing stays open is gone. A caller who left is no cause.
+      // Nothing else shows that a server without an open connection is gone. Not after a caller's own cancellation.
       if (isBackendGone(error) && (error as Error).cause !== undefined) connector.refreshLists()
       throw error
     }
   }
 
-  /** Undefined where a call may use the gateway's own link. */
+  /** The sharing of a call; undefined if it may use the gateway's own link. */
   #sharingOf(relayed: Relayed): Sharing | undefined {
     const { connector, isShared } = this.#options
     const { link } = connector
@@ -147,7 +147,7 @@ export class BackendSender {
     return connector.servesCalls && (link?.inFlight ?? 0) < CALLS_AT_ONCE ? undefined : 'all'
   }
 
-  /** With a lease: goes on with the caller's session, or stores the new one for the next gateway. */
+  /** Opens a link. With a lease it resumes the caller's session, or stores the new one for the next gateway. */
   async #open(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<Link> {
     const { config, link, onOpened } = this.#options
     const { credentials } = relayed

@@ -1,28 +1,55 @@
 /**
- * A tool's definition as digests of its parts: what a model and its user read before they let the tool run. Two
- * definitions are compared by them, and the difference is told in words, without keeping the definitions.
+ * A tool's definition as digests of its parts, which are all its members but the name: what a model, a client and its
+ * user read before they let the tool run. Definitions are compared by digest and differences described in words, so
+ * that definitions need not be stored.
  */
-import { isObject, type Json } from '../../protocol/index.ts'
+import { inSlices, isObject, type Json } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 
 /** A digest for each part, by its name: `description`, `inputSchema`, `inputSchema.properties.path`. */
 export type DefinitionDigests = Readonly<Record<string, string>>
 
-const TEXTS = ['title', 'description', 'annotations'] as const
+const SINGLE = ['title', 'description', 'annotations', 'icons', 'execution', '_meta'] as const
 const SCHEMAS = ['inputSchema', 'outputSchema'] as const
+/** All members outside the specification are one part, whatever their names. */
+const OTHERS = 'other members'
+const NAMED: ReadonlySet<string> = new Set(['name', ...SINGLE, ...SCHEMAS])
 const PROPERTIES = '.properties.'
 // A larger schema is one part.
 const MAX_PROPERTIES = 200
 const MAX_TOLD = 6
 
+/** Cache: the definitions of a list are compared before and after the pins are locked, and when others are accepted. */
+const computed = new WeakMap<Json, DefinitionDigests>()
+
 export function definitionDigests(tool: Json): DefinitionDigests {
+  const known = computed.get(tool)
+  if (known !== undefined) return known
+  const digests = digestsOf(tool)
+  computed.set(tool, digests)
+  return digests
+}
+
+/** Precomputes the digests of a list in slices, so that comparing a long one does not block other calls. */
+export function prepareDigests(tools: readonly Json[]): Promise<void> {
+  return inSlices(tools, definitionDigests)
+}
+
+function digestsOf(tool: Json): DefinitionDigests {
   return Object.fromEntries([
-    ...TEXTS.filter((part) => tool[part] !== undefined).map((part) => [part, digestOfPart(tool[part])] as const),
+    ...SINGLE.filter((part) => tool[part] !== undefined).map((part) => [part, digestOfPart(tool[part])] as const),
     ...SCHEMAS.flatMap((part) => schemaDigests(part, tool[part])),
+    ...otherMembers(tool).map((others) => [OTHERS, digestOfPart(others)] as const),
   ])
 }
 
-/** JSON.parse reads some numbers as values that have no digest, such as 1e400. */
+/** All members outside the specification as one object, if any. */
+function otherMembers(tool: Json): readonly Json[] {
+  const others = Object.entries(tool).filter(([member]) => !NAMED.has(member))
+  return others.length === 0 ? [] : [Object.fromEntries(others)]
+}
+
+/** Some numbers parsed by JSON.parse have no digest, such as 1e400. */
 function digestOfPart(value: unknown): string {
   try {
     return digestOf(value)
@@ -31,7 +58,7 @@ function digestOfPart(value: unknown): string {
   }
 }
 
-/** The properties one by one, and everything else of the schema together. */
+/** A digest for each property, and one for the rest of the schema. */
 function schemaDigests(part: string, schema: unknown): readonly (readonly [string, string])[] {
   if (schema === undefined) return []
   const { properties, ...rest } = isObject(schema) ? schema : {}
@@ -43,22 +70,25 @@ function schemaDigests(part: string, schema: unknown): readonly (readonly [strin
   ]
 }
 
-/** The text of a part is kept up to here; a longer one says how much is missing. */
+/** Maximum length of a part's text; a longer one says how much is missing. */
 const MAX_NEWS_CHARS = 8000
 const MAX_NEWS = 20
 
-/** What the parts say that are new or have changed, by their names. */
+/** The texts of new and changed parts, by their names. */
 export function definitionNews(before: DefinitionDigests, tool: Json): Readonly<Record<string, string>> {
   const after = definitionDigests(tool)
   const parts = Object.keys(after).filter((part) => before[part] !== after[part])
-  return Object.fromEntries(parts.slice(0, MAX_NEWS).map((part) => [part, partOf(tool, part)]))
+  const shown = parts.slice(0, MAX_NEWS).map((part) => [part, partOf(tool, part)] as const)
+  const missing = parts.length - shown.length
+  return Object.fromEntries(missing === 0 ? shown : [...shown, ['…', `(${missing} more parts, which are not shown)`]])
 }
 
 function partOf(tool: Json, part: string): string {
   const [name = '', ...property] = part.split(PROPERTIES)
-  const whole = tool[name]
+  const whole = name === OTHERS ? otherMembers(tool)[0] : tool[name]
   const value = property.length === 0 ? whole : propertyOf(whole, property.join(PROPERTIES))
-  const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
+  // Without indentation, which would make deep nesting a hundred times as long.
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
   const missing = text.length - MAX_NEWS_CHARS
   return missing <= 0 ? text : `${text.slice(0, MAX_NEWS_CHARS)}… (${missing} more characters)`
 }
@@ -68,7 +98,7 @@ function propertyOf(schema: unknown, name: string): unknown {
   return isObject(properties) ? properties[name] : undefined
 }
 
-/** `The description and the property "path" of inputSchema changed.` Undefined where nothing did. */
+/** `The description and the property "path" of inputSchema changed.` Undefined if nothing did. */
 export function definitionChange(before: DefinitionDigests, after: DefinitionDigests): string | undefined {
   const parts = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const had = (part: string): boolean => Object.hasOwn(before, part)

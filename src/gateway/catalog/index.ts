@@ -1,8 +1,8 @@
+export { prepareDigests } from './definition.ts'
 export { unionInstructions } from './instructions.ts'
 export { type CatalogNames, createNames } from './names.ts'
-export { passes } from './patterns.ts'
-export { SEPARATOR } from './prefixIndex.ts'
-export type { NamedServer } from './prefixes.ts'
+export { passes, passing, type ToolFilter } from './patterns.ts'
+export { type NamedServer, SEPARATOR } from './prefixes.ts'
 export { exposedUri, resolveUri } from './uris.ts'
 export { applyView, nameBehindView, unknownInView, type View } from './views.ts'
 export {
@@ -17,4 +17,12 @@ export {
   type ToolSearch,
 } from './search.ts'
 export { type PinFile, pinFile, pinPath } from './pinFile.ts'
-export { acceptOffered, checkDefinitions, offeredTools, type OfferedTool, type PinCheck, type Pins } from './pins.ts'
+export {
+  acceptOffered,
+  checkDefinitions,
+  MAX_PIN_CHARS,
+  offeredTools,
+  type OfferedTool,
+  type PinCheck,
+  type Pins,
+} from './pins.ts'

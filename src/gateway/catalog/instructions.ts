@@ -1,20 +1,20 @@
-/** The instructions of all servers as one text, which models read before they use anything. */
-import { SEPARATOR } from './prefixIndex.ts'
+/** The instructions of all servers as one text, which models read first. */
+import { SEPARATOR } from './prefixes.ts'
 
 export interface InstructedServer {
   readonly name: string
-  /** What its names begin with; undefined for nothing. */
+  /** The prefix of its names, if any. */
   readonly prefix: string | undefined
   readonly instructions: string | undefined
-  /** A sentence of the gateway's own about the server. */
+  /** The gateway's own sentence about the server. */
   readonly note?: string
 }
 
-// Together they would fill a model's context, so that each server has its share.
+// Together they would fill a model's context, so each server gets a share.
 const MAX_TOTAL = 8000
 const MAX_EACH = 1500
 
-/** A paragraph for each server that says something, in their order; undefined where none does. */
+/** A paragraph for each server with instructions or a note, in order; undefined if there are none. */
 export function unionInstructions(servers: readonly InstructedServer[]): string | undefined {
   const speaking = servers
     .map((server) => ({ server, text: (server.instructions ?? '').replace(/\s+/g, ' ').trim() }))
@@ -29,7 +29,7 @@ function paragraph({ name, prefix, note }: InstructedServer, text: string): stri
   return `${names}: ${`${text} ${note ?? ''}`.trim()}`
 }
 
-/** At most `max` characters, ended after a whole word. */
+/** Cuts a text after a whole word, to at most `max` characters. */
 function cutWords(text: string, max: number): string {
   if (text.length <= max) return text
   const start = text.slice(0, max - 1)

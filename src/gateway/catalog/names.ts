@@ -1,35 +1,37 @@
 /**
- * Names of tools and prompts where many servers stand behind one endpoint: `github_search`.
+ * Names of tools and prompts of many servers behind one endpoint: `github_search`.
  *
- * - Two tools never have the same name, and a name tells its server without any list.
- * - It also tells the server's own name of the tool, unless that was too long or had other characters. Such a name is
- *   cut and ends with a digest of the original, and only the server's list tells the original.
+ * - Names are unique, and a name alone identifies its server, without any list.
+ * - It also contains the server's own name of the tool, unless that was too long or had other characters. Such a name
+ * is
+ *   cut and ends with a digest of the original, which only the server's list can resolve.
  */
 import { hash } from 'node:crypto'
-import { PrefixIndex, SEPARATOR } from './prefixIndex.ts'
-import { isName, MAX_NAME, type NamedServer, prefixesOf } from './prefixes.ts'
+import { type NamedServer, PrefixIndex, prefixesOf, SEPARATOR } from './prefixes.ts'
 
-/** What a name stands for. */
+/** What a name resolves to. */
 export type ResolvedName =
   | { readonly kind: 'name'; readonly server: string; readonly name: string }
   /** `matches` recognizes the server's own name in its list. */
   | { readonly kind: 'digest'; readonly server: string; readonly matches: (name: string) => boolean }
 
 export interface CatalogNames {
-  /** The prefix of a server; undefined where it has none. */
+  /** The prefix of a server, if any. */
   prefix(server: string): string | undefined
-  /** The name under which something of a server is listed. */
+  /** The name under which a tool or prompt of a server is listed. */
   exposed(server: string, name: string): string
-  /** Undefined for a name that nothing can have. */
+  /** Returns undefined for an impossible name. */
   resolve(exposed: string): ResolvedName | undefined
 }
 
-// Ends a name with a digest. A server's own name that ends so gets a digest as well, so the two are never taken for
-// each other.
+/** The specification allows 128; models' interfaces allow 64. */
+const MAX_NAME = 64
+// The digest at the end of a name. A server's own name with such an ending gets a digest as well, so the two are never
+// confused.
 const DIGEST_DIGITS = 10
 const DIGEST_END = /-x[0-9a-f]{10}$/
 
-/** `servers`: all that are configured, whether they are up or not. At most one of them has no prefix. */
+/** `servers`: all configured servers, up or not. At most one has no prefix. */
 export function createNames(servers: readonly NamedServer[]): CatalogNames {
   const prefixes = prefixesOf(servers)
   const owners = new PrefixIndex<{ readonly server: string; readonly start: string }>()
@@ -50,8 +52,9 @@ export function createNames(servers: readonly NamedServer[]): CatalogNames {
     prefix: (server) => prefixes.get(server),
     exposed,
     resolve: (given) => {
+      if (given.length > MAX_NAME) return undefined
       const owner = owners.ownerOf(given) ?? (bare === undefined ? undefined : { server: bare, start: '' })
-      if (owner === undefined || given.length > MAX_NAME) return undefined
+      if (owner === undefined) return undefined
       const { server, start } = owner
       const name = given.slice(start.length)
       if (DIGEST_END.test(name)) return { kind: 'digest', server, matches: (own) => exposed(server, own) === given }
@@ -60,10 +63,21 @@ export function createNames(servers: readonly NamedServer[]): CatalogNames {
   }
 }
 
-/** A name without underscores, so that it begins like no other server's. JSON keeps halves of characters apart. */
+/** A name without underscores, so that it has no other server's prefix. JSON keeps lone surrogates distinct. */
 function digested(name: string, room: number): string {
   const digest = hash('sha256', JSON.stringify(name), 'hex').slice(0, DIGEST_DIGITS)
   const readable = name.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-/, '')
   const kept = readable.slice(0, room - DIGEST_DIGITS - 2).replace(/-$/, '')
   return `${kept}-x${digest}`
+}
+
+/** The reason why a text cannot be the name of a tool, if any. */
+export function nameFault(name: string): string | undefined {
+  const rule = `must be 1 to ${MAX_NAME} of the characters A-Z, a-z, 0-9, _, - and the dot.`
+  return isName(name) ? undefined : rule
+}
+
+/** Tools, "Tool Names": the characters that the specification allows; the length that models' interfaces allow. */
+function isName(name: string): boolean {
+  return name.length <= MAX_NAME && /^[\w.-]+$/.test(name)
 }

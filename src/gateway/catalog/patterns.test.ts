@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { matches } from './patterns.ts'
+import { matches, passing } from './patterns.ts'
 
 test.each<[string, string, boolean]>([
   ['crm_*', 'crm_find', true],
@@ -31,4 +32,13 @@ test('a pattern matches what the same regular expression matches', () => {
 
 test('many stars do not take long', () => {
   expect(matches('a*'.repeat(2000), 'a'.repeat(1999))).toBe(false)
+})
+
+test('others have their turn while the names of a long list are compared', async () => {
+  const tools = Array.from({ length: 2000 }, (_, at) => ({ name: `${at}${'\ufdfa'.repeat(1000)}` }))
+  const compared = passing(tools, { allow: ['*'], deny: ['1999*'] })
+  let turns = 0
+  while ((await Promise.race([compared, setImmediate('turn')])) === 'turn') turns++
+  expect(turns).toBeGreaterThan(3)
+  expect(await compared).toHaveLength(1999)
 })

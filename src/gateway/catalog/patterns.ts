@@ -1,20 +1,53 @@
-/** Patterns of names: `*` stands for any characters, everything else for itself. */
+/** Patterns of names: `*` matches any characters, everything else itself. Denied names match in any case. */
+import { inSlices, type Json } from '../../protocol/index.ts'
 
-/** What is allowed and not denied. */
+/** Names that are allowed and not denied. */
 export interface ToolFilter {
   readonly allow: readonly string[]
   readonly deny: readonly string[]
 }
 
 export function passes(name: string, { allow, deny }: ToolFilter): boolean {
-  return matchesAny(allow, name) && !matchesAny(deny, name)
+  return matchesAny(allow, name) && (deny.length === 0 || !matchesAny(foldedPatterns(deny), folded(name)))
+}
+
+/** The tools whose names pass. A server decides how many names must be folded, so the work is done in slices. */
+export async function passing(tools: readonly Json[], filter: ToolFilter): Promise<readonly Json[]> {
+  const found: Json[] = []
+  await inSlices(tools, (tool) => {
+    if (passes(String(tool['name']), filter)) found.push(tool)
+  })
+  return found
+}
+
+const PLAIN = /^[\x20-\x7e]*$/
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]+/gu
+/**
+ * Combining marks after the 30th, the limit of Unicode's stream-safe text: normalization takes time quadratic in their
+ * number.
+ */
+const MORE_MARKS = /(?<=[\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu
+
+/** A name as a server may read it that ignores case, width, spaces or invisible characters: it is denied there, too. */
+function folded(name: string): string {
+  const seen = PLAIN.test(name) ? name : name.replace(UNSEEN, '').replace(MORE_MARKS, '').normalize('NFKC')
+  return seen.trim().toLowerCase()
+}
+
+/** Cache by the list in the configuration, which stays the same object. */
+const knownPatterns = new WeakMap<readonly string[], readonly string[]>()
+
+function foldedPatterns(deny: readonly string[]): readonly string[] {
+  const known = knownPatterns.get(deny) ?? deny.map(folded)
+  knownPatterns.set(deny, known)
+  return known
 }
 
 function matchesAny(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => matches(pattern, name))
 }
 
-/** Looks for the pieces between the stars one after the other, so a pattern cannot make it slow. */
+/** Searches the pieces between the stars in order, without backtracking, so no pattern is slow. */
 export function matches(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
@@ -29,7 +62,7 @@ export function matches(pattern: string, name: string): boolean {
   return at <= name.length - last.length
 }
 
-/** Why a text is no pattern. */
+/** The reason why a text is no pattern, if any. */
 export function patternFault(pattern: string): string | undefined {
   return pattern === '' ? 'must not be empty; * stands for any characters.' : undefined
 }

@@ -1,4 +1,4 @@
-/** Pins in a file beside the mcp.json file. It holds digests, and the texts that wait to be accepted. */
+/** Pins in a file beside the mcp.json file: digests, and the texts that wait to be accepted. */
 import { readFile } from 'node:fs/promises'
 import { ClientError, writePrivateFile } from '../../client/index.ts'
 import { errnoOf } from '../../client/internal.ts'
@@ -10,13 +10,13 @@ import type { PinnedTool, Pins } from './pins.ts'
 
 export interface PinFile {
   readonly path: string
-  /** No pins where there is no file. */
+  /** Loads the pins; none if there is no file. */
   load(): Promise<Pins>
-  /** Applies a change to what the file has at this moment, and writes it where the change made other pins of it. */
+  /** Applies a change to the file's current pins, and writes them if they changed. */
   update(change: (pins: Pins) => Pins): Promise<Pins>
 }
 
-/** `mcp.json` has its pins in `mcp.pins.json`. */
+/** The pins of `mcp.json` are in `mcp.pins.json`. */
 export function pinPath(configFile: string): string {
   return `${configFile.replace(/\.jsonc?$/i, '')}.pins.json`
 }
@@ -30,7 +30,7 @@ export function pinFile(path: string): PinFile {
     })
     return text === undefined ? new Map() : readPins(text, path)
   }
-  // What changes nothing is not written, and needs no lock: the folder may be read-only then.
+  // Without a change there is no write and no lock, so the folder may be read-only.
   const updateNow = async (change: (pins: Pins) => Pins): Promise<Pins> => {
     const before = await load()
     return change(before) === before ? before : locked(path, () => writeChanged(change))
@@ -44,7 +44,7 @@ export function pinFile(path: string): PinFile {
   return {
     path,
     load,
-    // Within this process a FIFO lock: each change begins with what the one before it wrote.
+    // A FIFO lock within this process: each change sees what the previous one wrote.
     update: (change) => {
       const updated = last.then(() => updateNow(change))
       last = updated.catch(() => undefined)
@@ -64,7 +64,10 @@ async function write(path: string, pins: Pins): Promise<void> {
   }
 }
 
-/** Workers, other gateways and `pannier gateway accept` change one file: no pin of another process may be lost. */
+/**
+ * A lock between processes: workers, other gateways and `pannier gateway accept` change one file, and no pin may be
+ * lost.
+ */
 async function locked<Result>(path: string, run: () => Promise<Result>): Promise<Result> {
   const lock = `${path}.lock`
   const free = await lockFile(lock).catch((cause: unknown) => {
@@ -73,9 +76,9 @@ async function locked<Result>(path: string, run: () => Promise<Result>): Promise
   return run().finally(free)
 }
 
-/** Bad pins are never taken for none: then every changed definition would be pinned as if it were the first. */
+/** Invalid pins never count as no pins: every changed definition would be pinned as if it were the first. */
 function readPins(text: string, path: string): Pins {
-  const value = parseJson(text)
+  const value = parseJson(text, Infinity)
   const { version, servers } = isObject(value) ? value : {}
   if (version !== VERSION || !isObject(servers)) throw invalid(path)
   return new Map(Object.entries(servers).map(([server, tools]) => [server, readTools(tools, path)]))
@@ -86,8 +89,9 @@ function readTools(tools: unknown, path: string): ReadonlyMap<string, PinnedTool
   return new Map(
     Object.entries(tools).map(([tool, pin]) => {
       const { pinned, offered, news } = isObject(pin) ? pin : {}
-      if (!isTexts(pinned) || !isTextsOrNone(offered) || !isTextsOrNone(news)) throw invalid(path)
-      return [tool, { pinned, ...(offered !== undefined && { offered }), ...(news !== undefined && { news }) }]
+      if (!isTextsOrNone(pinned) || !isTextsOrNone(offered) || !isTextsOrNone(news)) throw invalid(path)
+      if (pinned === undefined && offered === undefined) throw invalid(path)
+      return [tool, { ...(pinned && { pinned }), ...(offered && { offered }), ...(news && { news }) }]
     }),
   )
 }

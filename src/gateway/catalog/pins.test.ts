@@ -1,9 +1,18 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
-import { acceptOffered, checkDefinitions, offeredTools, pinFile, type PinFile, pinPath, type Pins } from './index.ts'
+import {
+  acceptOffered,
+  checkDefinitions,
+  offeredTools,
+  pinFile,
+  type PinCheck,
+  type PinFile,
+  pinPath,
+  type Pins,
+} from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-pins-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -47,6 +56,8 @@ describe('a change is told in words:', () => {
       { inputSchema: { ...input, properties: { ...input.properties, '\u001b[2J': {} } } },
     ],
     ['The description changed.', { description: Number.POSITIVE_INFINITY }],
+    ['Added: the icons, the execution and the _meta.', { icons: [], execution: {}, _meta: { version: 2 } }],
+    ['Added: the other members.', { 'inputSchema.properties.path': {}, aside: 'x' }],
   ])('%s', (change, changed) => {
     const checked = check(first, [{ ...read, ...changed }])
     expect(checked.changed).toEqual([{ tool: 'read', change }])
@@ -65,12 +76,11 @@ describe('a change is told in words:', () => {
 test('what does not change what a tool says is no change', () => {
   const { properties, type } = read['inputSchema'] as { properties: { path: object; lines: object }; type: string }
   const same = {
-    _meta: { version: 2 },
     ...read,
     inputSchema: { properties: { lines: properties.lines, path: properties.path }, type },
   }
   const checked = check(first, [same])
-  expect(checked).toEqual({ pins: first, changed: [], withheld: new Set() })
+  expect(checked).toEqual({ pins: first, changed: [], withheld: new Set(), unpinned: 0 })
   expect(checked.pins).toBe(first)
 })
 
@@ -113,11 +123,80 @@ test('a tool that is gone for a while is still known, and servers are kept apart
   ).toEqual([])
 })
 
-test('a server that always has other tools does not fill the memory', () => {
-  const batch = (start: number): Json[] => Array.from({ length: 6000 }, (_, at) => ({ name: `t${start + at}` }))
-  const pins = check(check(new Map(), batch(0)).pins, batch(6000)).pins
-  expect(pins.get('files')?.size).toBe(10_000)
-  expect(pins.get('files')?.has('t11999')).toBe(true)
+describe('a server that always has other tools', () => {
+  const batch = (start: number): Json[] =>
+    Array.from({ length: 300 }, (_, at) => ({ name: `${start + at}`.repeat(999) }))
+  const full = (policy: 'warn' | 'pin'): PinCheck => {
+    let last = check(first, batch(1000), policy)
+    for (let start = 1300; last.unpinned === 0; start += 300) last = check(last.pins, batch(start), policy)
+    return last
+  }
+
+  test.each(['warn', 'pin'] as const)('does not fill the memory, and replaces no pin, with the policy %s', (policy) => {
+    const { pins, unpinned } = full(policy)
+    expect(JSON.stringify([...(pins.get('files') ?? [])]).length).toBeLessThan(2.2 * 1024 * 1024)
+    expect(unpinned).toBeLessThan(300)
+    const other = check(pins, [{ ...read, description: 'Other.' }], policy)
+    expect(other.changed).toEqual([{ tool: 'read', change: 'The description changed.' }])
+  })
+
+  test('has new and changed tools withheld when its pins are full, and those that are pinned served', () => {
+    const { pins } = full('pin')
+    const more = { description: 'x'.repeat(5000), title: 'y'.repeat(5000) }
+    const checked = check(pins, [{ ...read, ...more }, { name: 'z'.repeat(5000) }])
+    expect([checked.withheld.size, checked.unpinned, checked.pins]).toEqual([2, 2, pins])
+    expect(check(pins, [read, ...batch(1000)])).toMatchObject({ withheld: new Set(), unpinned: 0 })
+    expect(check(pins, batch(90_000), 'warn')).toMatchObject({ withheld: new Set(), unpinned: 300 })
+  })
+})
+
+describe('with the policy freeze', () => {
+  const freeze = (pins: Pins, ...tools: Json[]) => checkDefinitions(pins, 'files', { tools, policy: 'freeze' })
+  const wipe = { name: 'wipe', description: 'Wipes.' }
+  const bare = { name: 'bare' }
+
+  test('the first tools of a server are pinned', () => {
+    expect(freeze(new Map(), read, wipe)).toMatchObject({ changed: [], withheld: new Set() })
+    expect(freeze(new Map([['other', new Map()]]), read)).toMatchObject({ changed: [], withheld: new Set() })
+  })
+
+  test('later ones wait to be accepted, also with other policies, and when they say something else', () => {
+    const { pins, changed, withheld } = freeze(first, read, wipe, bare)
+    const isNew = 'The tool is new.'
+    expect(changed).toEqual([
+      { tool: 'wipe', change: isNew },
+      { tool: 'bare', change: isNew },
+    ])
+    expect(withheld).toEqual(new Set(['wipe', 'bare']))
+    expect(freeze(pins, read, wipe, bare)).toEqual({ pins, changed: [], withheld, unpinned: 0 })
+    expect(check(pins, [wipe]).withheld).toEqual(new Set(['wipe']))
+    expect(freeze(pins, { ...wipe, description: 'Other.' }).changed).toEqual([{ tool: 'wipe', change: isNew }])
+    expect(offeredTools(pins)).toMatchObject([{ tool: 'wipe', news: { description: 'Wipes.' } }, { tool: 'bare' }])
+    const accepted = acceptOffered(pins, offeredTools(pins))
+    expect(freeze(accepted, read, wipe, bare)).toMatchObject({ changed: [], withheld: new Set() })
+    expect(offeredTools(accepted)).toEqual([])
+  })
+})
+
+test('of many changed parts those are counted that are not shown', () => {
+  const properties = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`p${at}`, {}]))
+  const { pins } = check(first, [{ ...read, inputSchema: { type: 'object', properties } }])
+  expect(Object.entries(offeredTools(pins)[0]?.news ?? {}).at(-1)).toEqual([
+    '…',
+    '(10 more parts, which are not shown)',
+  ])
+})
+
+test('what nests deep is not written larger than it came', () => {
+  const nested = JSON.parse('['.repeat(115) + '1,'.repeat(39_000) + '1' + ']'.repeat(115)) as unknown
+  const changed = { ...read, _meta: { a: nested } }
+  const size = JSON.stringify(changed).length
+  const write = vi.spyOn(JSON, 'stringify')
+  onTestFinished(() => write.mockRestore())
+  const { pins } = check(first, [changed])
+  const written = Math.max(...write.mock.results.map(({ value }) => String(value).length))
+  expect(written).toBeLessThan(size)
+  expect(offeredTools(pins)[0]?.news?.['_meta']).toMatch(/… \(70\d{3} more characters\)$/)
 })
 
 describe('the file of pins', () => {
@@ -130,10 +209,24 @@ describe('the file of pins', () => {
     const file = pinFile(join(folder, 'a.pins.json'))
     expect(await file.load()).toEqual(new Map())
     const odd = checkDefinitions(first, '__proto__', { tools: [read], policy: 'pin' }).pins
-    await file.update(() => odd)
-    expect(await pinFile(file.path).load()).toEqual(odd)
+    const waiting = checkDefinitions(odd, 'files', { tools: [{ name: 'new' }], policy: 'freeze' }).pins
+    await file.update(() => waiting)
+    expect(await pinFile(file.path).load()).toEqual(waiting)
     expect(readFileSync(file.path, 'utf8')).not.toContain('Reads a file')
     expect(statSync(file.path).mode & 0o077).toBe(0)
+  })
+
+  test('is read however much servers have filled into it', async () => {
+    const file = pinFile(join(folder, 'full.pins.json'))
+    const properties = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [at.toString(36), {}]))
+    const tools = Array.from({ length: 250 }, (_, at) => ({ name: `t${at}`, inputSchema: { properties } }))
+    const servers = ['a', 'b', 'c', 'd', 'e']
+    const filled = servers.reduce<Pins>(
+      (pins, server) => checkDefinitions(pins, server, { tools, policy: 'pin' }).pins,
+      new Map(),
+    )
+    await file.update(() => filled)
+    expect(await file.load()).toEqual(filled)
   })
 
   test('takes changes one after the other, also of other processes, and is not written for none', async () => {
@@ -165,6 +258,7 @@ describe('the file of pins', () => {
     '{"version":2,"servers":{}}',
     '{"version":1,"servers":{"a":7}}',
     '{"version":1,"servers":{"a":{"t":{"pinned":{"x":1}}}}}',
+    '{"version":1,"servers":{"a":{"t":{}}}}',
   ])('is refused, and not taken for empty, where it is damaged: %s', async (text) => {
     const path = join(folder, 'damaged.json')
     writeFileSync(path, text)

@@ -1,17 +1,20 @@
 /**
- * Pinned definitions: what each tool said when it was first served. A definition that differs is reported. Where the
- * server's policy is `pin`, it is kept beside the pinned one and the tool is withheld until exactly that definition is
- * accepted.
+ * Pinned definitions: the definition of each tool when it was first served. A definition that differs is reported. With
+ * the policy `pin` it is kept beside the pinned one, and the tool is withheld until exactly that definition is
+ * accepted. With `freeze`, a new tool of a server with pins is withheld, too.
+ *
+ * A server cannot evict its pins by what it lists: at the limit, new tools are not pinned.
  */
 import type { Json } from '../../protocol/index.ts'
 import { type DefinitionDigests, definitionChange, definitionDigests, definitionNews } from './definition.ts'
 
 /** The digests of one tool. */
 export interface PinnedTool {
-  readonly pinned: DefinitionDigests
-  /** Another definition that the server has given since, and nobody has accepted. */
+  /** Absent if no definition of the tool was ever accepted. */
+  readonly pinned?: DefinitionDigests
+  /** Another definition that the server has listed since, not accepted yet. */
   readonly offered?: DefinitionDigests
-  /** What its changed parts say, by their names, for whoever is to accept it. */
+  /** The texts of its changed parts, by name, for the person who accepts it. */
   readonly news?: Readonly<Record<string, string>>
 }
 
@@ -20,74 +23,126 @@ export type Pins = ReadonlyMap<string, ReadonlyMap<string, PinnedTool>>
 
 export interface ChangedDefinition {
   readonly tool: string
-  /** What changed, in sentences. */
+  /** The change, in sentences. */
   readonly change: string
 }
 
 export interface PinCheck {
-  /** The same object where nothing is to be stored. */
+  /** The same object if nothing changed. */
   readonly pins: Pins
-  /** Definitions that are not the pinned ones and were not reported before. */
+  /** Definitions that differ from the pinned ones and were not reported before. */
   readonly changed: readonly ChangedDefinition[]
-  /** The server's own names of the tools that are not to be served. */
+  /** The server's own names of withheld tools. */
   readonly withheld: ReadonlySet<string>
+  /** The number of tools not pinned, because the server's pins have reached their limit. */
+  readonly unpinned: number
 }
 
-/** Compares the tools that a server lists with the pinned ones. Those that are new to us are pinned. */
-export function checkDefinitions(
-  pins: Pins,
-  server: string,
-  { tools, policy }: { readonly tools: readonly Json[]; readonly policy: 'warn' | 'pin' },
-): PinCheck {
+/** The policy for a changed definition: it is logged, or the tool is withheld; `freeze` withholds new tools as well. */
+export type DefinitionPolicy = 'warn' | 'pin' | 'freeze'
+
+export interface ListedDefinitions {
+  readonly tools: readonly Json[]
+  readonly policy: DefinitionPolicy
+  /** The name under which clients see a tool. Two tools may have the same one; the second is not trusted for it. */
+  readonly nameOf?: (tool: string) => string
+}
+
+/** Compares the tools that a server lists with the pinned ones. Pins new tools. */
+export function checkDefinitions(pins: Pins, server: string, listed: ListedDefinitions): PinCheck {
+  const { tools, policy, nameOf = (tool) => tool } = listed
   const known = pins.get(server) ?? new Map<string, PinnedTool>()
-  const next = new Map(known)
+  const next = new LimitedPins(known)
   const changed: ChangedDefinition[] = []
   const withheld = new Set<string>()
+  const isFrozen = policy === 'freeze' && pins.has(server)
+  const isTaken = nameCheck(known, nameOf)
+  let unpinned = 0
   for (const definition of tools) {
     const tool = String(definition['name'])
     const digests = definitionDigests(definition)
-    const pin = known.get(tool)
-    const change = pin && definitionChange(pin.pinned, digests)
-    if (change !== undefined && policy === 'pin') withheld.add(tool)
+    const pin = known.get(tool) ?? (isTaken(tool) || isFrozen ? NOT_ACCEPTED : undefined)
+    const change = pin && changeOf(pin, digests)
+    const isKept = next.set(tool, pinFor(pin, definition, digests, change === undefined ? 'same' : policy))
+    if (!isKept) unpinned++
+    if (policy !== 'warn' && (change !== undefined || !isKept)) withheld.add(tool)
     if (change !== undefined && !isOffered(pin, digests)) changed.push({ tool, change })
-    next.set(tool, pinFor(pin, definition, digests, change === undefined ? 'same' : policy))
   }
-  forgetUnlisted(next, tools)
-  const isStored = tools.every(({ name }) => next.get(String(name)) === known.get(String(name)))
-  return { pins: isStored ? pins : new Map(pins).set(server, next), changed, withheld }
+  return { pins: next.hasChanged ? new Map(pins).set(server, next.tools) : pins, changed, withheld, unpinned }
 }
 
-// A server that always has other tools must not fill the file.
-const MAX_PINNED = 10_000
-
-/** Tools that are not listed now stay pinned, in case they come back; of too many, those that came first are dropped. */
-function forgetUnlisted(pinned: Map<string, PinnedTool>, tools: readonly Json[]): void {
-  if (pinned.size <= MAX_PINNED) return
-  const listed = new Set(tools.map(({ name }) => String(name)))
-  for (const tool of pinned.keys()) {
-    if (pinned.size <= MAX_PINNED) return
-    if (!listed.has(tool)) pinned.delete(tool)
+/** Checks for each new tool whether another one had its name before. */
+function nameCheck(known: ReadonlyMap<string, PinnedTool>, nameOf: (tool: string) => string) {
+  let names: Set<string> | undefined
+  return (tool: string): boolean => {
+    names ??= new Set([...known.keys()].map(nameOf))
+    const name = nameOf(tool)
+    const had = names.has(name)
+    names.add(name)
+    return had
   }
 }
 
-/** What is kept of a tool. An object that stays is the same object. */
+const NOT_ACCEPTED: PinnedTool = {}
+const NEW_TOOL = 'The tool is new.'
+
+function changeOf({ pinned }: PinnedTool, digests: DefinitionDigests): string | undefined {
+  return pinned === undefined ? NEW_TOOL : definitionChange(pinned, digests)
+}
+
+/** Enough for thousands of tools and the changes of hundreds. The file is read and written as a whole. */
+export const MAX_PIN_CHARS = 2 * 1024 * 1024
+
+/** The pins of one server, up to the limit. Tools that are no longer listed stay pinned: they may come back. */
+class LimitedPins {
+  readonly tools: Map<string, PinnedTool>
+  hasChanged = false
+  #chars: number | undefined
+
+  constructor(known: ReadonlyMap<string, PinnedTool>) {
+    this.tools = new Map(known)
+  }
+
+  /** Returns false if the limit is reached: the previous pin stays. */
+  set(tool: string, pin: PinnedTool): boolean {
+    const before = this.tools.get(tool)
+    if (before === pin) return true
+    this.#chars ??= [...this.tools].reduce((sum, each) => sum + charsOf(...each), 0)
+    const more = charsOf(tool, pin) - (before === undefined ? 0 : charsOf(tool, before))
+    if (more > 0 && this.#chars + more > MAX_PIN_CHARS) return false
+    this.#chars += more
+    this.tools.set(tool, pin)
+    this.hasChanged = true
+    return true
+  }
+}
+
+function charsOf(tool: string, pin: PinnedTool): number {
+  return tool.length + JSON.stringify(pin).length
+}
+
+/** The pin of a tool. An unchanged pin is the same object. */
 function pinFor(
   pin: PinnedTool | undefined,
   definition: Json,
   digests: DefinitionDigests,
-  what: 'same' | 'warn' | 'pin',
+  what: 'same' | DefinitionPolicy,
 ): PinnedTool {
   if (pin === undefined || what === 'warn') return { pinned: digests }
-  if (what === 'same') return pin.offered === undefined ? pin : { pinned: pin.pinned }
+  if (what === 'same') return pin.offered === undefined ? pin : accepted(pin)
   if (isOffered(pin, digests)) return pin
-  return { pinned: pin.pinned, offered: digests, news: definitionNews(pin.pinned, definition) }
+  return { ...accepted(pin), offered: digests, news: definitionNews(pin.pinned ?? {}, definition) }
+}
+
+function accepted({ pinned }: PinnedTool): PinnedTool {
+  return pinned === undefined ? NOT_ACCEPTED : { pinned }
 }
 
 function isOffered(pin: PinnedTool | undefined, digests: DefinitionDigests): boolean {
   return pin?.offered !== undefined && definitionChange(pin.offered, digests) === undefined
 }
 
-/** A tool whose changed definition waits to be accepted. */
+/** A tool whose new or changed definition waits to be accepted. */
 export interface OfferedTool extends ChangedDefinition, Pick<PinnedTool, 'news'> {
   readonly server: string
 }
@@ -95,19 +150,19 @@ export interface OfferedTool extends ChangedDefinition, Pick<PinnedTool, 'news'>
 /** All tools that are withheld. */
 export function offeredTools(pins: Pins): readonly OfferedTool[] {
   return [...pins].flatMap(([server, tools]) =>
-    [...tools].flatMap(([tool, { pinned, offered, news }]) => {
-      const change = offered && definitionChange(pinned, offered)
-      return change === undefined ? [] : [{ server, tool, change, ...(news !== undefined && { news }) }]
+    [...tools].flatMap(([tool, pin]) => {
+      const change = pin.offered && changeOf(pin, pin.offered)
+      return change === undefined ? [] : [{ server, tool, change, ...(pin.news !== undefined && { news: pin.news }) }]
     }),
   )
 }
 
 /** Pins the definitions that were offered for these tools. */
-export function acceptOffered(pins: Pins, accepted: readonly { server: string; tool: string }[]): Pins {
-  const next = new Map(pins)
-  for (const { server, tool } of accepted) {
+export function acceptOffered(pins: Pins, chosen: readonly { server: string; tool: string }[]): Pins {
+  const next = new Map([...pins].map(([server, tools]) => [server, new Map(tools)]))
+  for (const { server, tool } of chosen) {
     const offered = next.get(server)?.get(tool)?.offered
-    if (offered !== undefined) next.set(server, new Map(next.get(server)).set(tool, { pinned: offered }))
+    if (offered !== undefined) next.get(server)?.set(tool, { pinned: offered })
   }
   return next
 }

@@ -1,23 +1,22 @@
 /**
- * What the names of a server begin with: `github` in `github_search`.
+ * Prefixes of a server's names: `github` in `github_search`.
  *
- * - The prefixes follow from the configured names alone, in whatever order, so they are the same whichever servers are up.
- * - No prefix with its separator is the beginning of another with its own. So `a_b_c` belongs to one server: where
- *   there are servers `a` and `a_b`, the prefix of the second is `a-b`.
- * - A prefix that the configuration gives is used as it is.
+ * - Prefixes depend on the configured names alone, in any order, and not on which servers are up.
+ * - No prefix with its separator is the start of another with its own. So `a_b_c` belongs to one server: with servers
+ *   `a` and `a_b`, the prefix of the second is `a-b`.
+ * - A configured prefix is used unchanged.
  */
 import { hash } from 'node:crypto'
-import { PrefixIndex, SEPARATOR } from './prefixIndex.ts'
 
-/** A server as far as its names depend on it. */
+/** The facts about a server that decide its names. */
 export interface NamedServer {
   readonly name: string
-  /** False for none. @default made from the name */
+  /** False for none. @default derived from the name */
   readonly prefix?: string | false
 }
 
-/** The specification allows 128; models' interfaces allow 64. */
-export const MAX_NAME = 64
+/** Separates the prefix of a server from its own name of a tool or prompt: `github_search`. */
+export const SEPARATOR = '_'
 const MAX_PREFIX = 32
 const DIGEST_DIGITS = 6
 
@@ -37,13 +36,13 @@ export function prefixesOf(servers: readonly NamedServer[]): ReadonlyMap<string,
   return prefixes
 }
 
-/** A server whose prefix is made from its name, and that name in plain characters. */
+/** A server whose prefix is derived from its name, and that name in plain characters. */
 interface PrefixClaim {
   readonly name: string
   readonly base: string
 }
 
-/** Names that need no change come first, and the shorter before the longer. */
+/** Names that need no change come first, then shorter before longer ones. */
 function byPrecedence(a: PrefixClaim, b: PrefixClaim): number {
   const changed = Number(a.base !== a.name) - Number(b.base !== b.name)
   return changed || a.base.length - b.base.length || (a.name < b.name ? -1 : 1)
@@ -61,7 +60,7 @@ function freePrefix({ name, base }: PrefixClaim, isFree: (prefix: string) => boo
   return candidate
 }
 
-/** A name in characters that every client takes. */
+/** A name in characters that every client accepts. */
 function plain(name: string): string {
   const fitting = name
     .normalize('NFKD')
@@ -71,19 +70,46 @@ function plain(name: string): string {
   return (fitting || 'server').slice(0, MAX_PREFIX)
 }
 
-/** Why a text cannot be a prefix. */
+/** The reason why a text cannot be a prefix, if any. */
 export function prefixFault(prefix: string): string | undefined {
   const rule = `must be 1 to ${MAX_PREFIX} of the characters A-Z, a-z, 0-9, _ and -, or false for none.`
   return prefix.length <= MAX_PREFIX && /^[\w-]+$/.test(prefix) ? undefined : rule
 }
 
-/** Why a text cannot be the name of a tool. */
-export function nameFault(name: string): string | undefined {
-  const rule = `must be 1 to ${MAX_NAME} of the characters A-Z, a-z, 0-9, _, - and the dot.`
-  return isName(name) ? undefined : rule
+/**
+ * Index of prefixes and their owners, without a search among all servers. A prefix ends at one of the separators of a
+ * name, so only those positions are looked up.
+ */
+export class PrefixIndex<Owner> {
+  readonly #owners = new Map<string, Owner>()
+  /** The beginnings of all prefixes, up to each separator, with the first owner of each. */
+  readonly #beginnings = new Map<string, Owner>()
+
+  /** The first owner of a prefix keeps it. */
+  add(prefix: string, owner: Owner): void {
+    const start = prefix + SEPARATOR
+    if (!this.#owners.has(start)) this.#owners.set(start, owner)
+    for (const beginning of beginningsOf(start))
+      if (!this.#beginnings.has(beginning)) this.#beginnings.set(beginning, owner)
+  }
+
+  /** The owner of a prefix that is ambiguous with this one. */
+  clashing(prefix: string): Owner | undefined {
+    const start = prefix + SEPARATOR
+    return this.#beginnings.get(start) ?? this.ownerOf(start)
+  }
+
+  /** The owner of the prefix that a name begins with. */
+  ownerOf(name: string): Owner | undefined {
+    for (const beginning of beginningsOf(name)) {
+      const owner = this.#owners.get(beginning)
+      if (owner !== undefined) return owner
+    }
+    return undefined
+  }
 }
 
-/** Tools, "Tool Names": the characters that the specification allows; the length that models' interfaces allow. */
-export function isName(name: string): boolean {
-  return name.length <= MAX_NAME && /^[\w.-]+$/.test(name)
+/** `a_` and `a_b_` of `a_b_c`. */
+function* beginningsOf(name: string): Generator<string> {
+  for (let at = name.indexOf(SEPARATOR); at >= 0; at = name.indexOf(SEPARATOR, at + 1)) yield name.slice(0, at + 1)
 }

@@ -1,17 +1,19 @@
 /**
- * Full-text ranking of short documents by BM25 (k1 1.2, b 0.75): words that few documents have count more, and words of
- * a long text count less. The order is always the same for the same documents and the same query.
+ * Full-text ranking of short documents by BM25 (k1 1.2, b 0.75): rare words count more, and words of a long text count
+ * less. The order is deterministic for the same documents and query.
  */
 
-/** A part of a document. A word of it counts `weight` times. */
+import { inSlices } from '../../protocol/index.ts'
+
+/** A part of a document; each of its words counts `weight` times. */
 export interface RankedField {
   readonly text: string
   readonly weight: number
 }
 
 export interface Ranking {
-  /** The numbers of the documents that have a word of the query, the best first. */
-  search(query: string): readonly number[]
+  /** The numbers of the documents with a word of the query, best first. */
+  search(query: string): Promise<readonly number[]>
 }
 
 const K1 = 1.2
@@ -20,60 +22,78 @@ const B = 0.75
 const BEGINNING_COUNTS = 0.5
 const MIN_BEGINNING = 3
 const MAX_QUERY_WORDS = 32
+const MAX_BEGINNINGS = 5000
 
-/** The documents that have a word, and how much it counts in each. */
+/** The documents with a word, and its weight in each. */
 type Postings = ReadonlyMap<number, number>
 
-export function createRanking(documents: readonly (readonly RankedField[])[]): Ranking {
-  const { postings, lengths } = indexOf(documents)
-  const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length)
-  const vocabulary = [...postings.keys()]
-
-  /** The words that a word of the query finds, and how much they count. */
-  const variantsOf = (word: string): readonly (readonly [string, number])[] => {
-    const longer = word.length < MIN_BEGINNING ? [] : vocabulary.filter((each) => each.startsWith(word))
-    return [...longer.filter((each) => each !== word).map((each) => [each, BEGINNING_COUNTS] as const), [word, 1]]
-  }
-
-  /** The best that a word of the query, or one that begins with it, scores in each document. */
-  const scoresOf = (word: string): ReadonlyMap<number, number> => {
-    const scores = new Map<number, number>()
-    for (const [variant, counts] of variantsOf(word)) {
-      const having: Postings = postings.get(variant) ?? new Map<number, number>()
-      const rarity = Math.log(1 + (lengths.length - having.size + 0.5) / (having.size + 0.5))
-      for (const [document, count] of having) {
-        const share = (lengths[document] ?? 0) / average
-        const score = (counts * rarity * count * (K1 + 1)) / (count + K1 * (1 - B + B * share))
-        scores.set(document, Math.max(score, scores.get(document) ?? 0))
-      }
-    }
-    return scores
-  }
-
+/** Indexes and searches in time slices, as there may be many documents and words. */
+export async function createRanking(documents: readonly (readonly RankedField[])[]): Promise<Ranking> {
+  const index = new WordIndex()
+  await inSlices(documents, (fields) => index.add(fields))
   return {
-    search: (query) => {
+    search: async (query) => {
       const totals = new Map<number, number>()
-      for (const word of [...new Set(wordsOf(query))].slice(0, MAX_QUERY_WORDS))
-        for (const [document, score] of scoresOf(word)) totals.set(document, (totals.get(document) ?? 0) + score)
+      for (const word of [...new Set(wordsOf(query))].slice(0, MAX_QUERY_WORDS)) {
+        const scores = new Map<number, number>()
+        await inSlices(index.variantsOf(word), ([variant, counts]) => index.score(variant, counts, scores))
+        for (const [document, score] of scores) totals.set(document, (totals.get(document) ?? 0) + score)
+      }
       return [...totals].toSorted(([a, scoreA], [b, scoreB]) => scoreB - scoreA || a - b).map(([document]) => document)
     },
   }
 }
 
-function indexOf(documents: readonly (readonly RankedField[])[]) {
-  const postings = new Map<string, Map<number, number>>()
-  const lengths = documents.map((fields, document) => {
+class WordIndex {
+  readonly #postings = new Map<string, Map<number, number>>()
+  /** Words by their beginnings. */
+  readonly #beginnings = new Map<string, string[]>()
+  readonly #lengths: number[] = []
+  #length = 0
+
+  add(fields: readonly RankedField[]): void {
+    const document = this.#lengths.length
     let length = 0
     for (const { text, weight } of fields) {
       for (const word of wordsOf(text)) {
-        const having = postings.get(word) ?? new Map<number, number>()
-        postings.set(word, having.set(document, (having.get(document) ?? 0) + weight))
+        const having = this.#postings.get(word) ?? this.#enter(word)
+        having.set(document, (having.get(document) ?? 0) + weight)
         length += weight
       }
     }
-    return length
-  })
-  return { postings, lengths }
+    this.#lengths.push(length)
+    this.#length += length
+  }
+
+  /** The words that a word of the query matches, with their weights. */
+  variantsOf(word: string): readonly (readonly [string, number])[] {
+    const near = word.length < MIN_BEGINNING ? [] : (this.#beginnings.get(word.slice(0, MIN_BEGINNING)) ?? [])
+    const longer = near.filter((each) => each !== word && each.startsWith(word))
+    return [...longer.map((each) => [each, BEGINNING_COUNTS] as const), [word, 1]]
+  }
+
+  /** Notes the best score of a word of the query, or of one that begins with it, in each document. */
+  score(variant: string, counts: number, scores: Map<number, number>): void {
+    const having: Postings = this.#postings.get(variant) ?? new Map<number, number>()
+    const documents = this.#lengths.length
+    const rarity = Math.log(1 + (documents - having.size + 0.5) / (having.size + 0.5))
+    for (const [document, count] of having) {
+      const share = ((this.#lengths[document] ?? 0) * documents) / this.#length
+      const score = (counts * rarity * count * (K1 + 1)) / (count + K1 * (1 - B + B * share))
+      scores.set(document, Math.max(score, scores.get(document) ?? 0))
+    }
+  }
+
+  #enter(word: string): Map<number, number> {
+    const having = new Map<number, number>()
+    this.#postings.set(word, having)
+    const beginning = word.slice(0, MIN_BEGINNING)
+    const same = this.#beginnings.get(beginning) ?? []
+    // Beyond this number only whole words are found, because each word of a query scans all of them.
+    if (same.length < MAX_BEGINNINGS) same.push(word)
+    this.#beginnings.set(beginning, same)
+    return having
+  }
 }
 
 /** `listPullRequests` is list, pull and request. Scripts without spaces between words give pairs of characters. */

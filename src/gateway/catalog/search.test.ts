@@ -19,8 +19,8 @@ const tools = [
 ]
 const search = createToolSearch(tools)
 
-function found(query: unknown, limit?: unknown): readonly unknown[] {
-  const { structuredContent } = search.find({ query, limit }) as { structuredContent: { tools: Json[] } }
+async function found(query: unknown, limit?: unknown): Promise<readonly unknown[]> {
+  const { structuredContent } = (await search.find({ query, limit })) as { structuredContent: { tools: Json[] } }
   return structuredContent.tools.map(({ name }) => name)
 }
 
@@ -35,26 +35,27 @@ describe('the best tool for', () => {
     ['LETTERS', 'mail_sendMessage'],
     ['send message', 'mail_sendMessage'],
     ['天気', 'web_検索'],
-  ])('%s is %s', (query, name) => {
-    expect(found(query)[0]).toBe(name)
+  ])('%s is %s', async (query, name) => {
+    expect((await found(query))[0]).toBe(name)
   })
 })
 
-test('what does not fit is not found, and the order is always the same', () => {
-  expect(found('zebra')).toEqual([])
-  expect(found('github')).toEqual(found('github'))
-  expect(new Set(found('github'))).toEqual(
+test('what does not fit is not found, and the order is always the same', async () => {
+  expect(await found('zebra')).toEqual([])
+  expect(await found('github')).toEqual(await found('github'))
+  expect(new Set(await found('github'))).toEqual(
     new Set(['github_search_repositories', 'github_create_issue', 'github_list_issues']),
   )
-  expect(found('')).toEqual(tools.map(({ name }) => name))
-  expect([found('', 2), found('', 0), found('', 'x')].map((names) => names.length)).toEqual([2, 1, 7])
+  expect(await found('')).toEqual(tools.map(({ name }) => name))
+  const limited = await Promise.all([found('', 2), found('', 0), found('', 'x')])
+  expect(limited.map((names) => names.length)).toEqual([2, 1, 7])
 })
 
-test('results have the counts, what a tool may do, and only the beginning of its description', () => {
+test('results have the counts, what a tool may do, and only the beginning of its description', async () => {
   const long = createToolSearch([
     tool('a', `Reads. ${'and on '.repeat(1000)}`, [], { annotations: { readOnlyHint: true } }),
   ])
-  const { structuredContent, content } = long.find({ query: 'reads' })
+  const { structuredContent, content } = await long.find({ query: 'reads' })
   expect(structuredContent).toEqual({
     tools: [
       { name: 'a', description: expect.stringMatching(/^Reads\. and on .*…$/), annotations: { readOnlyHint: true } },
@@ -66,13 +67,33 @@ test('results have the counts, what a tool may do, and only the beginning of its
   expect(content).toEqual([{ type: 'text', text: JSON.stringify(structuredContent) }])
 })
 
-test('a description is the definition as the server gave it', () => {
+test.each<[string, (text: string) => Json]>([
+  ['a name', (text) => tool(text, '')],
+  ['a title', (title) => tool('a', '', [], { title })],
+  ['a description', (text) => tool('a', text)],
+  ['a parameter', (text) => tool('a', '', [text])],
+  ['very many parameters', (text) => tool('a', '', text.split(' '))],
+])('only the beginning of %s is searched', async (_, toolWith) => {
+  const words = Array.from({ length: 5000 }, (_, at) => `w${at}`).join(' ')
+  const long = createToolSearch([toolWith(`first ${words} last`)])
+  const counted = async (query: string) => (await long.find({ query }))['structuredContent']
+  expect(await counted('first')).toMatchObject({ found: 1 })
+  expect(await counted('last')).toMatchObject({ found: 0 })
+})
+
+test('a long title is listed as far as a long description', async () => {
+  const long = createToolSearch([tool('a', '', [], { title: 'and on '.repeat(1000) })])
+  const { structuredContent } = await long.find({ query: '' })
+  expect(structuredContent).toMatchObject({ tools: [{ title: expect.stringMatching(/^and on .{200,240}…$/) }] })
+})
+
+test('a description is the definition as the server gave it', async () => {
   const definition = { ...tools[0], outputSchema: { type: 'object' }, _meta: { 'x.example/own': [1, { a: null }] } }
-  const { structuredContent } = createToolSearch([definition]).describe({ name: 'github_search_repositories' })
+  const { structuredContent } = await createToolSearch([definition]).describe({ name: 'github_search_repositories' })
   expect(structuredContent).toEqual({ tool: definition })
 })
 
-test.each<[string, Json]>([
+test.each<[string, Promise<Json>]>([
   ['The argument "query" must be a string.', search.find({})],
   ['The argument "query" must be a string.', search.find(undefined)],
   ['The argument "name" must be a string.', search.describe({ name: 7 })],
@@ -81,8 +102,8 @@ test.each<[string, Json]>([
     search.describe({ name: 'github_make_issue' }),
   ],
   ['There is no tool of that name.', search.describe({ name: 'constructor' })],
-])('a model hears: %s', (sentence, result) => {
-  expect(result).toEqual({ content: [{ type: 'text', text: sentence }], isError: true })
+])('a model hears: %s', async (sentence, result) => {
+  expect(await result).toEqual({ content: [{ type: 'text', text: sentence }], isError: true })
 })
 
 test('a call has a name and arguments', () => {
@@ -92,13 +113,13 @@ test('a call has a name and arguments', () => {
   expect(readToolCall(null)).toEqual({ fault: 'The argument "name" must be a string.' })
 })
 
-test('the results of the three tools fit their own schemas', () => {
+test('the results of the three tools fit their own schemas', async () => {
   const ajv = new Ajv2020()
   const [find, describing] = SEARCH_TOOLS.map(({ outputSchema }) =>
     isObject(outputSchema) ? ajv.compile(outputSchema) : undefined,
   )
-  expect(find?.(search.find({ query: 'issue' })['structuredContent'])).toBe(true)
-  expect(describing?.(search.describe({ name: 'files_move' })['structuredContent'])).toBe(true)
+  expect(find?.((await search.find({ query: 'issue' }))['structuredContent'])).toBe(true)
+  expect(describing?.((await search.describe({ name: 'files_move' }))['structuredContent'])).toBe(true)
   for (const { inputSchema } of SEARCH_TOOLS) expect(ajv.validateSchema(inputSchema as object)).toBe(true)
 })
 

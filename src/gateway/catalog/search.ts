@@ -1,6 +1,6 @@
 /**
- * `"catalogue": "search"`: three tools in place of all. A model finds tools by words, reads the definition of the one it
- * wants, and calls it by name. So its context holds the definitions that it uses and no others.
+ * `"catalogue": "search"`: three tools in place of all. A model finds tools by words, reads the definition of the one
+ * it wants, and calls it by name, so its context holds only the definitions that it uses.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { createRanking, type RankedField, type Ranking } from './ranking.ts'
@@ -12,8 +12,9 @@ export const CALL_TOOL = 'call_tool'
 const DEFAULT_FOUND = 10
 const MAX_FOUND = 100
 const MAX_SUMMARY = 240
-// Only the beginning of a long description is searched.
+// Only the beginning of a long text is searched.
 const MAX_SEARCHED = 2000
+const MAX_QUERY = 1000
 
 const READS_ONLY = { readOnlyHint: true, idempotentHint: true, openWorldHint: false }
 const NAME = { type: 'string', description: `The name of the tool, as ${FIND_TOOL} gives it.` }
@@ -27,7 +28,11 @@ export const SEARCH_TOOLS: readonly Json[] = [
     inputSchema: {
       type: 'object',
       properties: {
-        query: { type: 'string', description: 'Words that describe the tool. Empty for the first tools of all.' },
+        query: {
+          type: 'string',
+          maxLength: MAX_QUERY,
+          description: 'Words that describe the tool. Empty for the first tools of all.',
+        },
         limit: { type: 'integer', minimum: 1, maximum: MAX_FOUND, default: DEFAULT_FOUND },
       },
       required: ['query'],
@@ -70,40 +75,38 @@ export const SEARCH_TOOLS: readonly Json[] = [
 
 export interface ToolSearch {
   /** The result of `find_tools`. */
-  find(args: unknown): Json
-  /** The result of `describe_tool`: the definition as it is. */
-  describe(args: unknown): Json
+  find(args: unknown): Promise<Json>
+  /** The result of `describe_tool`: the unchanged definition. */
+  describe(args: unknown): Promise<Json>
 }
 
 /** `tools`: the definitions of a route under the names of that route. */
 export function createToolSearch(tools: readonly Json[]): ToolSearch {
-  let ranking: Ranking | undefined
+  let ranking: Promise<Ranking> | undefined
   const byName = new Map(tools.map((tool) => [tool['name'], tool]))
-  const best = (query: string): readonly Json[] => {
-    // Lists change more often than somebody searches them.
+  const best = async (query: string): Promise<readonly Json[]> => {
+    // Indexed on first use: lists change more often than they are searched.
     ranking ??= createRanking(tools.map(fieldsOf))
-    return ranking
-      .search(query)
-      .map((number) => tools[number])
-      .filter((tool) => tool !== undefined)
+    const found = await (await ranking).search(query)
+    return found.map((number) => tools[number]).filter((tool) => tool !== undefined)
   }
   return {
-    find: (args) => {
-      const { query, limit } = isObject(args) ? args : {}
-      if (typeof query !== 'string') return toolError('The argument "query" must be a string.')
-      const found = query.trim() === '' ? tools : best(query)
+    find: async (args) => {
+      const query = readText(args, 'query')
+      if (typeof query !== 'string') return toolError(query.fault)
+      const found = query.trim() === '' ? tools : await best(query)
       return structured({
-        tools: found.slice(0, limitOf(limit)).map(summaryOf),
+        tools: found.slice(0, limitOf(args)).map(summaryOf),
         found: found.length,
         total: tools.length,
       })
     },
-    describe: (args) => {
-      const name = isObject(args) ? args['name'] : undefined
-      if (typeof name !== 'string') return toolError('The argument "name" must be a string.')
+    describe: async (args) => {
+      const name = readText(args, 'name')
+      if (typeof name !== 'string') return toolError(name.fault)
       const tool = byName.get(name)
       if (tool !== undefined) return structured({ tool })
-      const near = best(name).slice(0, 3)
+      const near = (await best(name)).slice(0, 3)
       return toolError(
         `There is no tool of that name.${near.length === 0 ? '' : ` Near: ${near.map(nameIn).join(', ')}.`}`,
       )
@@ -111,17 +114,26 @@ export function createToolSearch(tools: readonly Json[]): ToolSearch {
   }
 }
 
-/** The arguments of `call_tool`; or what is wrong with them, in a sentence. */
+/** Reads the arguments of `call_tool`; `fault` is a sentence. */
 export function readToolCall(
   args: unknown,
 ): { readonly name: string; readonly arguments: Json } | { readonly fault: string } {
-  const { name, arguments: given = {} } = isObject(args) ? args : {}
-  if (typeof name !== 'string') return { fault: 'The argument "name" must be a string.' }
+  const name = readText(args, 'name')
+  if (typeof name !== 'string') return name
+  const { arguments: given = {} } = isObject(args) ? args : {}
   if (!isObject(given)) return { fault: 'The argument "arguments" must be an object.' }
   return { name, arguments: given }
 }
 
-/** How long `tools/list` is with all tools, and with the three, in bytes. */
+/** Reads a text argument and checks its length before any work; `fault` is a sentence. */
+function readText(args: unknown, member: 'query' | 'name'): string | { readonly fault: string } {
+  const text = isObject(args) ? args[member] : undefined
+  if (typeof text !== 'string') return { fault: `The argument "${member}" must be a string.` }
+  if (text.length <= MAX_QUERY) return text
+  return { fault: `The argument "${member}" has more than ${MAX_QUERY} characters; use fewer words.` }
+}
+
+/** The size of `tools/list` with all tools and with the three, in bytes. */
 export function savedBytes(tools: readonly Json[]): { readonly before: number; readonly after: number } {
   return { before: bytesOf(tools), after: bytesOf(SEARCH_TOOLS) }
 }
@@ -132,24 +144,25 @@ function bytesOf(tools: readonly Json[]): number {
 
 function fieldsOf({ name, title, description, inputSchema }: Json): readonly RankedField[] {
   const properties = isObject(inputSchema) && isObject(inputSchema['properties']) ? inputSchema['properties'] : {}
-  return [
+  const fields = [
     { text: textOf(name), weight: 3 },
     { text: textOf(title), weight: 2 },
-    { text: textOf(description).slice(0, MAX_SEARCHED), weight: 1 },
-    { text: Object.keys(properties).join(' ').slice(0, MAX_SEARCHED), weight: 1 },
+    { text: textOf(description), weight: 1 },
+    { text: Object.keys(properties).slice(0, MAX_SEARCHED).join(' '), weight: 1 },
   ]
+  return fields.map(({ text, weight }) => ({ text: text.slice(0, MAX_SEARCHED), weight }))
 }
 
 function summaryOf({ name, title, description, annotations }: Json): Json {
   return {
     name,
-    ...(title !== undefined && { title }),
+    ...(title !== undefined && { title: summary(textOf(title)) }),
     ...(description !== undefined && { description: summary(textOf(description)) }),
     ...(annotations !== undefined && { annotations }),
   }
 }
 
-/** The first sentences of a description, on one line. */
+/** The beginning of a title or description, on one line. */
 function summary(text: string): string {
   const line = text
     .slice(0, 4 * MAX_SUMMARY)
@@ -159,7 +172,8 @@ function summary(text: string): string {
   return characters.length <= MAX_SUMMARY ? line : `${characters.slice(0, MAX_SUMMARY - 1).join('')}…`
 }
 
-function limitOf(limit: unknown): number {
+function limitOf(args: unknown): number {
+  const limit = isObject(args) ? args['limit'] : undefined
   const isWhole = typeof limit === 'number' && Number.isSafeInteger(limit)
   return isWhole ? Math.min(MAX_FOUND, Math.max(1, limit)) : DEFAULT_FOUND
 }

@@ -1,13 +1,13 @@
 /**
- * Addresses of resources where many servers stand behind one endpoint. An address that one server alone has is kept.
- * Otherwise the server's name stands before it, `pannier://github/file:///readme.md`, and the rest is the original,
- * so that a template keeps its meaning: what it expands to leads back to what the original expands to.
+ * Addresses of resources of many servers behind one endpoint. An address that only one server has is unchanged.
+ * Otherwise the server's name precedes it, `pannier://github/file:///readme.md`. The rest is the original, so that a
+ * template keeps its meaning: its expansions resolve to those of the original.
  */
 const SCHEME = 'pannier://'
 
-/** `isUnique`: whether no other server has the same address. Templates are treated alike. */
+/** `isUnique`: whether no other server has the same address. The same for templates. */
 export function exposedUri(server: string, uri: string, isUnique: boolean): string {
-  // An address that looks like ours, such as one of a gateway behind this one, would lead back to something else.
+  // An address with our scheme, such as one of a gateway behind this one, would resolve to something else.
   return isUnique && !uri.startsWith(SCHEME) ? uri : `${SCHEME}${encodeURIComponent(server)}/${uri}`
 }
 

@@ -1,20 +1,20 @@
 /**
- * Views: some of the tools, under names and descriptions of one's own. What a name stands for follows from the
- * configuration alone: a name that a tool was given means that tool, whatever else is called so.
+ * Views: a selection of tools, under their own names and descriptions. Names resolve by the configuration alone: a
+ * configured name means its tool, even if another tool has that name.
  */
 import type { Json } from '../../protocol/index.ts'
 import type { CatalogNames } from './names.ts'
 import { passes } from './patterns.ts'
 
-/** What a view serves. */
+/** The contents of a view. */
 export interface View {
-  /** Patterns of the names in `/mcp` that are served, such as `crm_*`. @default all */
+  /** Patterns of names in `/mcp` to serve, such as `crm_*`. @default all */
   readonly tools: readonly string[]
-  /** Patterns of those that are not. @default none */
+  /** Patterns of names not to serve. @default none */
   readonly deny: readonly string[]
-  /** Names of one's own, by the name in `/mcp`. @default none */
+  /** New names, by the name in `/mcp`. @default none */
   readonly rename: Readonly<Record<string, string>>
-  /** Descriptions of one's own, by the name in `/mcp`. @default none */
+  /** New descriptions, by the name in `/mcp`. @default none */
   readonly descriptions: Readonly<Record<string, string>>
 }
 
@@ -29,7 +29,7 @@ export function applyView(view: View, tools: readonly Json[]): readonly Json[] {
   })
 }
 
-/** The name in a view of a name in `/mcp`; undefined for what the view does not serve. */
+/** The name in a view for a name in `/mcp`; undefined if the view does not serve it. */
 function nameInView(view: View, original: string): string | undefined {
   if (!passes(original, { allow: view.tools, deny: view.deny })) return undefined
   const given = own(view.rename, original)
@@ -38,8 +38,8 @@ function nameInView(view: View, original: string): string | undefined {
 }
 
 /**
- * Names that a view changes something of, and that no tool has. `toolsOf`: the tools of a server by their own names; undefined
- * where they are not known, and nothing is said of them.
+ * Names that a view renames or describes, and that no tool has. `toolsOf`: the tools of a server by their own names;
+ * undefined if they are unknown, and then none of its names is reported.
  */
 export function unknownInView(
   { rename, descriptions }: View,
@@ -55,13 +55,13 @@ export function unknownInView(
   })
 }
 
-/** The way back: the name in `/mcp` of a name in a view; undefined for what the view does not serve. */
+/** The name in `/mcp` for a name in a view; undefined if the view does not serve it. */
 export function nameBehindView(view: View, name: string): string | undefined {
   const original = givenTo(view, name) ?? name
   return nameInView(view, original) === name ? original : undefined
 }
 
-/** Which tool of the view was given this name. One that the view does not serve takes no name. */
+/** The tool of the view that was given this name. A tool that the view does not serve takes no name. */
 function givenTo({ rename, tools: allow, deny }: View, name: string): string | undefined {
   const found = Object.entries(rename).find(([from, to]) => to === name && passes(from, { allow, deny }))
   return found?.[0]

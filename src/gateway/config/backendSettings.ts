@@ -1,5 +1,6 @@
 /** The settings of one server: `"pannier"` in its entry. */
 import { patternFault, type ToolFilter } from '../catalog/patterns.ts'
+import type { DefinitionPolicy } from '../catalog/pins.ts'
 import { prefixFault } from '../catalog/prefixes.ts'
 import {
   address,
@@ -15,43 +16,43 @@ import {
   whole,
 } from './checks.ts'
 
-/** What happens when a tool's definition changes: it is logged, or the tool is withheld until it is accepted. */
-export type DefinitionPolicy = 'warn' | 'pin'
-
 export interface BackendSettings {
-  /** Whether the server keeps something between calls. @default 'auto': the probe finds out */
+  /** Whether the server keeps state between calls. @default 'auto': the probe finds out */
   readonly state: 'auto' | 'stateless' | 'stateful'
-  /** What its names begin with in `/mcp`; false for nothing. @default its name */
+  /** The prefix of its names in `/mcp`; false for none. @default its name */
   readonly prefix?: string | false
   /** More addresses of the same server, its replicas, beside `url`. @default none */
   readonly urls: readonly string[]
-  /** Which of its tools are served, by their own names. @default all */
+  /** The tools that are served, by their own names. @default all */
   readonly tools: ToolFilter
   /** @default that of the gateway */
   readonly definitions: DefinitionPolicy
-  /** How long a call may take. @default 300 */
+  /** Timeout of a call. @default 300 */
   readonly timeoutSeconds: number
-  /** How long the server may take to start, or to answer for the first time. @default 60 */
+  /** Timeout for the start of the server, or its first answer. @default 60 */
   readonly startSeconds: number
-  /** How long a process or a session is kept that nobody uses. @default 300 */
+  /** Lifetime of an idle process or session. @default 300 */
   readonly idleSeconds: number
-  /** How many processes of a command run at once. @default 16 */
+  /** Maximum number of processes of a command. @default 16 */
   readonly maxProcesses: number
-  /** How many sessions are open at once. @default 1000 */
+  /** Maximum number of open sessions. @default 1000 */
   readonly maxSessions: number
-  /** How many requests are under way at once. @default 1000 */
+  /** Maximum number of requests in flight. @default 1000 */
   readonly maxInFlight: number
-  /** The largest result. @default 16777216 */
+  /** Maximum size of a result. @default 16777216 */
   readonly maxResultBytes: number
-  /** How old its lists may become, where the server does not say it, before they are read again. @default 300 */
+  /** Refresh interval of its lists, unless the server gives a ttl. @default 300 */
   readonly listSeconds: number
-  /** How long a call waits for the answer of a client of 2026-07-28. @default 3600 */
+  /** How long a call waits for the answer of a 2026-07-28 client. @default 3600 */
   readonly parkSeconds: number
-  /** Whether a call may be repeated that was lost while it waited for an answer. @default for read-only and idempotent tools */
+  /**
+   * Whether a call that was lost while it waited for an answer may be run again. @default for read-only and idempotent
+   * tools
+   */
   readonly replay: boolean
-  /** Whether the Authorization header of callers is passed on. @default false */
+  /** Whether the Authorization header of callers is forwarded. @default false */
   readonly forwardAuthorization: boolean
-  /** Whether it is left out. @default false */
+  /** Whether the server is left out. @default false */
   readonly disabled: boolean
 }
 
@@ -80,7 +81,7 @@ const toolFilter = shape<ToolFilter>({ allow: patterns, deny: patterns })
 
 const prefix: Check<string | false> = (value, place) => (value === false ? false : text(prefixFault)(value, place))
 
-export const definitionPolicy: Check<DefinitionPolicy> = oneOf('warn', 'pin')
+export const definitionPolicy: Check<DefinitionPolicy> = oneOf('warn', 'pin', 'freeze')
 
 const checks: MemberChecks<BackendSettings> = {
   state: oneOf('auto', 'stateless', 'stateful'),

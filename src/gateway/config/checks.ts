@@ -1,13 +1,16 @@
-/** Checks of settings. A check gives the value with its variables replaced, or reports what is wrong and gives nothing. */
+/**
+ * Checks of settings. A check returns the value with its variables replaced, or reports the fault and returns
+ * undefined.
+ */
 import { type EntryProblem, expand, type FieldPath, httpUrlFault, type Variables } from '../../client/internal.ts'
 import { isObject, MAX_TIMER_MS, nameAdvice } from '../../protocol/index.ts'
 
-/** Where a value stands. */
+/** The place of a value in the configuration. */
 export interface SettingPlace {
   readonly path: FieldPath
   readonly variables: Variables
   readonly report: (problem: EntryProblem) => void
-  /** What a member is that is not known here, where that is known. */
+  /** Explains an unknown member that is valid elsewhere. */
   readonly elsewhere?: (name: string) => string | undefined
 }
 
@@ -17,7 +20,7 @@ export function within(place: SettingPlace, part: string | number): SettingPlace
   return { ...place, path: [...place.path, part] }
 }
 
-/** Reports, and gives nothing. */
+/** Reports the fault and returns undefined. */
 export function refuse({ path, report }: SettingPlace, sentence: string): undefined {
   report({ path, code: 'CONFIG_INVALID', sentence })
 }
@@ -27,7 +30,7 @@ export const flag: Check<boolean> = orVariable(
   (value, place) => (typeof value === 'boolean' ? value : refuse(place, 'must be true or false.')),
 )
 
-/** `fault` says what is wrong with a text, and never quotes it. */
+/** `fault` describes what is wrong with a text, and never quotes it. */
 export function text(fault: (text: string) => string | undefined = notEmpty): Check<string> {
   return (value, place) => {
     if (typeof value !== 'string') return refuse(place, 'must be a string.')
@@ -48,7 +51,7 @@ function reportMissing({ name, advice }: { name: string; advice: string }, { pat
 
 export const address: Check<string> = text(httpUrlFault)
 
-/** `fault` says what is wrong with a number; `form` is what to tell of anything else. */
+/** `fault` describes what is wrong with a number; `form` is the sentence for any other value. */
 function number(form: string, fault: (value: number) => string | undefined): Check<number> {
   return orVariable(numberIn, (value, place) => {
     const sentence = typeof value === 'number' ? fault(value) : form
@@ -70,7 +73,7 @@ export function whole(least: number, most = Number.MAX_SAFE_INTEGER): Check<numb
 const MAX_SECONDS = Math.floor(MAX_TIMER_MS / 1000)
 const SECONDS = `must be a number of seconds, more than 0 and at most ${MAX_SECONDS}.`
 
-/** @param least where more than none are not enough */
+/** @param least the minimum, if above 0 */
 export function secondsFrom(least = 0): Check<number> {
   return number(SECONDS, (value) => {
     if (least > 0 && value < least) return `must be at least ${least}.`
@@ -81,8 +84,8 @@ export function secondsFrom(least = 0): Check<number> {
 export const seconds: Check<number> = secondsFrom()
 
 /**
- * A value that is no text may be given by a variable: `"${PORT:-8932}"`. `read` gives what its text stands for. What is wrong with
- * it is told with the name of the variable, never with its value.
+ * Lets a variable give a value that is no text: `"${PORT:-8932}"`. `read` parses its text. A fault names the variable,
+ * never its value.
  */
 function orVariable<T>(read: (text: string) => T | undefined, check: Check<T>): Check<T> {
   return (value, place) => {
@@ -91,7 +94,7 @@ function orVariable<T>(read: (text: string) => T | undefined, check: Check<T>): 
     const { onValue: _, ...variables } = place.variables // a number or a flag is no secret
     const expansion = expand(value, variables)
     if ('missing' in expansion) return reportMissing(expansion.missing, place)
-    if (expansion.text === value) return undefined // of a server that is left out, which needs no values
+    if (expansion.text === value) return undefined // a server that is left out needs no values
     const report = (problem: EntryProblem): void =>
       place.report({
         ...problem,
@@ -101,7 +104,7 @@ function orVariable<T>(read: (text: string) => T | undefined, check: Check<T>): 
   }
 }
 
-/** The name of the variable that a text is, and nothing else. */
+/** The name of the variable, if a text is nothing but that. */
 function variableIn(text: string): string | undefined {
   return /^\$\{(?:env:)?([^}]*?)\s*(?::-[^}]*)?\}$/.exec(text)?.[1]?.trim()
 }
@@ -120,7 +123,7 @@ export function listOf<T>(item: Check<T>): Check<readonly T[]> {
   }
 }
 
-/** An object whose members have names of the user. */
+/** An object whose member names the user chooses. */
 export function recordOf<T>(item: Check<T>): Check<Readonly<Record<string, T>>> {
   return (value, place) => {
     if (!isObject(value)) return refuse(place, 'must be an object.')
@@ -136,7 +139,7 @@ export function recordOf<T>(item: Check<T>): Check<Readonly<Record<string, T>>> 
 /** One check for each member that a type has. */
 export type MemberChecks<T> = { readonly [Name in keyof T]-?: Check<NonNullable<T[Name]>> }
 
-/** An object with these members, of which those in `needed` must be there. Any other is refused. */
+/** An object with these members; those in `needed` are required, and any other is refused. */
 export function shape<T extends object>(checks: MemberChecks<T>, needed: readonly (keyof T & string)[] = []) {
   const names = Object.keys(checks)
   return (value: unknown, place: SettingPlace): Partial<T> | undefined => {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { GatewaySettings } from './gatewaySettings.ts'
 import type { BackendConfig, GatewayConfig } from './read.ts'
 
-/** What a reload changes. The lists name servers in the order of the new file; those that are gone, in that of the old. */
+/** The changes of a reload. The lists are in the order of the new file; `removed` is in that of the old one. */
 export interface ConfigDifference {
   readonly added: readonly BackendConfig[]
   readonly removed: readonly BackendConfig[]
@@ -30,15 +30,15 @@ export function difference(before: Configured, after: Configured): ConfigDiffere
   }
 }
 
-/** What a reload sets; everything else of the gateway is set when it starts. */
+/** The settings that a reload applies; the others apply from the next start. */
 const SET_ANEW: ReadonlySet<string> = new Set(['stateful', 'views', 'catalogue', 'definitions'])
 
-/** The names of settings that differ, and have no effect before the next start. */
+/** The names of settings that differ and apply only from the next start. */
 export function settingsOfStart(before: GatewaySettings, after: GatewaySettings): readonly string[] {
   return differing(before, after).filter((name) => !SET_ANEW.has(name))
 }
 
-/** The names of settings that differ, and that a reload sets. */
+/** The names of settings that differ and that a reload applies. */
 export function settingsSetAnew(before: GatewaySettings, after: GatewaySettings): readonly string[] {
   return differing(before, after).filter((name) => SET_ANEW.has(name))
 }

@@ -1,9 +1,8 @@
-/** What can be used, and is most likely meant otherwise. Warnings never quote a value. */
+/** Settings that are valid but most likely a mistake. Warnings never quote a value. */
 import { type FieldPath, URL_FIELDS } from '../../client/internal.ts'
 import { isObject, isOneTypo } from '../../protocol/index.ts'
 import { createNames } from '../catalog/names.ts'
-import { SEPARATOR } from '../catalog/prefixIndex.ts'
-import type { NamedServer } from '../catalog/prefixes.ts'
+import { SEPARATOR, type NamedServer } from '../catalog/prefixes.ts'
 import type { ViewSettings } from './gatewaySettings.ts'
 
 export interface Doubt {
@@ -18,7 +17,7 @@ const NO_SCHEME = 'has no scheme; most servers want "Bearer" and a space before 
 const UNCLOSED = 'has a "${" without its "}", and is passed on as it is.'
 const BARE_VARIABLE = 'has a "$" before a name, and is passed on as it is; a variable is written ${NAME}.'
 
-/** In the entry of a server, as it is written. */
+/** Doubts about the entry of a server. */
 export function doubtsInEntry(entry: unknown): readonly Doubt[] {
   if (!isObject(entry)) return []
   const { command, type } = entry
@@ -38,12 +37,12 @@ function textsIn(entry: object, member: string): readonly { path: FieldPath; tex
   return isObject(values) ? Object.entries(values).map(([name, text]) => ({ path: [member, name], text })) : []
 }
 
-/** Folders may have spaces in their names, programs hardly do. */
+/** Folders may have spaces in their names, programs hardly ever. */
 function commandDoubt(command: unknown): string | undefined {
   return typeof command === 'string' && /^[^/\\]*\S\s+\S/.test(command) ? SPACES : undefined
 }
 
-/** Shells and Copilot expand names without braces; here nothing does. */
+/** Shells and Copilot expand names without braces; the gateway does not. */
 function variableDoubt(text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined
   if (/\$\{[^}]*$/.test(text)) return UNCLOSED
@@ -62,7 +61,7 @@ function typeDoubt(type: unknown): string | undefined {
 
 type Views = Readonly<Record<string, ViewSettings>>
 
-/** Names in views that no server can have. */
+/** Patterns and names in views that no tool can have. */
 export function doubtsInViews(views: Views, servers: readonly NamedServer[]): readonly Doubt[] {
   const names = createNames(servers)
   const prefixes = servers.map(({ name }) => names.prefix(name))
@@ -89,7 +88,7 @@ function patternsOf({ tools, deny, rename, descriptions }: ViewSettings): { path
   ]
 }
 
-/** A pattern is fixed until its first star. */
+/** A pattern is literal up to its first star. */
 function mayFit(pattern: string, start: string): boolean {
   const [fixed = ''] = pattern.split('*', 1)
   return fixed.startsWith(start) || (pattern.includes('*') && start.startsWith(fixed))

@@ -5,9 +5,10 @@ import { createHostGuard, isLocalHost } from '../../server/internal.ts'
 import { postgres } from '../../postgres/internal.ts'
 import { StateError } from '../../state/internal.ts'
 import { createKeyring } from '../../state/seal/index.ts'
-import { nameFault } from '../catalog/prefixes.ts'
+import { nameFault } from '../catalog/names.ts'
 import type { View } from '../catalog/views.ts'
-import { type DefinitionPolicy, definitionPolicy, patterns } from './backendSettings.ts'
+import type { DefinitionPolicy } from '../catalog/pins.ts'
+import { definitionPolicy, patterns } from './backendSettings.ts'
 import { headerNameFault } from './headers.ts'
 import {
   address,
@@ -25,36 +26,38 @@ import {
   within,
 } from './checks.ts'
 
-/** Whether a route lists all tools, or three with which they are found, described and called. */
+/** Whether a route lists all tools, or three tools that find, describe and call them. */
 export type CatalogueMode = 'all' | 'search'
 
-/** A route of its own, `/views/NAME`, with some of the tools. */
+/** A route `/views/NAME` with a selection of tools. */
 export interface ViewSettings extends View {
   /** @default that of the gateway */
   readonly catalogue: CatalogueMode
 }
 
-/** How much one principal may ask for. */
+/** The limits of one principal. */
 export interface PrincipalLimits {
   /** @default no limit */
   readonly requestsPerMinute?: number
   /** @default no limit */
   readonly callsAtOnce?: number
-  /** Where a proxy in front writes the address of the client, by which callers without a name are told apart. @default none */
+  /**
+   * The header in which a proxy in front sends the client's address, which identifies anonymous callers. @default none
+   */
   readonly clientAddressHeader?: string
 }
 
-/** Where health, servers and metrics are served. */
+/** The address of health, servers and metrics. */
 export interface AdminSettings {
   /** @default '127.0.0.1' */
   readonly host: string
   /** @default 8932 */
   readonly port: number
-  /** The bearer token that callers need. It must be there beyond loopback. @default none */
+  /** The bearer token that callers need. Required beyond loopback. @default none */
   readonly token?: string
 }
 
-/** Who callers are: bearer tokens (JWT) of one issuer. */
+/** The identity of callers: bearer tokens (JWT) of one issuer. */
 export type PrincipalSettings = Pick<
   BearerOptions,
   'issuer' | 'audience' | 'scopes' | 'authorizationServers' | 'algorithms' | 'typ' | 'clockToleranceSeconds'
@@ -67,13 +70,13 @@ export interface GatewaySettings {
   readonly views: Readonly<Record<string, ViewSettings>>
   /** What `/mcp` lists. @default 'all' */
   readonly catalogue: CatalogueMode
-  /** For servers that do not say otherwise. @default 'warn' */
+  /** For servers without their own setting. @default 'warn' */
   readonly definitions: DefinitionPolicy
   /** @default no limits */
   readonly limits: PrincipalLimits
-  /** How many processes serve, where the program does over HTTP. @default 1 */
+  /** The number of processes that serve HTTP. @default 1 */
   readonly workers: number
-  /** How long a list waits for a server before its last known list is served. @default 2000 */
+  /** Timeout for a server's list; after that its last known list is served. @default 2000 */
   readonly listDeadlineMs: number
   /** False for none. @default 127.0.0.1:8932 */
   readonly admin: AdminSettings | false
@@ -85,9 +88,9 @@ export interface GatewaySettings {
   readonly allowedOrigins?: readonly string[]
   /** The keys that seal session ids and states. @default the variable PANNIER_KEYS, else random keys */
   readonly keys?: string
-  /** The database in which gateways look up who of them serves which caller. @default none */
+  /** The database with the leases of callers, shared by gateways. @default none */
   readonly postgres?: string
-  /** How long a gateway that is silent keeps its callers, where there is a database. @default 20 */
+  /** How long a silent gateway keeps its callers, with a database. @default 20 */
   readonly leaseSeconds: number
 }
 
@@ -127,7 +130,7 @@ const viewMembers = shape<ViewSettings>({
   catalogue,
 })
 
-/** Each view has the mode of the gateway unless it says otherwise, so this is filled in last. */
+/** A view without its own mode has that of the gateway, so the mode is filled in last. */
 type GivenViews = Readonly<Record<string, Omit<ViewSettings, 'catalogue'> & { readonly catalogue?: CatalogueMode }>>
 
 const viewsOf: Check<GivenViews> = (value, place) => {
@@ -147,7 +150,7 @@ function assertDistinct(names: readonly string[], place: SettingPlace): void {
   if (new Set(names).size < names.length) refuse(place, 'gives two tools the same name.')
 }
 
-/** What cannot be a part of an address, `/mcp/NAME`: browsers and proxies take `.` and `..` for something else. */
+/** Names that cannot be a segment of `/mcp/NAME`: browsers and proxies resolve `.` and `..`. */
 export function routeNameFault(name: string): string | undefined {
   if (!name.isWellFormed()) return 'has a name with half of a character; give it another name.'
   return name === '' || name === '.' || name === '..'
@@ -181,7 +184,7 @@ const principal: Check<PrincipalSettings> = (value, place) => {
   return fault === undefined ? settings : refuse(place, `cannot be used. ${fault}`)
 }
 
-/** The sentence of the error of this kind that `run` throws. */
+/** The message of the error of this kind that `run` throws. */
 function faultOf(run: () => unknown, kind: new (...args: never[]) => Error = TypeError): string | undefined {
   try {
     run()
@@ -201,13 +204,13 @@ const keys: Check<string> = text((value) => {
   }
 })
 
-/** What is wrong with the address of a database. It has a password in it, so it is never quoted. */
+/** The fault of a database address. It contains a password, so it is never quoted. */
 export function databaseFault(url: string): string | undefined {
   const isOne = faultOf(() => postgres({ url }), StateError) === undefined
   return isOne ? undefined : 'must be an address such as postgres://USER:PASSWORD@HOST:5432/DATABASE.'
 }
 
-/** Less would also hit a gateway or a database that is only busy. */
+/** A shorter lease would expire for a gateway or a database that is only busy. */
 const LEAST_LEASE_SECONDS = 2
 
 const leaseSeconds: Check<number> = secondsFrom(LEAST_LEASE_SECONDS)

@@ -1,9 +1,9 @@
-/** Headers for a server that depend on who calls: `${principal.id}` and `${principal.claims.NAME}` in their values. */
+/** Headers for a server that depend on the caller: `${principal.id}` and `${principal.claims.NAME}` in their values. */
 import type { Address } from '../../client/index.ts'
 import type { Principal } from '../../server/index.ts'
 import { isLocalHost } from '../../server/internal.ts'
 
-/** The headers for one caller; or why there are none, in a sentence for the caller without any value. */
+/** The headers for one caller, or a sentence for the caller that says why there are none, without any value. */
 export type HeadersFor =
   | { readonly kind: 'headers'; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: 'refused'; readonly sentence: string }
@@ -11,22 +11,22 @@ export type HeadersFor =
 const REFERENCE = /\$\{\s*(principal\.[^}]*?)\s*\}/g
 const CLAIM = /^principal\.claims\.(.+)$/
 
-/** Whether a variable stays in a header value until somebody calls. */
+/** Whether a variable stays in a header value until a call fills it. */
 export function isPrincipalVariable(name: string): boolean {
   return name.startsWith('principal.')
 }
 
-/** Whether headers differ from caller to caller. */
+/** Whether headers differ by caller. */
 export function dependOnPrincipal(headers: Readonly<Record<string, string>> = {}): boolean {
   return Object.values(headers).some((value) => value.search(REFERENCE) >= 0)
 }
 
-/** Why this is no name of a header; undefined where it is. */
+/** The reason why this is no header name; undefined if it is one. */
 export function headerNameFault(name: string): string | undefined {
   return TOKEN.test(name) ? undefined : 'must be the name of a header, such as X-Real-IP.'
 }
 
-/** Why a header of a configuration cannot be sent, whoever calls; undefined where it can. */
+/** The reason why a configured header can never be sent; undefined if it can. */
 export function headerFault(name: string, value: string): string | undefined {
   if (!TOKEN.test(name)) return 'has a name that cannot stand in a request.'
   const unknown = references(value).find((variable) => variable !== 'principal.id' && !CLAIM.test(variable))
@@ -34,7 +34,7 @@ export function headerFault(name: string, value: string): string | undefined {
   return VALUE.test(value) ? undefined : 'has characters that cannot stand in a header.'
 }
 
-/** Why the tokens of callers must not be passed on to an address; undefined where they may. */
+/** The reason why callers' tokens must not be forwarded to an address; undefined if they may. */
 export function forwardFault(address: Address): string | undefined {
   if (!('url' in address)) return 'is for servers over HTTP; a program gets no headers.'
   if (Object.keys(address.headers ?? {}).some((name) => name.toLowerCase() === 'authorization'))
@@ -44,7 +44,7 @@ export function forwardFault(address: Address): string | undefined {
   return "cannot be true, because anybody on the way could read callers' tokens: the address is not https."
 }
 
-// RFC 9110, 5.6.2 and 5.5. Other bytes than ASCII are sent and read in different ways.
+// RFC 9110, 5.6.2 and 5.5. Implementations send and read bytes beyond ASCII differently.
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
 const VALUE = /^[\t\x20-\x7e]*$/
 
@@ -52,7 +52,7 @@ function references(value: string): readonly string[] {
   return [...value.matchAll(REFERENCE)].map(([, variable = '']) => variable)
 }
 
-/** What cannot stand in a header is refused, and nothing is sent in its place. */
+/** The headers for a caller. A value that is invalid in a header is refused, and nothing is sent in its place. */
 export function headersFor(
   headers: Readonly<Record<string, string>> = {},
   principal: Principal | undefined,
@@ -81,7 +81,7 @@ function valueOf(variable: string, principal: Principal | undefined): Found {
   if (principal === undefined) return { fault: 'and the caller is anonymous.' }
   const value = variable === 'principal.id' ? principal.id : claimOf(variable, principal)
   if (typeof value !== 'string') return { fault: 'which the caller does not have as a text, a number or a boolean.' }
-  // Spaces at the ends are cut on the way, so that two callers could become one.
+  // Spaces at the ends are trimmed in transit, so two callers could become one.
   const isSendable = VALUE.test(value) && value.trim() === value && value !== ''
   return isSendable ? { value } : { fault: 'and that of this caller cannot stand in a header.' }
 }

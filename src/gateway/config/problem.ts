@@ -1,9 +1,9 @@
 import { ClientError } from '../../client/index.ts'
 import type { EntryProblem, FieldPath } from '../../client/internal.ts'
 
-/** Something in a configuration that cannot be used. */
+/** A problem in a configuration. */
 export interface ConfigProblem {
-  /** Absent where the configuration is no file. */
+  /** Absent if the configuration is no file. */
   readonly file?: string
   readonly line?: number
   /** `servers.github.pannier.state`. */
@@ -13,7 +13,7 @@ export interface ConfigProblem {
   readonly sentence: string
 }
 
-/** All problems of a configuration at once, a line for each. */
+/** All problems of a configuration, one per line. */
 export class GatewayConfigError extends ClientError {
   override readonly name = 'GatewayConfigError'
   readonly problems: readonly ConfigProblem[]
@@ -30,7 +30,7 @@ export function problemText({ file, line, key, sentence }: ConfigProblem): strin
   return `${where}${key} ${sentence}`.trimEnd()
 }
 
-/** The path as JavaScript would write it. */
+/** The path in JavaScript notation. */
 export function keyText(path: FieldPath): string {
   const parts = path.map((part) => {
     if (typeof part === 'number') return `[${part}]`

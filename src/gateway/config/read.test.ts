@@ -218,7 +218,7 @@ test('all problems are told at once, by file, line and key, and without any valu
     'mcp.json:12: servers["my server"].pannier.tools must be an object.',
     'mcp.json:12: servers["my server"].pannier.prefix must be 1 to 32 of the characters A-Z, a-z, 0-9, _ and -, or false for none.',
     'mcp.json:13: servers.user.url holds a user name or password; give an Authorization header or a bearer token instead.',
-    'mcp.json:14: servers.none needs a "command" or a "url".',
+    'mcp.json:14: servers.none needs a "command", a "url" or a "container".',
     'mcp.json:14: servers.none.panier is not read; did you mean "pannier"?',
     'mcp.json:15: servers.text must be an object.',
     'mcp.json:16: servers[".."] cannot be part of an address; give it another name.',
@@ -438,7 +438,7 @@ test.each<[string, string, string]>([
 
 test('a misspelt member is told together with what is wrong because of it', async () => {
   expect(await problemsOf(readGatewayConfig(fileWith('{ "servers": { "a": { "comand": "a" } } }')))).toEqual([
-    'mcp.json:1: servers.a needs a "command" or a "url".',
+    'mcp.json:1: servers.a needs a "command", a "url" or a "container".',
     'mcp.json:1: servers.a.comand is not read; did you mean "command"?',
   ])
   await expect(readGatewayConfig(fileWith('{ "mcpservers": {} }'))).rejects.toThrow(

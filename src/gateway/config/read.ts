@@ -1,6 +1,6 @@
 /**
- * Reads the mcp.json that people have as the configuration of a gateway. Everything that is wrong with it is told at
- * once. A server whose variables have no values here is told apart: it alone cannot be served.
+ * Reads an mcp.json file as the configuration of a gateway. All its errors are reported at once. A server with missing
+ * variables is reported apart: only that server cannot be served.
  */
 import { type Address, ClientError } from '../../client/index.ts'
 import {
@@ -15,23 +15,24 @@ import {
   type Variables,
 } from '../../client/internal.ts'
 import { isMisspelt, isObject, type Json } from '../../protocol/index.ts'
-import { PrefixIndex } from '../catalog/prefixIndex.ts'
-import type { NamedServer } from '../catalog/prefixes.ts'
-import { BACKEND_SETTINGS, type BackendSettings, backendSettings, type DefinitionPolicy } from './backendSettings.ts'
+import { PrefixIndex, type NamedServer } from '../catalog/prefixes.ts'
+import type { DefinitionPolicy } from '../catalog/pins.ts'
+import { BACKEND_SETTINGS, type BackendSettings, backendSettings } from './backendSettings.ts'
 import { flag } from './checks.ts'
 import { doubtsInEntry, doubtsInViews } from './doubtful.ts'
-import { unreadVariables } from './environment.ts'
+import { unreadVariables, unreadAtTop, unreadInEntry } from './unread.ts'
 import { GATEWAY_SETTINGS, type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
 import { forwardFault, headerFault, isPrincipalVariable } from './headers.ts'
 import { type ConfigProblem, GatewayConfigError, keyText } from './problem.ts'
-import { unreadAtTop, unreadInEntry } from './unread.ts'
 import { type ConfigSource, type SourceEntry, sourceOfText, sourceOfValue } from './source.ts'
 
 export interface BackendConfig {
   readonly name: string
   readonly address: Address
   readonly settings: BackendSettings
-  /** The values of variables in the entry of a program. They may be secret, so that they are masked in the log. @default none */
+  /**
+   * The values of variables in the entry of a program. They may be secret, so they are masked in the log. @default none
+   */
   readonly variableValues?: readonly string[]
 }
 
@@ -44,11 +45,11 @@ export interface UnusableBackend {
 
 export interface GatewayConfig {
   readonly file?: string
-  /** In the order of the file, with those that are disabled. */
+  /** In the order of the file, including disabled ones. */
   readonly servers: readonly BackendConfig[]
   readonly unusable: readonly UnusableBackend[]
   readonly settings: GatewaySettings
-  /** What nobody reads where it stands, and is most likely meant otherwise. @default nothing */
+  /** Members that are not read where they stand, and are most likely mistakes. @default none */
   readonly warnings?: readonly ConfigProblem[]
 }
 
@@ -69,7 +70,7 @@ export async function gatewayConfigOf(
   return configOf(sourceOfValue(value), entryPlace(`${folder}/mcp.json`, env))
 }
 
-/** All servers that the names depend on: also those that cannot be served now. */
+/** All servers that names depend on, including those that cannot be served now. */
 export function namedServers({ servers, unusable }: GatewayConfig): readonly NamedServer[] {
   return [...servers.map(({ name, settings }) => namedServer(name, settings)), ...unusable.map(namedUnusable)]
 }
@@ -195,12 +196,12 @@ async function readBackend(
   return { name, address, settings: { ...settings, disabled }, ...(variableValues && { variableValues }) }
 }
 
-/** Whether a server is left out. What is wrong with the setting is told with the others. */
+/** Whether a server is left out. A fault of the setting is reported with the others. */
 function isOff(disabled: unknown, variables: Variables): boolean {
   return flag(disabled, { path: [], variables, report: () => {} }) === true
 }
 
-/** What a name that is no setting of the gateway is. */
+/** The place where this setting belongs, if it is none of the gateway. */
 function notOfGateway(name: string): string | undefined {
   if (BACKEND_SETTINGS.includes(name)) return 'is a setting of a server, which stands under "pannier" in its entry.'
   return PROGRAM_OPTIONS.has(name) ? `is an option of the program: pannier gateway --${name}.` : undefined
@@ -208,7 +209,7 @@ function notOfGateway(name: string): string | undefined {
 
 const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(['port', 'host', 'insecure', 'stdio', 'watch'])
 
-/** What a name that is no setting of a server is. */
+/** The place where this setting belongs, if it is none of a server. */
 function notOfServer(name: string): string | undefined {
   return GATEWAY_SETTINGS.includes(name)
     ? 'is a setting of the gateway, which stands under "gateway" at the top.'
@@ -225,7 +226,7 @@ function takesReplicas(address: Address): boolean {
   return 'url' in address && address.transport !== 'sse'
 }
 
-/** What `readAddress` leaves to those who use the address. */
+/** The checks that `readAddress` leaves to its users. */
 function checkAddress(address: Address, fields: Json, report: (problem: EntryProblem) => void): void {
   if (!('url' in address)) return
   const fault = address.url === '' ? undefined : httpUrlFault(address.url)
@@ -236,7 +237,7 @@ function checkAddress(address: Address, fields: Json, report: (problem: EntryPro
   }
 }
 
-/** Checks what servers must not share: names, addresses and prefixes. */
+/** Checks that servers do not share names, addresses or prefixes. */
 function checkNames(read: readonly ReadEntry[], invalid: (path: FieldPath, sentence: string) => void): void {
   const named = new Map<string, FieldPath>()
   const prefixed = new PrefixIndex<FieldPath>()

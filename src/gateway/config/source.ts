@@ -1,4 +1,4 @@
-/** Where a configuration comes from: a file, of which everything has a line, or a plain object. */
+/** The source of a configuration: a file, with a line for each member, or a plain object. */
 import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
 import { type FieldPath, parseCommentedTree } from '../../client/internal.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
@@ -11,12 +11,12 @@ export interface SourceEntry {
 
 export interface ConfigSource {
   readonly file?: string
-  /** Undefined where there is no object of servers. */
+  /** Undefined if there is no object of servers. */
   readonly servers: readonly SourceEntry[] | undefined
   readonly gateway: unknown
   /** All members at the top. */
   readonly root: Json
-  /** Members that stand twice in one object of servers or settings. */
+  /** Duplicate members of one object of servers or settings. */
   readonly repeated: readonly FieldPath[]
   lineOf(path: FieldPath): number | undefined
 }
@@ -91,14 +91,14 @@ function propertiesOf({ type, children = [] }: Node): readonly Property[] {
   )
 }
 
-/** Of a name that stands twice, everyone reads the last. */
+/** Of duplicate members the last one counts. */
 function isLast({ name, key }: Property, node: Node): boolean {
   return lastByName(node).get(name)?.key === key
 }
 
 const MEMBERS = new WeakMap<Node, ReadonlyMap<string, Property>>()
 
-/** The members of an object by name. They are remembered, because many paths lead through the object of all servers. */
+/** The members of an object by name. Cached, because many paths lead through the object of all servers. */
 function lastByName(node: Node): ReadonlyMap<string, Property> {
   const known = MEMBERS.get(node) ?? new Map(propertiesOf(node).map((each) => [each.name, each]))
   MEMBERS.set(node, known)
@@ -115,7 +115,7 @@ function repeatedIn(node: Node, path: FieldPath): readonly FieldPath[] {
   ]
 }
 
-/** The property or item at a path, or what is nearest above it. Of members with the same name it is the last. */
+/** The property or item at a path, or the nearest one above it. Of duplicate members it is the last. */
 function nearestNode(root: Node, path: FieldPath): Node {
   let [nearest, current]: [Node, Node | undefined] = [root, root]
   for (const part of path) {

@@ -1,11 +1,12 @@
 /**
- * Members that nobody reads where they stand, although they look like ours: misspelt, or a setting in the wrong place. Other
- * programs have members of their own in the same file, so none of them is an error.
+ * Members of the file that are not read where they stand although they look like ours: misspelt, or in the wrong place.
+ * Other programs have their own members in the same file, so none of them is an error. The same for variables.
  */
-import { type FieldPath, URL_FIELDS } from '../../client/internal.ts'
-import { isObject, isOneTypo, type Json } from '../../protocol/index.ts'
+import { type FieldPath, URL_FIELDS, type Env } from '../../client/internal.ts'
+import { isObject, isOneTypo, type Json, nameAdvice } from '../../protocol/index.ts'
 import { BACKEND_SETTINGS } from './backendSettings.ts'
 import { GATEWAY_SETTINGS } from './gatewaySettings.ts'
+import type { Doubt } from './doubtful.ts'
 
 export interface UnreadMember {
   readonly path: FieldPath
@@ -14,8 +15,8 @@ export interface UnreadMember {
 }
 
 const CONTAINERS = ['mcpServers', 'servers']
-const STANDARD = ['command', 'args', 'env', 'envFile', 'cwd', ...URL_FIELDS, 'headers', 'type', 'disabled']
-/** Words for the same that are no typing mistakes. */
+const STANDARD = ['command', 'container', 'args', 'env', 'envFile', 'cwd', ...URL_FIELDS, 'headers', 'type', 'disabled']
+/** Synonyms that are no typos. */
 const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ['cmd', 'command'],
   ['arguments', 'args'],
@@ -28,12 +29,12 @@ const AT_TOP = 'is not read there; it stands at the top of the file.'
 const IN_SERVER = 'is not read there; it stands in the entry of a server, and settings of all under "gateway".'
 const NO_FLAG = 'is not read, because it is neither true nor false.'
 
-/** In the entry of a server. */
+/** Unread members of the entry of a server. */
 export function unreadInEntry(entry: unknown): readonly UnreadMember[] {
   return isObject(entry) ? unreadIn(entry, entrySentence) : []
 }
 
-/** At the top of a file. */
+/** Unread members at the top of a file. */
 export function unreadAtTop(root: Json): readonly UnreadMember[] {
   return unreadIn(root, topSentence)
 }
@@ -67,4 +68,29 @@ function topSentence(name: string): string | undefined {
 
 function misspelt(known: string | undefined): string | undefined {
   return known === undefined ? undefined : `is not read; did you mean "${known}"?`
+}
+
+/** The variables that users set. */
+const VARIABLES = ['PANNIER_KEYS', 'PANNIER_ADVERTISE', 'PANNIER_PEERS', 'PANNIER_LOG_LEVEL']
+/** The variables that gateways set for the processes that they start. */
+const OF_GATEWAYS: ReadonlySet<string> = new Set(['PANNIER_GATEWAYS', 'PANNIER_GATEWAY_WORKER'])
+/** Variables that Kubernetes sets in each container for a service whose name begins with "pannier". */
+const OF_SERVICES = /_SERVICE_(HOST|PORT)|_PORT(_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)?$/
+
+/** Unread variables of the environment. `text`: the file, which may name its users' variables. */
+export function unreadVariables(env: Env, text: string): readonly Doubt[] {
+  const unread = Object.keys(env).filter(
+    (name) =>
+      name.startsWith('PANNIER_') &&
+      !VARIABLES.includes(name) &&
+      !OF_GATEWAYS.has(name) &&
+      !OF_SERVICES.test(name) &&
+      !text.includes(name),
+  )
+  return unread.map((name) => ({ path: [name], sentence: `is not read${adviceFor(name)}` }))
+}
+
+function adviceFor(name: string): string {
+  const near = nameAdvice(name, VARIABLES)
+  return near.startsWith(';') ? near : `. There are ${VARIABLES.join(', ')}.`
 }

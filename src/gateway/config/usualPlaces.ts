@@ -1,4 +1,4 @@
-/** The mcp.json files of the programs that people use, where they lie on this platform. Nothing in them is started. */
+/** The mcp.json files of common programs, at their places on this platform. Nothing in them is started. */
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import { stat } from 'node:fs/promises'
@@ -6,12 +6,12 @@ import { ClientError, clientCode, entryNames } from '../../client/index.ts'
 import type { Env } from '../../client/internal.ts'
 import { shellWord } from './advice.ts'
 
-/** A file that exists and has servers. */
+/** An existing file with servers. */
 export interface UsualPlace {
-  /** Whose file it is: `Claude Code`. */
+  /** The program that the file belongs to: `Claude Code`. */
   readonly program: string
   readonly file: string
-  /** How many servers it has that are not disabled; or why it cannot be read. */
+  /** The number of its enabled servers; or the reason why it cannot be read. */
   readonly servers: number | { readonly problem: string }
   /** The command that serves them. */
   readonly command: string
@@ -36,7 +36,7 @@ export async function usualPlaces(machine: Partial<UserMachine> = {}): Promise<r
   return places.flat()
 }
 
-/** Where the files lie: first those of this folder, then those of the user. */
+/** The places of the files: first those of this folder, then those of the user. */
 export function candidates(machine: UserMachine): readonly { readonly program: string; readonly file: string }[] {
   const { platform, home, cwd } = machine
   const { join } = platform === 'win32' ? win32 : posix
@@ -62,14 +62,14 @@ export function candidates(machine: UserMachine): readonly { readonly program: s
     .filter(({ file }) => !seen.has(file) && seen.add(file))
 }
 
-/** Where programs keep their settings. */
+/** The folder of programs' settings. */
 function configFolder({ platform, home, env }: UserMachine): string {
   if (platform === 'darwin') return posix.join(home, 'Library', 'Application Support')
   if (platform === 'win32') return env['APPDATA'] ?? win32.join(home, 'AppData', 'Roaming')
   return env['XDG_CONFIG_HOME'] || posix.join(home, '.config')
 }
 
-/** Undefined where there is no file, or one without any server. */
+/** Returns undefined if there is no file, or one without servers. */
 async function countServers(file: string): Promise<UsualPlace['servers'] | undefined> {
   const found = await stat(file).catch(() => undefined)
   if (found?.isFile() !== true) return undefined

@@ -1,10 +1,11 @@
 /**
- * The lease of this gateway in PostgreSQL: while it is valid, nobody else serves the callers that this gateway has.
+ * The lease of this gateway in PostgreSQL: while it is valid, no other gateway serves its callers.
  *
- * - It is valid for less time here than in the database, counted from the moment in which the renewal was sent.
- * - After it was over, others may have taken callers: so it is valid again only when this gateway knows which.
- * - A gateway that others have removed is a new one, without callers.
- * - No call waits long for a database that does not answer. Once one has, the others fail at once until it is there again.
+ * - It expires here earlier than in the database, counted from the moment at which the renewal was sent.
+ * - After it has expired others may have claimed callers, so it is valid again only when this gateway knows which.
+ * - A gateway that others have removed enters as a new one, without callers.
+ * - No call waits long for a database that does not answer. After the first timeout the others fail at once until it is
+ * back.
  */
 import { randomUUID } from 'node:crypto'
 import { settledWithin, sleep, unref } from '../../protocol/index.ts'
@@ -22,9 +23,9 @@ import { StateError } from '../../state/internal.ts'
 export interface GatewayLeaseOptions {
   readonly placements: Placements
   readonly leaseMs: number
-  /** Where other gateways reach this one, as far as is known now. */
+  /** The address at which other gateways reach this one, as far as known. */
   readonly address: () => string | undefined
-  /** Resolves when that is known. */
+  /** Resolves when that address is known. */
   readonly reached: () => Promise<void>
   readonly logger: () => Logger
 }
@@ -36,12 +37,12 @@ const NEVER_THERE =
 const BACK = 'PostgreSQL can be used.'
 const TAKEN_FOR_GONE =
   'Another gateway took this one for gone, and its callers begin anew. Most likely others have the same address, or cannot reach it. Give each gateway an address of its own that the others reach: PANNIER_ADVERTISE.'
-/** So long a call waits for a lease. */
+/** Maximum wait of a call for a lease. */
 const KNOWN_WITHIN_MS = 2000
-/** So long a call waits for a statement. */
+/** Maximum wait of a call for a statement. */
 const ASKED_WITHIN_MS = 3000
 
-/** Whichever clock has gone further: one stands still while the machine sleeps, the other may be set back. */
+/** Time on two clocks, of which the later counts: one stops while the machine sleeps, the other may be set back. */
 interface Moment {
   readonly steady: number
   readonly wall: number
@@ -53,7 +54,7 @@ export class GatewayLease {
   readonly #stopped = new AbortController()
   #id = randomUUID()
   #hasEntered = false
-  /** Whether there ever was a lease. */
+  /** Whether the gateway ever had a lease. */
   #hadLease = false
   #sent: Moment | undefined
   #attempt: Promise<void> | undefined
@@ -63,9 +64,9 @@ export class GatewayLease {
   #isAway = false
   #others: readonly PlacedGateway[] = []
   #isStopping = false
-  /** Called when the lease is over, before anyone else can take a caller. */
+  /** Called when the lease has expired, before another gateway can claim a caller. */
   onLapsed: () => void = () => {}
-  /** Called with the callers that this gateway still has, by their rows, each with its epoch. */
+  /** Called with the callers that this gateway still has: their epochs by row. */
   onCallers: (held: ReadonlyMap<string, string>) => void = () => {}
 
   constructor(options: GatewayLeaseOptions) {
@@ -81,14 +82,24 @@ export class GatewayLease {
     return this.#sent !== undefined && elapsedMs(this.#sent) < this.#times.runMs
   }
 
-  /** What it means that the database could not be used when it was last tried; undefined where it could. */
+  /** The consequence of the database's failure at the last attempt; undefined if it works. */
   get trouble(): string | undefined {
     if (!this.#isAway) return undefined
     return this.#hadLease ? AWAY : NEVER_THERE
   }
 
-  /** The other gateways that had a lease when the database was last asked. */
+  /** The other gateways that had a lease at the last query. */
   get others(): readonly PlacedGateway[] {
+    return this.#others
+  }
+
+  /** Queries the other gateways. Returns the last known ones if the database does not answer. */
+  async lookAround(): Promise<readonly PlacedGateway[]> {
+    try {
+      this.#others = await within(ASKED_WITHIN_MS, () => this.#options.placements.others(this.#id))
+    } catch {
+      // The database is down; the next renewal logs it.
+    }
     return this.#others
   }
 
@@ -97,7 +108,7 @@ export class GatewayLease {
     this.#running ??= this.#run()
   }
 
-  /** Whether the lease is valid. Waits a moment for the first one: a gateway that has just started has none yet. */
+  /** Whether the lease is valid. Waits briefly for the first one after the start. */
   async known(): Promise<boolean> {
     this.start()
     const until = performance.now() + KNOWN_WITHIN_MS
@@ -109,13 +120,13 @@ export class GatewayLease {
     return this.isValid
   }
 
-  /** Looks at once whether this gateway still has its lease. */
+  /** Checks at once whether this gateway still has its lease. */
   async renew(): Promise<void> {
     this.#sent = undefined
     await settledWithin(this.#try(), KNOWN_WITHIN_MS)
   }
 
-  /** Asks the database for a call, which does not wait for one that is away. */
+  /** Runs a statement for a call. Fails at once while the database is down. */
   async ask<T>(statement: () => Promise<T>): Promise<T> {
     if (this.#isAway) throw new StateError('STORE_UNAVAILABLE', AWAY)
     try {
@@ -129,18 +140,18 @@ export class GatewayLease {
     }
   }
 
-  /** From now on others wait until this gateway gives its callers up. */
+  /** Marks this gateway as stopping: others wait until it releases its callers. */
   async stopping(): Promise<void> {
     this.#isStopping = true
     if (this.isValid) await this.#try()
   }
 
-  /** Gives up the lease, and with it all callers. */
+  /** Releases the lease, and with it all callers. */
   async leave(): Promise<void> {
     this.#stopped.abort()
     clearTimeout(this.#lapsing)
     await this.#running
-    if (this.#hasEntered) await this.#options.placements.leave(this.#id).catch(() => {}) // then the lease ends by itself
+    if (this.#hasEntered) await this.#options.placements.leave(this.#id).catch(() => {}) // then the lease expires
     this.#sent = undefined
   }
 
@@ -168,7 +179,7 @@ export class GatewayLease {
       this.#hadLease = true
       this.#watch()
       this.#say(undefined)
-      void this.#lookAround()
+      void this.lookAround()
     } catch (error) {
       this.#say(error)
     }
@@ -187,20 +198,12 @@ export class GatewayLease {
     this.#hasEntered = true
   }
 
-  async #lookAround(): Promise<void> {
-    try {
-      this.#others = await this.#options.placements.others(this.#id)
-    } catch {
-      // Those of before are kept.
-    }
-  }
-
   #watch(): void {
     clearTimeout(this.#lapsing)
     this.#lapsing = unref(setTimeout(() => this.onLapsed(), this.#times.runMs))
   }
 
-  /** Once for each time that it goes away, and comes back. */
+  /** Logs once when the database goes down, and once when it is back. */
   #say(error: unknown): void {
     const isAway = error !== undefined
     if (this.#isAway === isAway) return

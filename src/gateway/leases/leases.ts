@@ -1,4 +1,4 @@
-/** The callers that this gateway serves by what PostgreSQL says, of all servers that keep something for each of them. */
+/** Leases of callers in PostgreSQL, for all stateful servers of this gateway. */
 import type { Keyring } from '../../state/seal/index.ts'
 import { type PostgresConnection, Placements } from '../../postgres/internal.ts'
 import { type Logger, errorDetails } from '../../server/internal.ts'
@@ -13,20 +13,20 @@ export interface LeasesOptions {
   readonly keyring: Keyring
   readonly audience: string
   readonly leaseMs: number
-  /** Where other gateways reach this one, as far as is known now. */
+  /** The address at which other gateways reach this one, as far as known. */
   readonly address: () => string | undefined
-  /** Resolves when that is known. */
+  /** Resolves when that address is known. */
   readonly reached: () => Promise<void>
   readonly logger: () => Logger
 }
 
-/** A server whose callers are looked up. */
+/** A server with leased callers. */
 export interface LeasedServer {
   readonly name: string
   /** Undefined for a program. */
   readonly url: string | undefined
   readonly idleMs: number
-  /** Ends a session that nobody uses any longer. */
+  /** Ends an unused session. */
   readonly endSession: (session: UpstreamSession) => Promise<void>
 }
 
@@ -71,9 +71,14 @@ export class Leases {
     return leases
   }
 
-  /** Undefined where PostgreSQL can be used. */
+  /** The trouble of PostgreSQL, if any. */
   get trouble(): string | undefined {
     return this.#gateway.trouble
+  }
+
+  /** The addresses of the other gateways. */
+  async others(): Promise<readonly string[]> {
+    return (await this.#gateway.lookAround()).flatMap(({ address }) => address ?? [])
   }
 
   remove(server: ServerLeases): void {
@@ -85,7 +90,7 @@ export class Leases {
     this.#sweepLater()
   }
 
-  /** This gateway is about to end, and gives up callers one by one. */
+  /** Marks this gateway as stopping; it releases its callers one by one. */
   async stopping(): Promise<void> {
     await this.#gateway.stopping()
   }
@@ -106,16 +111,16 @@ export class Leases {
     this.#sweeping = unref(setTimeout(() => void this.#sweep().finally(() => this.#sweepLater()), SWEEP_EVERY_MS))
   }
 
-  /** A caller who was taken again meanwhile has another epoch, and stays. */
+  /** Retries failed releases. A caller that was claimed again meanwhile has another epoch, and stays. */
   async #releaseAgain(): Promise<void> {
     for (const [row, unreleased] of this.#unreleased) {
-      const { epoch, isHandedOn } = unreleased
-      await this.#placements.release(this.#gateway.gateway.id, row, epoch, isHandedOn)
+      const { epoch, isHandedOff } = unreleased
+      await this.#placements.release(this.#gateway.gateway.id, row, epoch, isHandedOff)
       if (this.#unreleased.get(row) === unreleased) this.#unreleased.delete(row)
     }
   }
 
-  /** Sessions of gateways that are gone, which nobody has taken, are ended by whichever gateway comes first. */
+  /** Ends sessions of gateways that are gone and that no gateway has claimed. The first gateway to sweep ends them. */
   async #sweep(): Promise<void> {
     if (!this.#gateway.isValid) return
     const servers = new Map([...this.#servers].map(([leases, server]) => [leases.key, server]))
@@ -125,7 +130,7 @@ export class Leases {
       for (const { id, session: sealed } of await this.#placements.sweep([...servers.keys()])) {
         for (const [key, server] of servers) {
           const session = this.#sessions.open(id, key, sealed)
-          if (session !== undefined) await server.endSession(session).catch(() => {}) // a server that is gone has ended it
+          if (session !== undefined) await server.endSession(session).catch(() => {}) // the session ended with its server
         }
       }
     } catch (error) {

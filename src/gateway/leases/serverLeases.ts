@@ -1,4 +1,4 @@
-/** Which callers of one server this gateway serves, and where the others are. */
+/** The leases of one server's callers: which this gateway serves, and where the others are. */
 import {
   type PlacedCaller,
   type PlacedGateway,
@@ -6,7 +6,7 @@ import {
   type Placements,
   type Taking,
 } from '../../postgres/internal.ts'
-import { BackendError } from '../errors.ts'
+import { BackendError, callerMoved } from '../errors.ts'
 import type { GatewayLease } from './gatewayLease.ts'
 import type { UpstreamSession } from '../links/link.ts'
 import type { UpstreamSessions } from './upstreamSessions.ts'
@@ -22,22 +22,22 @@ interface CallerLeaseOptions {
   readonly session: UpstreamSession | undefined
 }
 
-/** A caller whom this gateway serves, from when it has taken them until it gives them up or loses them. */
+/** A caller that this gateway serves, from its claim until its release or loss. */
 export class CallerLease {
-  /** Names the caller in the table. */
+  /** The caller's row in the table. */
   readonly row: string
   readonly epoch: string
-  /** The session at the server, where another gateway began it or this one has stored it. */
+  /** The session at the server, if another gateway began it or this one has stored it. */
   session: UpstreamSession | undefined
-  /** Whether a process or session was opened for the caller: then the caller is given up when that ends. */
+  /** Whether a process or session was opened for the caller: then the lease is released when that ends. */
   isUsed = false
-  /** When a call came for the caller, by `performance.now()`. */
+  /** Time of the caller's last call, by `performance.now()`. */
   foundAt = performance.now()
   readonly #gateway: GatewayLease
   #isOver = false
-  /** Called when another gateway has taken the caller, or may have. */
+  /** Called when another gateway has claimed the caller, or may have. */
   onLost: () => void = () => {}
-  /** Called when another gateway may take the caller from now on. */
+  /** Called when another gateway may claim the caller from now on. */
   onLapsed: () => void = () => {}
 
   constructor({ gateway, row, epoch, session }: CallerLeaseOptions) {
@@ -47,7 +47,7 @@ export class CallerLease {
     this.session = session
   }
 
-  /** Whether nobody else serves the caller. */
+  /** Whether no other gateway serves the caller. */
   get isValid(): boolean {
     return !this.#isOver && this.#gateway.isValid
   }
@@ -58,13 +58,13 @@ export class CallerLease {
 }
 
 /**
- * A caller whom the database was told to give up, and did not answer. It may do so at any time later: so the caller is taken
- * under another epoch, or this gateway would serve one who is free for all others.
+ * A caller whose release the database did not confirm. The release may still run at any time later, so the caller is
+ * claimed under another epoch; otherwise this gateway would serve a caller that is free for all others.
  */
 export interface Unreleased {
   readonly epoch: string
-  /** Another gateway may go on with the session. */
-  readonly isHandedOn: boolean
+  /** Another gateway may resume the session. */
+  readonly isHandedOff: boolean
 }
 
 export interface ServerLeasesOptions {
@@ -73,27 +73,30 @@ export interface ServerLeasesOptions {
   readonly sessions: UpstreamSessions
   /** The name of the server, for errors. */
   readonly name: string
-  /** Names the server for all gateways: a server of the same name at another address is another one. */
+  /** Identifies the server for all gateways: the same name at another address is another server. */
   readonly key: string
   readonly idleMs: number
-  /** Callers of all servers, by their rows, whom the database was not seen to give up. */
+  /** Unconfirmed releases of all servers, by row. */
   readonly unreleased: Map<string, Unreleased>
-  /** Leases of the same server here that end: its entry has changed, and calls under the one of before are under way. */
+  /** Leases of the previous entry of this server, still draining. */
   readonly former: () => readonly ServerLeases[]
 }
 
-/** How many callers are remembered who are elsewhere. */
+/** Maximum number of cached callers of other gateways. */
 const MAX_ELSEWHERE = 10_000
-/** Calls that wait for room are refused before, unless `startSeconds` is longer: then they are told to come again. */
+/**
+ * Waiting calls are refused earlier than this, unless `startSeconds` is longer: then they get an error and call again.
+ */
 const UNUSED_MS = 120_000
-/** A row may be taken, or become free, between two looks at it. */
+const LATER = 'Call again in a moment.'
+/** Maximum retries: a row may be claimed or released between two reads. */
 const MAX_LOOKS = 5
 
 export class ServerLeases {
   readonly #options: ServerLeasesOptions
   readonly #held = new Map<string, CallerLease>()
   readonly #elsewhere = new Map<string, PlacedGateway>()
-  /** One statement for all calls of a caller that come at once. */
+  /** One statement for all concurrent calls of a caller. */
   readonly #looking = new Map<string, Promise<CallerPlace>>()
   readonly #releasing = new Map<string, Promise<void>>()
 
@@ -105,7 +108,7 @@ export class ServerLeases {
     return this.#options.key
   }
 
-  /** Where a caller is served. One whom nobody serves is served here from now on. */
+  /** Finds the gateway that serves a caller. Claims a caller that no gateway serves. */
   async find(caller: string): Promise<CallerPlace> {
     const row = this.rowOf(caller)
     const lease = this.#held.get(row)
@@ -123,25 +126,25 @@ export class ServerLeases {
     return looking
   }
 
-  /** The lease on a caller who is served here. */
+  /** The lease of a caller that is served here. */
   async own(caller: string): Promise<CallerLease> {
     const place = await this.find(caller)
     if (place.kind === 'here') return place.lease
     throw this.moved()
   }
 
-  /** Throws where somebody else may serve the caller. */
+  /** Throws if another gateway may serve the caller. */
   assertOwn(lease: CallerLease): void {
     if (lease.isValid) return
     throw this.#options.gateway.isValid ? this.moved() : this.#unknown()
   }
 
-  /** Whether nobody but this gateway serves the caller of this row at the moment. */
+  /** Whether only this gateway serves the caller of this row now. */
   holds(row: string): boolean {
     return this.#held.get(row)?.isValid === true
   }
 
-  /** The other gateways that may serve a caller, as far as was known when the database was last asked. */
+  /** The other gateways that may serve a caller, by the last query. */
   get others(): readonly PlacedGateway[] {
     return this.#options.gateway.others
   }
@@ -150,19 +153,19 @@ export class ServerLeases {
     return placementId({ server: this.key, caller })
   }
 
-  /** Where the caller was thought to be is not true any longer. */
+  /** Drops the cached place of a caller. */
   forget(caller: string): void {
     this.#elsewhere.delete(this.rowOf(caller))
   }
 
-  /** Takes a caller from a gateway that does not answer, if that may be. `hasEnded`: its process is gone. */
+  /** Claims a caller from a gateway that does not answer, if allowed. `hasEnded`: its process is gone. */
   async takeFrom({ id }: PlacedGateway, caller: string, hasEnded: boolean): Promise<Taking> {
     const { placements, gateway } = this.#options
     this.forget(caller)
     return this.#asked(() => placements.takeFrom(id, gateway.gateway.id, this.#placed(caller), hasEnded))
   }
 
-  /** Stores the session of a caller, so that another gateway can go on with it. */
+  /** Stores the session of a caller, so that another gateway can resume it. */
   async keepSession(lease: CallerLease, session: UpstreamSession): Promise<void> {
     const { placements, gateway, sessions } = this.#options
     const sealed = sessions.seal(lease.row, this.key, session)
@@ -171,29 +174,29 @@ export class ServerLeases {
     lease.session = session
   }
 
-  /** `isHandedOn`: another gateway may go on with the session. */
-  async release(lease: CallerLease, isHandedOn: boolean): Promise<void> {
+  /** Releases a caller. `isHandedOff`: another gateway may resume the session. */
+  async release(lease: CallerLease, isHandedOff: boolean): Promise<void> {
     const { placements, gateway, unreleased } = this.#options
     const { row, epoch } = lease
     lease.end()
     if (this.#held.get(row) !== lease) return
     this.#held.delete(row)
     const releasing = gateway
-      .ask(() => placements.release(gateway.gateway.id, row, epoch, isHandedOn))
-      .catch(() => void unreleased.set(row, { epoch, isHandedOn }))
+      .ask(() => placements.release(gateway.gateway.id, row, epoch, isHandedOff))
+      .catch(() => void unreleased.set(row, { epoch, isHandedOff }))
     this.#releasing.set(row, releasing)
     await releasing
     this.#releasing.delete(row)
   }
 
-  /** Gives up callers for whom nothing was opened, because all their calls were refused: anyone can come under many names. */
+  /** Releases callers without a process or session, whose calls were all refused: anyone can call under many names. */
   async releaseUnused(): Promise<void> {
     const before = performance.now() - UNUSED_MS
     const unused = [...this.#held.values()].filter(({ isUsed, foundAt }) => !isUsed && foundAt < before)
     for (const lease of unused) await this.release(lease, false)
   }
 
-  /** These callers are still those of this gateway. */
+  /** Ends the leases on all other callers than these. */
   confirm(held: ReadonlyMap<string, string>): void {
     this.#elsewhere.clear()
     for (const [row, lease] of this.#held) {
@@ -209,21 +212,19 @@ export class ServerLeases {
   }
 
   moved(): BackendError {
-    const sentence = 'was just taken over by another gateway for this caller. The call was not begun. Call again.'
-    return new BackendError('CALLER_MOVED', this.#options.name, sentence)
+    return callerMoved(this.#options.name)
   }
 
-  /** The gateway that serves a caller neither answers nor gives the caller up. */
+  /** The error when the gateway that serves a caller neither answers nor releases the caller. */
   unreachable(): BackendError {
-    const sentence =
-      'is reached for this caller by another gateway, which does not answer. The call was not begun. Call again in a moment.'
-    return new BackendError('CALLER_UNPLACED', this.#options.name, sentence)
+    const sentence = 'is reached for this caller by another gateway, which does not answer.'
+    return new BackendError('CALLER_UNPLACED', this.#options.name, sentence, { unsent: LATER })
   }
 
   async #look(row: string, placed: PlacedCaller): Promise<CallerPlace> {
     const { placements, gateway, unreleased } = this.#options
     const former = this.#options.former()
-    // What a caller has under the entry of before ends with it, and is given up under its own epoch.
+    // A caller's links under the previous entry end with it, and are released under their own epoch.
     const isAnew = (): boolean =>
       unreleased.has(row) || former.some((leases) => leases.#held.has(row) || leases.#releasing.has(row))
     await Promise.all([this, ...former].map(async (leases) => leases.#releasing.get(row)))
@@ -280,7 +281,7 @@ export class ServerLeases {
 
   #unknown(cause?: unknown): BackendError {
     const sentence =
-      'keeps something for each caller, and PostgreSQL, where the gateways look up which of them has it, cannot be used now. The call was not begun. Call again in a moment.'
-    return new BackendError('CALLER_UNPLACED', this.#options.name, sentence, { cause })
+      'keeps something for each caller, and PostgreSQL, where the gateways look up which of them has it, cannot be used now.'
+    return new BackendError('CALLER_UNPLACED', this.#options.name, sentence, { cause, unsent: LATER })
   }
 }

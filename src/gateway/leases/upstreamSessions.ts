@@ -1,6 +1,6 @@
 /**
- * Sessions at servers, as they are stored for the gateway that goes on with them. The id of a session is all that a server
- * asks for, so it is sealed, and opens for the caller whose it is and for no other.
+ * Sessions at servers, stored for the gateway that resumes them. A session id is all that a server asks for, so it is
+ * sealed, and opens only for its caller.
  */
 import { randomUUID } from 'node:crypto'
 import { DAY_SECONDS, isObject } from '../../protocol/index.ts'
@@ -8,7 +8,7 @@ import { StateError } from '../../state/internal.ts'
 import type { UpstreamSession } from '../links/link.ts'
 import { createSealer, type Keyring, type Sealer } from '../../state/seal/index.ts'
 
-/** Sessions that are in use stay in the table as long as they are. */
+/** Longer than any session is used. */
 const TTL_SECONDS = 3650 * DAY_SECONDS
 
 export class UpstreamSessions {
@@ -18,13 +18,15 @@ export class UpstreamSessions {
     this.#sealer = createSealer({ keyring, audience: `${audience} upstream sessions`, ttlSeconds: TTL_SECONDS })
   }
 
-  /** `row` names the caller, and `server` the address that the session is at. */
+  /** `row` identifies the caller, `server` the server of the session. */
   seal(row: string, server: string, { id, version }: UpstreamSession): string {
     const body = { id, ...(version !== undefined && { version }) }
     return this.#sealer.seal('session', { method: server, name: row }, { id: randomUUID(), body })
   }
 
-  /** Undefined where the keys have changed since, or the server is another one: then the caller begins anew. */
+  /**
+   * Opens a stored session; undefined if the keys have changed, or it is another server: the caller gets a new session.
+   */
   open(row: string, server: string, token: string): UpstreamSession | undefined {
     try {
       const { body } = this.#sealer.open('session', { method: server, name: row }, token)

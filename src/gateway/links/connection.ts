@@ -1,32 +1,37 @@
 /**
- * A JSON-RPC connection to a server, over any transport of the SDK. Ids and progress tokens are its own, so that those of
- * different callers never meet.
+ * A JSON-RPC connection to a server, over any transport of the SDK. It has its own ids and progress tokens, so that
+ * those of different callers never collide.
  */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import {
   type Era,
+  isId,
+  isMessage,
   isObject,
   type Json,
-  type Message,
   OpenRequests,
   ProtocolError,
   readMessage,
+  RemoteError,
+  remoteErrorIn,
   type RequestId,
   unref,
 } from '../../protocol/index.ts'
-import { failureReason } from '../../client/index.ts'
-import { responseIn } from '../../client/internal.ts'
+import { clientCode, failureReason } from '../../client/index.ts'
+import { MessageOverLimit, responseIn, ServerUnreadable } from '../../client/internal.ts'
 import {
   type BackendCode,
   BackendError,
   credentialsRefused,
   isNotThere,
   NO_MESSAGE,
+  overLimit,
   SessionForgotten,
+  unreadable,
   wrongPath,
 } from '../errors.ts'
 import { resultOf } from '../response.ts'
-import type { LinkOptions } from './link.ts'
+import type { LinkOptions, MessageInfo } from './link.ts'
 import { SessionLost } from './lostSession.ts'
 import { paramsFor, type Relayed } from './relayed.ts'
 import { answerTo, likelyCall, type OpenCalls } from './serverQuestions.ts'
@@ -36,18 +41,18 @@ import { WaitingRequest } from './waitingRequest.ts'
 export interface BackendConnectionOptions
   extends Pick<LinkOptions, 'server' | 'timeoutMs' | 'callers' | 'onNotification' | 'onClosed'> {
   readonly transport: Transport
-  /** Ids of requests are larger. @default 0 */
+  /** Request ids start above this. @default 0 */
   readonly firstId?: number
 }
 
 export class BackendConnection {
   readonly #options: BackendConnectionOptions
   readonly #underWay = new OpenRequests<WaitingRequest>()
-  /** Requests that were given up so short a time ago that the server may still work on them. */
-  readonly #givenUp = new Set<number>()
-  /** What the server asks. */
+  /** Until when the server may still work on a cancelled request, by `performance.now()`. */
+  #leftoversUntil = 0
+  /** The server's requests. */
   readonly #asked: ServerRequests
-  /** What the server speaks, as far as is known. */
+  /** The era of the server, as far as known. */
   era: Era = 'modern'
   #lastId: number
   #closed: string | undefined
@@ -61,18 +66,20 @@ export class BackendConnection {
       send: (message) => transport.send(message),
       onTooMany: (why) => {
         this.#close(why)
-        transport.close().catch(() => {}) // what is under way there ends with it
+        transport.close().catch(() => {}) // requests in flight there end with it
       },
     })
-    transport.onmessage = (message: JSONRPCMessage) => {
+    transport.onmessage = (message: JSONRPCMessage, info?: MessageInfo) => {
       try {
-        this.#receive(message)
+        this.#receive(message, info?.relatedRequestId)
       } catch {
-        // It cannot be passed on: it nests too deep to be written again.
+        // A message that cannot be delivered is dropped.
       }
     }
+    transport.onerror = (error) => {
+      if (error instanceof ServerUnreadable) this.#close('sends what cannot be read', unreadable(options.server, error))
+    }
     transport.onclose = () => this.#close('has closed its connection')
-    transport.onerror = () => {} // lines and responses that are no messages; a request without an answer ends by its time
   }
 
   /** The number of requests that wait for an answer. */
@@ -85,7 +92,7 @@ export class BackendConnection {
   }
 
   get hasLeftovers(): boolean {
-    return this.#givenUp.size > 0
+    return performance.now() < this.#leftoversUntil
   }
 
   /** Resolves when no request waits for an answer. */
@@ -116,9 +123,9 @@ export class BackendConnection {
     })
     this.#underWay.set(id, waiting)
     const message = { jsonrpc: '2.0', id, method: relayed.method, params } as JSONRPCMessage
-    // Some servers send the response on another stream; else it will not come any more.
+    // Some servers send the response on another stream; otherwise it will not come.
     const onRequestStreamEnd = (): void =>
-      void unref(setTimeout(() => waiting.settle(() => lost(server, CUT)), LATE_RESPONSE_MS))
+      void unref(setTimeout(() => waiting.fail(cutOff(server, CUT)), LATE_RESPONSE_MS))
     transport
       .send(message, { onRequestStreamEnd })
       .catch((cause: unknown) => waiting.settle(() => unsent(server, id, cause)))
@@ -127,7 +134,7 @@ export class BackendConnection {
 
   notify(method: string, params?: Json): void {
     const message = { jsonrpc: '2.0', method, ...(params !== undefined && { params }) } as JSONRPCMessage
-    this.#options.transport.send(message).catch(() => {}) // the requests of a connection that broke end by themselves
+    this.#options.transport.send(message).catch(() => {}) // the requests of a broken connection fail by themselves
   }
 
   async close(): Promise<void> {
@@ -135,13 +142,12 @@ export class BackendConnection {
     await this.#options.transport.close()
   }
 
-  /** Gives a request up, and tells the server. */
+  /** Cancels a request, and notifies the server. */
   #cancel(id: number, reason: BackendCode, sentence: string): void {
     const waiting = this.#underWay.get(id)
     if (waiting === undefined) return
     this.notify('notifications/cancelled', { requestId: id, reason })
-    this.#givenUp.add(id)
-    unref(setTimeout(() => this.#givenUp.delete(id), this.#options.timeoutMs))
+    this.#leftoversUntil = performance.now() + this.#options.timeoutMs
     waiting.fail(new BackendError(reason, this.#options.server, sentence))
   }
 
@@ -150,35 +156,56 @@ export class BackendConnection {
     if (this.#underWay.size === 0) this.#onIdle?.()
   }
 
-  #close(why: string): void {
+  #close(why: string, error = cutOff(this.#options.server, why)): void {
     if (this.#closed !== undefined) return
     this.#closed = why
-    for (const waiting of this.#underWay.values()) waiting.settle(() => lost(this.#options.server, why))
+    for (const waiting of this.#underWay.values()) waiting.fail(error)
     this.#options.onClosed(why)
   }
 
-  #receive(value: unknown): void {
-    const message = readable(value)
-    if (message === undefined) return
+  /** `on`: the request on whose stream it came, if the transport knows. */
+  #receive(value: unknown, on: RequestId | undefined): void {
+    if (!isMessage(value)) return this.#misread(value)
+    const message = readMessage(value)
+    const related = on === undefined ? undefined : this.#underWay.get(on)
     switch (message.kind) {
       case 'response':
         return this.#answered(message.id, value as Json)
       case 'notification':
-        return this.#notified(message.method, message.params)
+        return this.#notified(message.method, message.params, related)
       case 'request':
-        void this.#asked.answer(message.id, () => answerTo(message.method, message.params, () => this.#openCalls()))
+        void this.#asked.answer(message.id, () =>
+          answerTo(message.method, message.params, () => this.#openCalls(related)),
+        )
     }
   }
 
   #answered(id: RequestId, response: Json): void {
-    this.#underWay.get(id)?.settle(() => resultOf(response))
+    this.#underWay.get(id)?.settle(() => this.#resultOf(response))
   }
 
-  #notified(method: string, params: Json): void {
+  #resultOf(response: Json): Json {
+    const { result, error } = response
+    if (isObject(result)) return result
+    if (clientCode(error) !== undefined) throw overLimit(this.#options.server, error as Error)
+    throw remoteErrorIn(error) ?? this.#invalid()
+  }
+
+  /** A malformed response ends its request: no other will come. */
+  #misread(value: unknown): void {
+    const { id, method } = isObject(value) ? value : {}
+    if (isId(id) && method === undefined) this.#underWay.get(id)?.fail(this.#invalid())
+  }
+
+  #invalid(): BackendError {
+    return new BackendError('BACKEND_INVALID', this.#options.server, `${NO_MESSAGE} ${EFFECTS}`)
+  }
+
+  #notified(method: string, params: Json, related: WaitingRequest | undefined): void {
     if (method === 'notifications/progress') return this.#progressed(params)
     if (method !== 'notifications/message') return this.#options.onNotification(method, params)
-    // Of several callers with names nobody knows whose it is: a call that is over here may still run there.
-    if (this.#options.callers !== 'all') likelyCall(this.#openCalls())?.relayed.notify(method, params)
+    // With several named callers its call is unknown: a call that is over here may still run there.
+    if (this.#options.callers !== 'all') likelyCall(this.#openCalls(related))?.relayed.notify(method, params)
   }
 
   #progressed(params: Json): void {
@@ -187,13 +214,13 @@ export class BackendConnection {
     underWay.relayed.notify('notifications/progress', { ...params, progressToken: underWay.progressToken })
   }
 
-  #openCalls(): OpenCalls {
+  #openCalls(related: WaitingRequest | undefined): OpenCalls {
     const { callers } = this.#options
-    return { waiting: [...this.#underWay.values()], callers, hasLeftovers: this.hasLeftovers }
+    return { waiting: [...this.#underWay.values()], callers, hasLeftovers: this.hasLeftovers, related }
   }
 }
 
-/** The progress token of the caller is replaced by the id, which is unique on this connection. */
+/** Replaces the caller's progress token by the id, which is unique on this connection. */
 function withOwnToken(params: Json, id: number): { params: Json; progressToken: unknown } {
   const meta = params['_meta']
   const progressToken = isObject(meta) ? meta['progressToken'] : undefined
@@ -201,33 +228,27 @@ function withOwnToken(params: Json, id: number): { params: Json; progressToken: 
   return { params: { ...params, _meta: { ...meta, progressToken: id } }, progressToken }
 }
 
-function readable(value: unknown): Message | undefined {
-  try {
-    return readMessage(value)
-  } catch (error) {
-    if (error instanceof ProtocolError) return undefined
-    throw error
-  }
-}
-
 const CANCELLED = 'the call was cancelled there.'
+const EFFECTS = 'What the call does may have happened.'
 const CUT = 'has ended its stream'
 const LATE_RESPONSE_MS = 500
 
-function lost(server: string, why: string): never {
-  const sentence = `${why} before it answered. What the call does may have happened.`
-  throw new BackendError('BACKEND_LOST', server, sentence)
+function cutOff(server: string, why: string): BackendError {
+  const sentence = `${why} before it answered. ${EFFECTS}`
+  return new BackendError('BACKEND_LOST', server, sentence)
 }
 
 function unsent(server: string, id: number, cause: unknown): Json {
   if (cause instanceof SessionLost) throw new SessionForgotten(server, cause)
+  if (cause instanceof RemoteError) throw cause
   const response = responseIn(cause, id)
   if (response !== undefined) return resultOf({ ...response })
   const { status, isUnauthorized, isPage, why = 'the connection is broken.' } = failureReason(cause)
   if (isUnauthorized) throw credentialsRefused(server, { cause })
   const invalid = (sentence: string) => new BackendError('BACKEND_INVALID', server, sentence, { cause })
   if (isPage) throw invalid(NO_MESSAGE)
-  if (cause instanceof ProtocolError) throw invalid(`${NO_MESSAGE} What the call does may have happened.`)
+  if (cause instanceof MessageOverLimit) throw overLimit(server, cause)
+  if (cause instanceof ProtocolError) throw invalid(`${NO_MESSAGE} ${EFFECTS}`)
   if (status !== undefined && isNotThere(status)) throw invalid(`answered ${wrongPath(status)}`)
   const reason = status === undefined ? why : `it answered HTTP ${status}.`
   const sentence = `gave no answer: ${reason} If it got the call, what that does may have happened.`

@@ -1,10 +1,10 @@
-/** A way to a server that is open: its era and what it said of itself are known, and requests can be sent. */
-import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
+/** An open connection to a server: its era and its description are known, and requests can be sent. */
+import type { ClientCapabilities, Implementation, MessageExtraInfo } from '@modelcontextprotocol/client'
 import type { Authorizer } from '../../client/index.ts'
-import { type Era, isObject, type Json } from '../../protocol/index.ts'
+import { type Era, isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { GATEWAY_INFO } from '../version.ts'
-import type { EntryVia } from '../loops/via.ts'
+import type { Via } from '../loops/via.ts'
 import type { Credentials, Relayed } from './relayed.ts'
 
 export interface Link {
@@ -13,35 +13,35 @@ export interface Link {
   /** The number of requests that wait for an answer. */
   readonly inFlight: number
   readonly isClosed: boolean
-  /** Whether the server may still work on a request that was given up, and ask or say something for it. */
+  /** Whether the server may still work on a cancelled request, and ask or log for it. */
   readonly hasLeftovers: boolean
-  /** Whether its requests need nothing but headers, so that others can be sent beside it: no session, and no login. */
+  /** Whether its requests need only headers, no session and no login, so that others can be sent beside it. */
   readonly isDirect: boolean
-  /** Whether each request has headers of its own, so that callers with different ones may share the link. */
+  /** Whether each request has its own headers, so that callers with different ones may share the link. */
   readonly hasOwnHeaders: boolean
-  /** Whether the server gave out a session, which may hold something of whoever uses it. */
+  /** Whether the server gave out a session, which may hold state of its callers. */
   readonly hasSession: boolean
   /** Whether its connection is the session, as with HTTP+SSE. */
   readonly isStreamSession: boolean
-  /** The session over HTTP with which another link could go on. */
+  /** The HTTP session that another link could resume. */
   readonly session: UpstreamSession | undefined
   request(relayed: Relayed): Promise<Json>
-  /** Closes, and ends the session. */
+  /** Closes the link, and ends the session. */
   close(): Promise<void>
-  /** Closes; the session stays, for whoever goes on with it. */
+  /** Closes the link, and leaves the session for another gateway to resume. */
   detach(): Promise<void>
-  /** Closes when the requests under way have ended. No other is sent on it. */
+  /** Closes the link when its requests have ended. It takes no new ones. */
   retire(): Promise<void>
 }
 
-/** What is needed to go on with a session over HTTP. */
+/** The facts needed to resume an HTTP session. */
 export interface UpstreamSession {
   readonly id: string
-  /** The revision that was negotiated. */
+  /** The negotiated revision. */
   readonly version: string | undefined
 }
 
-/** What a server says of itself. */
+/** A server's description of itself. */
 export interface About {
   readonly version: string | undefined
   readonly info: Implementation | undefined
@@ -50,38 +50,47 @@ export interface About {
 }
 
 /**
- * Whose requests are on a link. What a server asks or logs says not for which of them: of one caller any of them will do. Those
- * without a name are different people, so that only a request that is alone gets it. `all`: of several callers with names.
+ * The callers whose requests are on a link. A server's question or log message does not name its request. `one`: any
+ * request of the caller will do. `nameless`: anonymous callers are different people, so only a request that is alone
+ * gets it. `all`: several callers with names.
  */
 export type LinkCallers = 'one' | 'nameless' | 'all'
+
+/** Facts of a transport about a message. */
+export interface MessageInfo extends MessageExtraInfo {
+  /** The request on whose stream it came. */
+  readonly relatedRequestId?: RequestId
+}
 
 /** How a link is opened. */
 export interface LinkOptions {
   /** The server's name, for errors. */
   readonly server: string
-  /** The gateway that opens it. */
-  readonly via: EntryVia
+  /** The name of the gateway that opens it. */
+  readonly via: Via
   /** The addresses of a server over HTTP. */
   readonly upstreams: Upstreams | undefined
-  /** What the callers of this link can do, as a server of the session era is told. */
+  /** The capabilities of the link's callers, as declared to a session-era server. */
   readonly declared: ClientCapabilities
-  /** What the caller has of their own whom it is opened for. */
+  /** The credentials of the caller that it is opened for. */
   readonly credentials: Credentials | undefined
-  /** The session of the caller to go on with, where another gateway began one. @default a new one */
+  /** The caller's session to resume, if another gateway began one. @default a new one */
   readonly session?: UpstreamSession | undefined
-  /** The login of the gateway's operator at the server, where there is one. */
+  /** The operator's login at the server, if there is one. */
   readonly authorizer: () => Authorizer | undefined | Promise<Authorizer | undefined>
   readonly callers: LinkCallers
-  /** How long one request may take, in milliseconds. */
+  /** Timeout of a request, in milliseconds. */
   readonly timeoutMs: number
-  /** How long the server may take to start and to say what it is. */
+  /** Timeout for the server to start and to describe itself. */
   readonly startMs: number
-  /** Aborts when nobody wants the link any longer. What is being opened is closed then. */
+  /** The largest message accepted from the server. @default 64 MB */
+  readonly maxMessageBytes?: number | undefined
+  /** Aborts when the link is no longer needed, and closes it while it is being opened. */
   readonly signal: AbortSignal
   /** Notifications that belong to no request: changed lists, updated resources. */
   readonly onNotification: (method: string, params: Json) => void
   readonly onClosed: (why: string) => void
-  /** What is masked in lines that the server's process writes, beside the variables it is started with. @default nothing */
+  /** Values masked in lines of the server's process, beside the variables it is started with. @default none */
   readonly masked?: readonly string[] | undefined
   /** A line that the server's process wrote to standard error, with secrets masked. */
   readonly onLog: (line: string) => void
@@ -91,10 +100,24 @@ export function aboutOf(result: Json, info: unknown, version: unknown): About {
   const { capabilities, instructions } = result
   return {
     version: typeof version === 'string' ? version : undefined,
-    info: isObject(info) && typeof info['name'] === 'string' ? (info as Implementation) : undefined,
+    info: isObject(info) && typeof info['name'] === 'string' ? infoOf(info) : undefined,
     capabilities: isObject(capabilities) ? capabilities : {},
-    instructions: typeof instructions === 'string' ? instructions : undefined,
+    instructions: typeof instructions === 'string' ? instructions.slice(0, MAX_INSTRUCTIONS_CHARS) : undefined,
   }
+}
+
+/** The members that are shown and compared. A server can write anything there. */
+const INFO = ['name', 'title', 'version', 'architecture'] as const
+const MAX_INFO_CHARS = 256
+/** Models read them first. */
+const MAX_INSTRUCTIONS_CHARS = 100_000
+
+function infoOf(info: Json): Implementation {
+  const texts = INFO.map((member) => [member, info[member]] as const)
+  const known = texts.flatMap(([member, text]) =>
+    typeof text === 'string' ? [[member, text.slice(0, MAX_INFO_CHARS)]] : [],
+  )
+  return Object.fromEntries(known) as Implementation
 }
 
 /** A request of the gateway itself. */
@@ -111,7 +134,10 @@ export function ownRequest(method: string, params: Json = {}, more: Partial<Rela
   return { method, params, peer, principal: undefined, notify: () => {}, onCancel: () => {}, ...more }
 }
 
-/** Cancels a request of the gateway itself after so long, or with a signal. What holds the request is let go when it is over. */
+/**
+ * Cancels a request of the gateway itself after a time, or with a signal. Releases its references when the request is
+ * over.
+ */
 export class RequestDeadline {
   isOver = false
   #cancel: () => void = () => {}

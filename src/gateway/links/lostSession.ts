@@ -1,14 +1,17 @@
 /**
- * Whether a server has refused a request because it does not know its session, or wants one: before it began anything. The
- * specification says 404 where a session was sent; many servers say it in other ways. An error with the id of the request is
- * the answer to it, whatever its status: the call may have been done, so it is never sent again.
+ * Whether a server has refused a request because it does not know its session, or wants one, before it started
+ * anything. The specification says 404 if a session was sent; many servers answer otherwise. An error with the
+ * request's id is the answer to it, whatever its status: the call may have run, so it is never sent again.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
-import { isObject, parseJson, RemoteError } from '../../protocol/index.ts'
+import { isObject, parseJson, type RemoteError, remoteErrorIn } from '../../protocol/index.ts'
 
-/** In place of the response, whose body says no more. */
+/** Thrown in place of the response. */
 export class SessionLost extends Error {
-  /** What the caller hears, where the server answered the request with it; else the request was not begun. */
+  /**
+   * The error for the caller, if the server answered the request with it; otherwise the server has not started the
+   * request.
+   */
   readonly answer: RemoteError | undefined
 
   constructor(answer?: RemoteError) {
@@ -17,13 +20,16 @@ export class SessionLost extends Error {
   }
 }
 
-/** With a session these say enough; else the words decide. */
+/** With a session these statuses are enough; otherwise the text decides. */
 const STATUSES: ReadonlySet<number> = new Set([404, 410])
-/** Of these the words decide: `No valid session ID provided`, `Mcp-Session-Id header is required`, `Session expired`. */
+/**
+ * With these statuses the text decides: `No valid session ID provided`, `Mcp-Session-Id header is required`, `Session
+ * expired`.
+ */
 const WORDED: ReadonlySet<number> = new Set([400, 401])
 const WORDS =
   /session.{0,40}(?:not found|unknown|invalid|expired|missing|required|does not exist|terminated|closed)|(?:invalid|unknown|missing|expired|no(?: valid)?|without)(?: or \w+)?(?: mcp)?[ -]session|server not initialized/i
-/** What a server of the session era says to a request of the stateless era. */
+/** The error of a session-era server for a stateless-era request. */
 const OTHER_ERA = /unsupported protocol version/i
 /** Such as `Bad Request: `. */
 const PREFIX = /^[a-z ]{1,20}: /i
@@ -35,7 +41,8 @@ export function lostSessionFetch(inner: FetchLike): FetchLike {
     const response = await inner(url, init)
     if (init?.method !== 'POST' || !mayBeLost(response.status) || begins(init.body)) return response
     const { status } = response
-    const lost = lostIn(await response.clone().text(), { status, hasSession: true, id: idOf(init.body) })
+    const text = await response.clone().text()
+    const lost = lostIn(text, answerIn(parseJson(text), idOf(init.body)), { status, hasSession: true })
     if (lost === undefined) return response
     await response.body?.cancel()
     throw lost
@@ -43,11 +50,17 @@ export function lostSessionFetch(inner: FetchLike): FetchLike {
 }
 
 /**
- * Whether a server that was of the stateless era refuses a request as one of the session era does, which that server is now.
- * It has not answered the request itself.
+ * Whether a server that was of the stateless era refuses a request as a session-era server does, because it has become
+ * one. It has not answered the request itself.
  */
 export function isOfSessionEra(status: number, text: string): boolean {
-  return mayBeLost(status) && (WORDS.test(text) || OTHER_ERA.test(text))
+  const said = beginningOf(text)
+  return mayBeLost(status) && (WORDS.test(said) || OTHER_ERA.test(said))
+}
+
+/** To search more of it takes long, and a server that says so says it first. */
+function beginningOf(text: string): string {
+  return text.slice(0, MAX_CHARS)
 }
 
 export function mayBeLost(status: number): boolean {
@@ -58,7 +71,7 @@ function begins(body: unknown): boolean {
   return typeof body === 'string' && body.slice(0, 200).includes('"method":"initialize"')
 }
 
-/** The id of a message; undefined where it has none. */
+/** The id of a message, if any. */
 function idOf(body: unknown): unknown {
   const message = typeof body === 'string' ? parseJson(body) : undefined
   return isObject(message) ? message['id'] : undefined
@@ -67,24 +80,23 @@ function idOf(body: unknown): unknown {
 export interface RefusedPost {
   readonly status: number
   readonly hasSession: boolean
-  readonly id: unknown
 }
 
-/** Whether the refusal of a POST that begins no session says so. */
-export function lostIn(text: string, { status, hasSession, id }: RefusedPost): SessionLost | undefined {
-  const answer = answerIn(text, id)
+/** Whether the refusal of a POST that begins no session says so. `answer`: the error that the server answers it with. */
+export function lostIn(
+  text: string,
+  answer: RemoteError | undefined,
+  { status, hasSession }: RefusedPost,
+): SessionLost | undefined {
   if (answer !== undefined) {
-    const isLost = hasSession && WORDS.exec(answer.message.replace(PREFIX, ''))?.index === 0
+    const isLost = hasSession && WORDS.exec(beginningOf(answer.message).replace(PREFIX, ''))?.index === 0
     return isLost ? new SessionLost(answer) : undefined
   }
-  const isLost = (hasSession && STATUSES.has(status)) || WORDS.test(text.slice(0, MAX_CHARS))
+  const isLost = (hasSession && STATUSES.has(status)) || WORDS.test(beginningOf(text))
   return isLost ? new SessionLost() : undefined
 }
 
-/** The error that a server answers this request with. */
-function answerIn(text: string, id: unknown): RemoteError | undefined {
-  const message = parseJson(text)
-  if (id === undefined || !isObject(message) || message['id'] !== id || !isObject(message['error'])) return undefined
-  const { code, message: sentence, data } = message['error']
-  return typeof code === 'number' && typeof sentence === 'string' ? new RemoteError(code, sentence, data) : undefined
+/** The error in a message that answers the request with this id. */
+export function answerIn(message: unknown, id: unknown): RemoteError | undefined {
+  return id !== undefined && isObject(message) && message['id'] === id ? remoteErrorIn(message['error']) : undefined
 }

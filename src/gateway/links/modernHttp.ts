@@ -1,29 +1,52 @@
-/** Links to servers of the stateless era over HTTP. Nothing stays open: each request is one POST. */
-import { isObject, type Json, MODERN_VERSION, parseJson, RemoteError, requestHeaders } from '../../protocol/index.ts'
+/** Links to stateless-era servers over HTTP. Nothing stays open: each request is one POST. */
+import {
+  isObject,
+  type Json,
+  MODERN_VERSION,
+  RemoteError,
+  remoteErrorIn,
+  requestHeaders,
+} from '../../protocol/index.ts'
 import { type Authorizer, failureReason, type HttpAddress } from '../../client/index.ts'
-import { headersOf } from '../../client/internal.ts'
-import { BackendError, BehindItself, credentialsRefused, NO_MESSAGE, notInTime, SessionForgotten } from '../errors.ts'
+import {
+  headersOf,
+  mayBeMessage,
+  MessageOverLimit,
+  parseServerText,
+  ServerUnreadable,
+  UnreadableRun,
+} from '../../client/internal.ts'
+import {
+  BackendError,
+  BehindItself,
+  credentialsRefused,
+  NO_MESSAGE,
+  notInTime,
+  overLimit,
+  SessionForgotten,
+  unreadable,
+} from '../errors.ts'
 import { type About, type Link, type LinkOptions, ownRequest, RequestDeadline } from './link.ts'
 import { isOfSessionEra, SessionLost } from './lostSession.ts'
 import { askUpstream } from '../upstreams/answer.ts'
 import { type Upstream, Upstreams } from '../upstreams/upstreams.ts'
 import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
-import { LOOP_STATUS } from '../loops/guard.ts'
+import { LOOP_STATUS } from '../loops/via.ts'
 import type { EventSink } from './http/eventReader.ts'
 import { OWN_HEADERS, Requester } from './http/requester.ts'
 
 const FORMATS = { ...OWN_HEADERS, accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
-/** Undefined where the server does not speak the stateless era. All its addresses are tried. */
+/** Opens a link; undefined if the server does not speak the stateless era. Tries all its addresses. */
 export async function openModernHttp(
   address: HttpAddress,
   options: LinkOptions,
   authorizer: Authorizer | undefined,
 ): Promise<Link | undefined> {
-  const upstreams = options.upstreams ?? new Upstreams([address.url], options.via)
+  const upstreams = options.upstreams ?? new Upstreams([address.url], options.via, options.maxMessageBytes)
   const link = new ModernHttpLink(address, { ...options, upstreams }, authorizer)
-  // The login is for the first one.
+  // The login is for the first address.
   const addresses = authorizer === undefined ? upstreams.all : upstreams.all.slice(0, 1)
   const tried = await Promise.allSettled(addresses.map((upstream) => link.discover(upstream)))
   const found = tried.find((each) => each.status === 'fulfilled')
@@ -33,7 +56,7 @@ export async function openModernHttp(
   return link
 }
 
-/** Servers of the session era answer anything to this; only a server that cannot be reached is an error. */
+/** Session-era servers may answer anything to this request; only an unreachable server is an error. */
 function notModern(error: unknown): undefined {
   if (error instanceof BackendError && (error.reason === 'BACKEND_DOWN' || error.reason === 'BACKEND_REFUSED'))
     throw error
@@ -68,7 +91,7 @@ class ModernHttpLink implements Link {
     return this.#inFlight
   }
 
-  /** What the server says of itself at this address; undefined where it is of the session era. */
+  /** The server's description of itself at this address; undefined if it is of the session era. */
   async discover(upstream: Upstream): Promise<About | undefined> {
     const { startMs, upstreams, signal } = this.#options
     const deadline = new RequestDeadline(startMs, signal)
@@ -103,7 +126,7 @@ class ModernHttpLink implements Link {
     return this.close()
   }
 
-  /** Within the time that the server has, and until the caller leaves. */
+  /** Sends with the server's timeout, and until the caller cancels. */
   async #send(relayed: Relayed, send: (message: OwnMessage, signal: AbortSignal) => Promise<Json>): Promise<Json> {
     const { timeoutMs, server } = this.#options
     const cancelled = new AbortController()
@@ -119,7 +142,7 @@ class ModernHttpLink implements Link {
     }
   }
 
-  /** Who has credentials of their own does not use the login of the operator. */
+  /** A caller with its own credentials does not use the operator's login. */
   #ownOf(relayed: Relayed): Credentials | undefined {
     return relayed.credentials ?? this.#options.credentials
   }
@@ -135,49 +158,65 @@ class ModernHttpLink implements Link {
     return { id, headers, body: JSON.stringify({ jsonrpc: '2.0', id, method, params }), notify }
   }
 
-  /** To any of the server's addresses. */
+  /** Sends to any of the server's addresses. */
   async #sendToAny(message: OwnMessage, signal: AbortSignal): Promise<Json> {
     const { server, upstreams } = this.#options
-    const stream = new MessageStream(message)
+    const stream = this.#streamOf(message)
     const sent = { headers: Object.entries(message.headers).flat(), body: message.body }
     const answer = await askUpstream(upstreams, sent, { server, signal, onEvent: (data) => stream.take(data) })
-    const found = answer.text === undefined ? stream.answer : parseJson(answer.text)
+    const found = answer.text === undefined ? stream.answer : this.#parsed(answer.text)
     return this.#resultOf(found, message.id, answer.status)
   }
 
-  /** To one address. Follows redirects to other paths, and renews the login. */
+  /** Sends to one address. Follows redirects to other paths, and renews the login. */
   async #sendWithLogin(upstream: Upstream | undefined, message: OwnMessage, signal: AbortSignal): Promise<Json> {
     const target = upstream ?? this.#options.upstreams.first
     const requester = new Requester(target, this.#authorizer)
-    const stream = new MessageStream(message)
+    const stream = this.#streamOf(message)
     const close = (): void => requester.close()
     signal.addEventListener('abort', close)
     try {
       const { id, headers, body } = message
       const reply = await requester.request({ method: 'POST', headers: headersOf(headers), body, sink: stream })
       if (reply.path !== undefined) target.moveTo(reply.path)
-      const answer = reply.isStream ? await stream.whole : parseJson(await reply.text())
+      const answer = reply.isStream ? await stream.whole : this.#parsed(await reply.text())
       return this.#resultOf(answer, id, reply.status)
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof RemoteError) throw error
-      throw this.#lost(error)
+      throw error instanceof MessageOverLimit ? overLimit(this.#options.server, error) : this.#lost(error)
     } finally {
       signal.removeEventListener('abort', close)
       close()
     }
   }
 
+  #streamOf(message: OwnMessage): MessageStream {
+    return new MessageStream(message, (text) => this.#parsed(text))
+  }
+
+  /** The parsed message; the error for a text over the limit; or undefined. */
+  #parsed(text: string): unknown {
+    try {
+      return parseServerText(text, this.#options.upstreams.first.maxMessageBytes)
+    } catch (error) {
+      return error
+    }
+  }
+
   #resultOf(message: unknown, id: number, status: number): Json {
     const { server } = this.#options
+    if (message instanceof MessageOverLimit) throw overLimit(server, message)
+    if (message instanceof ServerUnreadable) throw unreadable(server, message)
     const { id: answered, result, error } = isObject(message) ? message : {}
     if (answered === id && isObject(result)) return result
     if (status === LOOP_STATUS) throw new BehindItself(server)
-    const sentence = isObject(error) && answered !== id ? String(error['message']) : ''
-    if (isOfSessionEra(status, sentence)) throw new SessionForgotten(server, new SessionLost())
+    const sentence = isObject(error) && answered !== id ? error['message'] : undefined
+    if (typeof sentence === 'string' && isOfSessionEra(status, sentence))
+      throw new SessionForgotten(server, new SessionLost())
     if (status === 401) throw credentialsRefused(server)
-    if (isObject(error) && typeof error['code'] === 'number' && typeof error['message'] === 'string')
-      throw new RemoteError(error['code'], error['message'], error['data'])
+    const refusal = remoteErrorIn(error)
+    if (refusal !== undefined) throw refusal
     if (status === 403) throw credentialsRefused(server)
     const what = status >= 400 ? `answered HTTP ${status}.` : NO_MESSAGE
     throw new BackendError('BACKEND_INVALID', server, what)
@@ -203,13 +242,16 @@ interface OwnMessage {
 class MessageStream implements EventSink {
   answer: unknown
   readonly #message: OwnMessage
+  readonly #parse: (text: string) => unknown
   readonly #ended = Promise.withResolvers<unknown>()
+  readonly #unreadable = new UnreadableRun()
 
-  constructor(message: OwnMessage) {
+  constructor(message: OwnMessage, parse: (text: string) => unknown) {
     this.#message = message
+    this.#parse = parse
   }
 
-  /** The answer, or undefined when the stream has ended without one. */
+  /** The answer; undefined if the stream has ended without one. */
   get whole(): Promise<unknown> {
     return this.#ended.promise
   }
@@ -220,18 +262,29 @@ class MessageStream implements EventSink {
 
   retry(): void {}
 
-  end(): void {
-    this.#ended.resolve(this.answer)
+  end(exceeded?: MessageOverLimit): void {
+    this.#ended.resolve(exceeded ?? this.answer)
   }
 
-  /** Whether that was the answer. */
+  /** Returns whether it was the answer. */
   take(data: string): boolean {
-    const { id, notify } = this.#message
-    const message = parseJson(data)
-    if (!isObject(message)) return false
-    if (message['id'] === id) this.answer = message
-    else if (typeof message['method'] === 'string' && isObject(message['params']))
-      notify(message['method'], message['params'])
+    if (this.answer === undefined && mayBeMessage(data)) this.#read(this.#parse(data))
     return this.answer !== undefined
+  }
+
+  #read(message: unknown): void {
+    const { id, notify } = this.#message
+    const { id: answered, method, params } = isObject(message) ? message : {}
+    // A message over the limit ends the request.
+    if (answered === id || message instanceof MessageOverLimit) this.answer = message
+    else if (typeof method !== 'string') this.#skip()
+    else {
+      this.#unreadable.end()
+      if (isObject(params)) notify(method, params)
+    }
+  }
+
+  #skip(): void {
+    if (this.#unreadable.add()) this.answer = new ServerUnreadable()
   }
 }

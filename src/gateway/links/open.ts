@@ -8,7 +8,7 @@ import {
   type HttpAddress,
   lineReader,
 } from '../../client/index.ts'
-import { ChildTransport, sseTransport } from '../../client/internal.ts'
+import { StdioTransport, mayBeMessage, sseTransport } from '../../client/internal.ts'
 import { isObject, parseJson } from '../../protocol/index.ts'
 import { BackendError, BehindItself, FailedAtStart } from '../errors.ts'
 import type { Credentials } from './relayed.ts'
@@ -20,7 +20,7 @@ import { maskOf, PrintedHead, PrintedTail } from './printedTail.ts'
 import { type OpenedTransport, openSession, resumeSession } from './session.ts'
 import { Upstream } from '../upstreams/upstreams.ts'
 import { saysBehindItself } from '../loops/started.ts'
-import { type EntryVia, VIA_HEADER } from '../loops/via.ts'
+import { type Via, VIA_HEADER } from '../loops/via.ts'
 
 export function openLink(address: Address, options: LinkOptions): Promise<Link> {
   return 'url' in address ? openHttp(address, options) : openProcess(address, options)
@@ -45,7 +45,7 @@ async function openHttp(address: HttpAddress, options: LinkOptions): Promise<Lin
   }
 }
 
-/** Only a link that was open is told to have closed: after one that could not be opened, another way is tried. */
+/** Reports only the closing of a link that was open: after a failed attempt another transport is tried. */
 async function tryToOpen(opened: OpenedTransport, options: LinkOptions, asks: boolean): Promise<Link> {
   let isOpen = false
   const onClosed = (why: string): void => (isOpen ? options.onClosed(why) : undefined)
@@ -58,8 +58,8 @@ async function tryToOpen(opened: OpenedTransport, options: LinkOptions, asks: bo
 const MAX_LOG_LINE_BYTES = 16 * 1024
 
 interface StartedProcess extends OpenedTransport {
-  readonly transport: ChildTransport
-  /** What it wrote to standard output before its first message, and to standard error. */
+  readonly transport: StdioTransport
+  /** The lines it wrote to standard output before its first message, and to standard error. */
   readonly printed: () => readonly string[]
 }
 
@@ -81,18 +81,19 @@ async function openProcess(address: CommandAddress, options: LinkOptions): Promi
   }
 }
 
-function startProcess(address: CommandAddress, { via, masked = [], onLog }: LinkOptions): StartedProcess {
+function startProcess(address: CommandAddress, options: LinkOptions): StartedProcess {
+  const { via, masked = [], onLog, maxMessageBytes } = options
   const mask = maskOf([...Object.values(address.env ?? {}), ...masked])
   const output = new PrintedHead()
   const log = new PrintedTail()
   let hasSpoken = false
   const incoming = (line: string): string => {
-    hasSpoken ||= isMessage(line)
+    hasSpoken ||= isMessage(line, maxMessageBytes)
     if (!hasSpoken) output.add(mask(line))
     return line
   }
   const env = { ...address.env, ...via.env }
-  const transport = new ChildTransport({ ...address, env }, { incoming, outgoing: (line) => line })
+  const transport = new StdioTransport({ ...address, env }, { incoming, outgoing: (line) => line }, maxMessageBytes)
   const onLine = (line: string): void => {
     const text = mask(line)
     log.add(text)
@@ -102,8 +103,8 @@ function startProcess(address: CommandAddress, { via, masked = [], onLog }: Link
   return { transport, printed: () => [...output.lines, ...log.lines], endSession: () => Promise.resolve() }
 }
 
-function isMessage(line: string): boolean {
-  const value = parseJson(line)
+function isMessage(line: string, maxBytes: number | undefined): boolean {
+  const value = mayBeMessage(line) ? parseJson(line, maxBytes) : undefined
   return isObject(value) && value['jsonrpc'] === '2.0'
 }
 
@@ -125,7 +126,7 @@ function endedAtStart(server: string, ended: string, printed: readonly string[])
   return new FailedAtStart('BACKEND_DOWN', server, `cannot be started: ${ended} ${where}`, printed)
 }
 
-/** Ends a session that no link has. */
+/** Ends a session that has no link. */
 export async function endSession(address: HttpAddress, options: LinkOptions, session: UpstreamSession): Promise<void> {
   const { transport, endSession: end } = overHttp(address, { ...options, session }, await options.authorizer())
   await transport.start()
@@ -136,19 +137,19 @@ export async function endSession(address: HttpAddress, options: LinkOptions, ses
   }
 }
 
-/** So long a server that is only busy is waited for. */
+/** Maximum wait for a busy server. */
 const BUSY_MS = 5000
 
 function overHttp(address: HttpAddress, options: LinkOptions, authorizer?: Authorizer): OpenedTransport {
   const { credentials, session, upstreams } = options
-  const upstream = upstreams?.first ?? new Upstream(address.url, options.via)
+  const upstream = upstreams?.first ?? new Upstream(address.url, options.via, options.maxMessageBytes)
   const transport = new SessionTransport({ address, upstream, authorizer, headers: credentials?.headers, session })
   return {
     transport,
     endSession: () => transport.endSession(),
     setHeaders: (headers) => transport.setHeaders(headers),
     listening: transport.listening,
-    // Where the server has answered before, it will: it is only busy.
+    // A server that has opened such a stream before is only busy.
     listeningMs: upstream.answersStreams ? Math.min(BUSY_MS, options.startMs) : undefined,
     listenAgain: () => {
       void transport.listen()
@@ -162,6 +163,7 @@ function overSse(address: HttpAddress, options: LinkOptions, authorizer?: Author
   const own = new OwnHeaders(options.via, credentials)
   const transport = sseTransport(address, {
     ...(authorizer && { authorizer }),
+    maxBytes: options.maxMessageBytes,
     wrapFetch: (inner) => own.fetch(lostSessionFetch(inner)),
     startTimeoutMs: startMs,
   })
@@ -169,12 +171,12 @@ function overSse(address: HttpAddress, options: LinkOptions, authorizer?: Author
   return { transport, endSession: () => Promise.resolve(), setHeaders, isSession: true }
 }
 
-/** The headers of the one caller of a link, as they are now: tokens change while a session lasts. */
+/** The current headers of the link's only caller: tokens change while a session lasts. */
 class OwnHeaders {
-  readonly #via: EntryVia
+  readonly #via: Via
   #headers: Readonly<Record<string, string>>
 
-  constructor(via: EntryVia, { headers = {} }: Credentials = {}) {
+  constructor(via: Via, { headers = {} }: Credentials = {}) {
     this.#via = via
     this.#headers = headers
   }

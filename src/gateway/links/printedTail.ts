@@ -1,11 +1,11 @@
-/** What a program printed, as it can be logged: some lines of it, and without the secrets it was given. */
+/** The output of a program for the log: some lines of it, with secrets masked. */
 const MAX_LINES = 10
 const MAX_CHARACTERS = 2000
-/** Colours and movements of a terminal, and all other control characters. */
+/** Terminal escape sequences and all other control characters. */
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0a-\x1f\x7f-\x9f]/g
 
-/** The first lines, which tell of a program that does something else than it should. */
+/** The first lines, which show that a program does something else than it should. */
 export class PrintedHead {
   readonly #lines: string[] = []
   #left = MAX_CHARACTERS
@@ -23,7 +23,7 @@ export class PrintedHead {
   }
 }
 
-/** The last lines, which tell why a program has ended. */
+/** The last lines, which show why a program has exited. */
 export class PrintedTail {
   readonly #lines: string[] = []
   #characters = 0
@@ -46,10 +46,10 @@ function plain(line: string): string {
   return line.replace(CONTROLS, '').trimEnd()
 }
 
-/** Shorter values are words and numbers that are in many lines, and no secrets. */
+/** Shorter values are common words and numbers, and no secrets. */
 const MIN_SECRET_CHARACTERS = 6
 
-/** Replaces values that may be secret in a line. Those of several lines, such as keys, are replaced line by line. */
+/** Masks values that may be secret in a line. Multi-line values, such as keys, are masked line by line. */
 export function maskOf(values: readonly string[]): (line: string) => string {
   const parts = values.flatMap((value) => value.split(/\r?\n/)).map((part) => part.trim())
   const secrets = [...new Set(parts)].filter(({ length }) => length >= MIN_SECRET_CHARACTERS)

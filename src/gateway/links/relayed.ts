@@ -1,40 +1,49 @@
-/** One request of a caller on its way to a server behind the gateway, and the caller's way back. */
+/** A caller's request on its way to a server behind the gateway, with the channel back to the caller. */
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import { CLIENT_STATE_EXTENSION, type Era, type Json, keepsState, META, MODERN_VERSION } from '../../protocol/index.ts'
 import type { Call, Peer, Principal } from '../../server/internal.ts'
 import { GATEWAY_INFO } from '../version.ts'
 
-/** What a server gets for one caller: headers where it is reached over HTTP, variables where it is a program. */
+/** The credentials of one caller: headers for a server over HTTP, environment variables for a program. */
 export interface Credentials {
   readonly headers?: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
 }
 
+/**
+ * Whether a caller can be asked at once (`here`), is being asked already (`asked`), or may be gone with the gateway
+ * that asked (`gone`).
+ */
+export type Presence = 'here' | 'asked' | 'gone'
+
+/** Rejects a question whose client may be gone; it can be asked again in any call of that client. */
+export class AskAgain extends Error {}
+
 export interface Relayed {
   readonly method: string
-  /** As the caller sent them, but with the names that the server knows. */
+  /** The caller's parameters, with the names that the server knows. */
   readonly params: Json
   readonly peer: Peer
   readonly principal: Principal | undefined
-  /** Who calls, where only the client's own state tells that. */
+  /** The caller's name, if only the client's own state identifies it. */
   readonly caller?: string | undefined
-  /** Where a caller without a name comes from, if that is known. */
+  /** The address of an anonymous caller, if known. */
   readonly address?: string | undefined
-  /** The Authorization header that the caller sent. It is passed on only where the server's entry says so. */
+  /** The caller's Authorization header. It is forwarded only if the server's entry says so. */
   readonly authorization?: string | undefined
-  /** What the server is to get for this caller alone. */
+  /** The credentials for this caller alone. */
   readonly credentials?: Credentials | undefined
   /** Headers that mirror arguments, for servers over HTTP. */
   readonly headers?: Readonly<Record<string, string>>
   /** Sends a notification that belongs to this request. */
   notify(method: string, params: Json): void
-  /** Asks the caller in place; absent where the caller cannot be asked so. */
+  /** Asks the caller during the call; absent if the caller cannot be asked so. */
   readonly ask?: ((request: InputRequest) => Promise<Json>) | undefined
-  /** Whether the caller is there, and would be asked at once. @default it is */
-  readonly isAttended?: () => boolean
+  /** @default 'here' */
+  readonly presence?: () => Presence
   /** Whether it has no time limit. */
   readonly isEndless?: boolean
-  /** Whether a client gets the answer that has just come; else it will be asked for again. @default it does */
+  /** Whether the answer reaches a client; otherwise it will be requested again. @default it does */
   readonly isDelivered?: () => boolean
   /** Calls the listener when the caller cancels or leaves. */
   onCancel(listener: () => void): void
@@ -46,14 +55,14 @@ const ENVELOPE: ReadonlySet<string> = new Set([META.version, META.client, META.c
 export function paramsFor(era: Era, { params, peer, ask }: Pick<Relayed, 'params' | 'peer' | 'ask'>): Json {
   if (era === peer.era) return params
   const meta = params['_meta'] as Json | undefined
-  // A client that takes questions as results is asked so in either era.
+  // A client that takes questions as results can be asked so in either era.
   const canBeAsked = ask !== undefined || peer.takesInputRequired
   if (era === 'modern') return { ...params, _meta: { ...meta, ...envelopeOf(peer, canBeAsked) } }
   if (meta === undefined) return params
   return { ...params, _meta: Object.fromEntries(Object.entries(meta).filter(([key]) => !ENVELOPE.has(key))) }
 }
 
-/** A call as another gateway takes it: in the form of the stateless era, and with its session where it has one. */
+/** A call in the form in which it is forwarded to another gateway: stateless, with its session if it has one. */
 export function forwardable(call: Call, ask?: Relayed['ask']): Call & { readonly session?: string } {
   const { session } = call.peer
   return { ...call, params: paramsFor('modern', { ...call, ask }), ...(session !== undefined && { session }) }
@@ -68,7 +77,7 @@ function envelopeOf({ client, capabilities, logLevel }: Peer, canBeAsked: boolea
   }
 }
 
-/** What a client declares of what a server may ask it. */
+/** The capabilities by which a client declares what a server may ask it. */
 const QUESTIONS = ['elicitation', 'sampling', 'roots'] as const
 
 /** The capabilities of a client that takes every question. */
@@ -85,7 +94,7 @@ function withoutQuestions(capabilities: ClientCapabilities): ClientCapabilities 
   return Object.fromEntries(Object.entries(capabilities).filter(([kind]) => !asked.has(kind)))
 }
 
-/** What a server of the session era is told of a caller's capabilities, once for all calls of a link. */
+/** The caller's capabilities as declared to a session-era server, once for all calls of a link. */
 export function declaredOf(relayed: Pick<Relayed, 'peer' | 'ask'>): ClientCapabilities {
   const { capabilities } = relayed.peer
   const questions = questionsOf(relayed)

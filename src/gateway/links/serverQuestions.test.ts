@@ -2,7 +2,7 @@ import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
 import { type LinkCallers, ownRequest } from './link.ts'
-import type { Relayed } from './relayed.ts'
+import type { Presence, Relayed } from './relayed.ts'
 import { answerTo, likelyCall, type OpenCalls } from './serverQuestions.ts'
 import { WaitingRequest } from './waitingRequest.ts'
 
@@ -12,9 +12,9 @@ afterEach(() => void vi.useRealTimers())
 const TIMEOUT_MS = 1000
 const late = vi.fn()
 
-function waiting(ask: Relayed['ask'], isAttended = true): WaitingRequest {
+function waiting(ask: Relayed['ask'], presence: Presence = 'here'): WaitingRequest {
   const peer = { capabilities: { elicitation: { form: {} } } }
-  const relayed = { method: 'tools/call', params: {}, peer, ask, isAttended: () => isAttended } as unknown as Relayed
+  const relayed = { method: 'tools/call', params: {}, peer, ask, presence: () => presence } as unknown as Relayed
   const request = new WaitingRequest({
     relayed,
     progressToken: undefined,
@@ -34,10 +34,12 @@ const ask = (calls: () => OpenCalls): Promise<Json> =>
   answerTo('elicitation/create', { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } }, calls)
 
 test('of several calls of one client, one is asked whose client is there', async () => {
-  const absent = waiting(async () => ({ action: 'decline' }), false)
+  const gone = waiting(async () => ({ action: 'decline' }), 'gone')
+  const asked = waiting(async () => ({ action: 'decline' }), 'asked')
   const present = waiting(async () => ({ action: 'accept' }))
-  expect(await ask(openCalls(absent, present))).toEqual({ action: 'accept' })
-  expect(likelyCall(openCalls(absent)())).toBe(absent)
+  expect(await ask(openCalls(gone, asked, present))).toEqual({ action: 'accept' })
+  expect(likelyCall(openCalls(gone, asked)())).toBe(asked)
+  expect(likelyCall(openCalls(gone)())).toBe(gone)
 })
 
 test('a question is asked in another call when the one that it was asked in has ended', async () => {

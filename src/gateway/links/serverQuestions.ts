@@ -1,49 +1,51 @@
 /**
- * What a server asks in the middle of a call. It does not say to which call that belongs, unless that is of a task, so the call
- * is found among those that wait for the server.
+ * A server's questions in the middle of a call. The call is named by a question of a task, and over HTTP by the stream
+ * of the question. Otherwise it is found among the calls that wait for the server.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { CODES, declaresAll, type Json, neededCapability, readRelatedTask, RemoteError } from '../../protocol/index.ts'
 import type { LinkCallers } from './link.ts'
-import { type QuestionKind, questionsOf } from './relayed.ts'
+import { AskAgain, type Presence, type QuestionKind, questionsOf } from './relayed.ts'
 import type { WaitingRequest } from './waitingRequest.ts'
 
-/** What a message of a server may belong to. */
+/** The calls that a message of a server may belong to. */
 export interface OpenCalls {
   readonly waiting: readonly WaitingRequest[]
-  /** Whose they are. */
+  /** Whose calls they are. */
   readonly callers: LinkCallers
-  /** Whether the server may still work on others, which were given up. */
+  /** Whether the server may still work on cancelled ones. */
   readonly hasLeftovers: boolean
+  /** The call on whose stream the message came. Over HTTP it belongs to that one (2025-11-25, transports). */
+  readonly related?: WaitingRequest | undefined
 }
 
-/** What a server may ask, by its method. */
+/** The questions of a server, by method. */
 const QUESTIONS: ReadonlyMap<string, QuestionKind> = new Map([
   ['elicitation/create', 'elicitation'],
   ['sampling/createMessage', 'sampling'],
   ['roots/list', 'roots'],
 ])
 
-/** Whether nobody can tell to whose call a message belongs that does not say so. */
+/** Whether a message that does not name its call could belong to different callers. */
 function isOfSeveral({ waiting, callers, hasLeftovers }: OpenCalls): boolean {
   return callers !== 'one' && (waiting.length > 1 || (waiting.length > 0 && hasLeftovers))
 }
 
 /**
- * The call that a message without a reference belongs to; none where it could be of different callers. Of several calls of one
- * client it may be any, so that one is taken whose client is there.
+ * The call that a message belongs to; undefined if it could belong to different callers. Among several calls of one
+ * client without a stream that decides, it picks one whose client is there.
  */
-export function likelyCall(
-  { waiting, callers, hasLeftovers }: OpenCalls,
-  kind?: QuestionKind,
-): WaitingRequest | undefined {
-  if (isOfSeveral({ waiting, callers, hasLeftovers })) return undefined
+export function likelyCall(open: OpenCalls, kind?: QuestionKind): WaitingRequest | undefined {
+  const { waiting, related } = open
+  if (isOfSeveral(open)) return undefined
+  if (related?.isSettled === false) return related
   const fitting =
     kind === undefined ? waiting : waiting.filter(({ relayed }) => questionsOf(relayed)[kind] !== undefined)
-  return fitting.find(({ relayed }) => relayed.isAttended?.() !== false) ?? fitting[0]
+  const inState = (presence: Presence) => fitting.find(({ relayed }) => (relayed.presence?.() ?? 'here') === presence)
+  return inState('here') ?? inState('asked') ?? fitting[0]
 }
 
-/** The answer of whoever is asked; rejects where nobody can be. */
+/** The answer of the caller; rejects if no caller can be asked. */
 export async function answerTo(method: string, params: Json, calls: () => OpenCalls): Promise<Json> {
   if (method === 'ping') return {}
   const kind = QUESTIONS.get(method)
@@ -55,21 +57,23 @@ export async function answerTo(method: string, params: Json, calls: () => OpenCa
     const { ask, peer } = call?.relayed ?? {}
     if (ask === undefined || peer === undefined || !declaresAll(peer.capabilities, neededCapability(request)))
       throw nobodyToAsk(request, open)
-    // Each of them may be the one that waits for the answer.
+    // Each of them may be the one that waits for the answer, so all timeouts pause.
     const goOn = open.waiting.map((waiting) => waiting.pause())
     try {
       return await ask(request)
     } catch (error) {
-      // The question was of another call of this client, which still waits for the answer.
+      if (error instanceof AskAgain) continue
+      // The question belongs to another call of this client, which still waits for the answer.
       const { callers, waiting } = calls()
-      if (call?.isSettled !== true || callers !== 'one' || waiting.length === 0) throw error
+      const isOfOther = call?.isSettled === true && call !== open.related
+      if (!isOfOther || callers !== 'one' || waiting.length === 0) throw error
     } finally {
       for (const resume of goOn) resume()
     }
   }
 }
 
-/** The one reason that applies. Servers put the sentence into their results, so whoever calls may read it. */
+/** The error with the reason that applies. Servers put the sentence into their results, so callers may read it. */
 function nobodyToAsk(request: InputRequest, calls: OpenCalls): RemoteError {
   const needed = neededCapability(request)
   const refused = (sentence: string, data?: Json): RemoteError =>

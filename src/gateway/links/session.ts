@@ -16,29 +16,31 @@ import {
 import { GATEWAY_INFO } from '../version.ts'
 import type { Relayed } from './relayed.ts'
 
-/** A process that does not answer to the stateless era's first request in this time is of the session era. */
+/** A process that does not answer the stateless era's first request in this time is of the session era. */
 const DISCOVER_MS = 5000
 
-/** A transport, and what ends the session on it. */
+/** A transport, and how to end its session. */
 export interface OpenedTransport {
   readonly transport: Transport
   endSession(): Promise<void>
-  /** Sends these headers from now on, in place of those of before. */
+  /** Replaces the headers. */
   setHeaders?(headers: Readonly<Record<string, string>>): void
   /** Whether the connection itself is a session. */
   readonly isSession?: boolean
-  /** Resolves when the server can send what belongs to no response; servers lose what they send before. */
+  /**
+   * Resolves when the server can send messages that belong to no response; servers lose those that they send before.
+   */
   readonly listening?: Promise<void>
-  /** How long to wait for that. @default a moment */
+  /** Maximum wait for that. @default 1000 */
   readonly listeningMs?: number | undefined
-  /** Does the same for a session that another gateway has begun. */
+  /** Listens again in a session that another gateway began. */
   listenAgain?(): Promise<void>
 }
 
-/** Servers that open the stream for that may send the first byte much later. */
+/** Default wait: servers that open this stream may send the first byte much later. */
 const LISTENING_MS = 1000
 
-/** `asks`: the server is asked for the stateless era first. */
+/** `asks`: tries the stateless era first. */
 export async function openSession(opened: OpenedTransport, options: LinkOptions, asks: boolean): Promise<Link> {
   const { signal } = options
   const connection = new BackendConnection({ ...options, transport: opened.transport })
@@ -50,7 +52,7 @@ export async function openSession(opened: OpenedTransport, options: LinkOptions,
     const about = await Promise.race([begin(connection, opened, options, asks), unwanted.promise])
     return new SessionLink(connection, about, opened)
   } catch (error) {
-    await connection.close() // which ends what waits for the server
+    await connection.close() // also fails the requests that wait for the server
     throw error
   } finally {
     signal.removeEventListener('abort', abandon)
@@ -74,10 +76,12 @@ function notWanted(server: string): BackendError {
   return new BackendError('BACKEND_LOST', server, 'is not wanted any longer.')
 }
 
-/** Requests of the gateway that began the session may still be under way: their ids are not used again. */
+/**
+ * Ids for a resumed session: requests of the previous gateway may still be in flight, so their ids are not used again.
+ */
 const NEW_IDS = { least: 2 ** 20, range: 2 ** 30 }
 
-/** Goes on with a session that another gateway has begun. Whether the server still knows it, the first request tells. */
+/** Resumes a session that another gateway began. The first request shows whether the server still knows it. */
 export async function resumeSession(
   opened: OpenedTransport,
   options: LinkOptions,
@@ -92,7 +96,7 @@ export async function resumeSession(
   return new SessionLink(connection, aboutOf({}, undefined, session.version), opened)
 }
 
-/** What a server of the stateless era says of itself; undefined where it is of the session era. */
+/** A stateless-era server's description of itself; undefined if it is of the session era. */
 async function discover(connection: BackendConnection, startMs: number): Promise<About | undefined> {
   connection.era = 'modern'
   const deadline = new RequestDeadline(Math.min(DISCOVER_MS, startMs))
@@ -113,8 +117,11 @@ export function discovered(result: Json): About | undefined {
   return aboutOf(result, isObject(meta) ? meta[META.server] : undefined, MODERN_VERSION)
 }
 
-/** Over HTTP the revision goes with each request, also of a gateway that goes on with the session. */
-const IN_HEADER = /^[\x21-\x7e]+$/
+/**
+ * The revision must be valid in a header: over HTTP it goes with each request, also after another gateway resumes the
+ * session.
+ */
+const IN_HEADER = /^[\x21-\x7e]{1,100}$/
 
 async function initialize(connection: BackendConnection, transport: Transport, options: LinkOptions): Promise<About> {
   const { server, declared, startMs } = options
@@ -186,7 +193,7 @@ class SessionLink implements Link {
   }
 
   async close(): Promise<void> {
-    await this.#opened.endSession().catch(() => {}) // a server that is gone has ended it
+    await this.#opened.endSession().catch(() => {}) // the session ended with its server
     await this.#connection.close()
   }
 

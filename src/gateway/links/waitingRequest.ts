@@ -1,14 +1,14 @@
-/** A request to a server that waits for its response: until that comes, its time is over, or its caller leaves. */
+/** A request that waits for its response, its timeout, or its caller's cancellation. */
 import { type Json, unref } from '../../protocol/index.ts'
 import type { Relayed } from './relayed.ts'
 
 export interface WaitingOptions {
   readonly relayed: Relayed
-  /** Undefined where the caller sent none. */
+  /** Undefined if the caller sent none. */
   readonly progressToken: unknown
   readonly timeoutMs: number
   readonly onLate: () => void
-  /** Told once, before the response is given on. */
+  /** Called once, before the response is delivered. */
   readonly onSettled: () => void
 }
 
@@ -38,7 +38,7 @@ export class WaitingRequest {
     return this.#isSettled
   }
 
-  /** Ends it with what the function gives or throws. Whatever comes later changes nothing. */
+  /** Settles it with what the function returns or throws. Later outcomes are ignored. */
   settle(outcome: () => Json): void {
     if (this.#isSettled) return
     this.#isSettled = true
@@ -57,7 +57,7 @@ export class WaitingRequest {
     })
   }
 
-  /** Stops the clock while somebody is asked; gives the function that starts it anew. */
+  /** Pauses the timeout while a caller is asked; returns the function that restarts it. */
   pause(): () => void {
     clearTimeout(this.#timer)
     this.#pauses++

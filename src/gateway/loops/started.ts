@@ -1,20 +1,30 @@
 /**
- * Gateways that start each other. Programs get the names of the gateways above them in a variable, together with the files that
- * are served. A gateway whose own file is among them does not start.
+ * Detects gateways that start each other. Programs get the names of the gateways above them in a variable, with the
+ * files that these serve. A gateway whose own file is among them does not start.
  */
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { fileName, namesIn } from './names.ts'
 
 const VARIABLE = 'PANNIER_GATEWAYS'
 const STARTED_BY_ITSELF =
   'This gateway was started by one that serves the same file. Remove the entry that starts it, or name another file.'
 const TOO_DEEP = 'Too many gateways have started each other. Remove the entry that starts this one.'
-/** Gateways that start each other, each with its file. */
+/** Maximum number of names: gateways that start each other, each with its file. */
 const MAX_STARTED = 16
+/** The name of a gateway, or of a file that one serves. */
+const NAME = /^(?:[\w-]{12}|file-[0-9a-f]{16})$/
+const FILE = 'file-'
 
-/** What started this process. Throws where it must not be a gateway, for this file. */
+/** The names in the variable, or in a header. */
+export function namesIn(list: string): readonly string[] {
+  return list
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => NAME.test(name))
+}
+
+/** The gateways and files that started this process. Throws if it must not be a gateway for this file. */
 export function startedBy(file: string | undefined): readonly string[] {
   const started = namesIn(process.env[VARIABLE] ?? '')
   if (file !== undefined && started.includes(nameOf(file))) throw new TypeError(STARTED_BY_ITSELF)
@@ -22,7 +32,12 @@ export function startedBy(file: string | undefined): readonly string[] {
   return started
 }
 
-/** What programs get of a gateway with this name. */
+/** The gateways among such names. */
+export function gatewaysOf(started: readonly string[]): readonly string[] {
+  return started.filter((name) => !name.startsWith(FILE))
+}
+
+/** The variable for programs of a gateway with this name. */
 export function programNames(
   started: readonly string[],
   id: string,
@@ -31,7 +46,7 @@ export function programNames(
   return { [VARIABLE]: [...started, id, ...(file === undefined ? [] : [nameOf(file)])].join(',') }
 }
 
-/** Whether what a program printed before it ended says that it was such a gateway. */
+/** Whether a program's output says that it was such a gateway. */
 export function saysBehindItself(printed: readonly string[]): boolean {
   const text = printed.join(' ').replace(/\s+/g, ' ')
   return text.includes(STARTED_BY_ITSELF) || text.includes(TOO_DEEP)
@@ -43,7 +58,7 @@ function nameOf(file: string): string {
   try {
     real = realpathSync(path)
   } catch {
-    // It may be gone meanwhile.
+    // The file may be gone by now.
   }
-  return fileName(createHash('sha256').update(real).digest('hex'))
+  return `${FILE}${createHash('sha256').update(real).digest('hex').slice(0, 16)}`
 }

@@ -1,123 +1,123 @@
 /**
- * Which gateways are behind each other, so that a gateway notices when a server behind it is itself, or leads back to it.
+ * Loop detection between gateways, as the Via header does for proxies (RFC 9110, 7.6.3).
  *
- * - Each gateway has a random name; the workers of one gateway share it. What it sends over HTTP names it. A gateway that
- *   finds its own name in a request refuses it.
- * - Lists are answered from memory, so that no single request goes around a ring. So a gateway tells those that ask it
- *   which gateways are behind it, as the servers behind it have told. Of what it has, it leaves out for each of them the
- *   servers that lead back there (split horizon, as in routing). A program asks in the name of those that started it, too.
- * - What is told could be made up. What a server says of gateways has the effect that these do not get that server, and no
- *   other. What a caller says counts for its own requests alone.
+ * - Each gateway has a random name, which its workers share. Each HTTP request names the gateways that it came through. A
+ *   gateway that finds its own name answers 508.
+ * - Lists are answered from a cache and never travel around a ring. So a gateway that lists its tools to another gateway first
+ *   asks its own servers in the name of both. A 508 from one of them is its answer: one entry of a ring stays down.
  */
 import { randomBytes } from 'node:crypto'
-import { programNames, startedBy } from './started.ts'
-import { isGatewayName, namesIn } from './names.ts'
+import type { Address } from '../../client/index.ts'
+import { type HeaderReader, type Json, MODERN_VERSION, requestHeaders } from '../../protocol/index.ts'
+import {
+  type Admission,
+  type EndpointRequest,
+  type HostSink,
+  type HttpReply,
+  refusal,
+  type RequestHandler,
+} from '../../server/internal.ts'
+import { gatewaysOf, namesIn, programNames, startedBy } from './started.ts'
 
 export const VIA_HEADER = 'pannier-via'
-export const BEHIND_HEADER = 'pannier-behind'
-const MAX_BEHIND = 64
+/** RFC 5842, Loop Detected. */
+export const LOOP_STATUS = 508
 
 export interface ViaOptions {
   /** The name that the workers of a gateway share. @default a random one */
   readonly id?: string | undefined
-  /** The file that is served, where it is one. */
+  /** The served file, if any. */
   readonly file?: string | undefined
 }
 
-/** A gateway by its name, before all its servers. */
+/** A gateway by its name. */
 export class Via {
   readonly #id: string
-  /** What programs get. */
+  /** The variable for programs. */
   readonly env: Readonly<Record<string, string>>
-  /** What requests over HTTP say: this gateway, and those that have started it. What leads to one of them leads back here. */
+  /** The header of requests: this gateway, and those that started it. */
   readonly header: string
-  readonly #entries = new Set<EntryVia>()
-  #behind = ''
 
-  /** Throws where a gateway that serves the same file has started this one. */
+  /** Throws if a gateway that serves the same file has started this one. */
   constructor({ id = newGatewayId(), file }: ViaOptions = {}) {
     const started = startedBy(file)
     this.#id = id
     this.env = programNames(started, id, file)
-    this.header = [...new Set([id, ...started.filter(isGatewayName)])].join(', ')
-    this.#write()
+    this.header = [...new Set([id, ...gatewaysOf(started)])].join(', ')
   }
 
-  /** What answers to other gateways say: this one, and those behind it. */
-  get behind(): string {
-    return this.#behind
-  }
-
-  /** Whether a request that came through these gateways has not been here before. */
+  /** Whether a request with this header has not come through this gateway before. */
   admits(header: string): boolean {
     return !namesIn(header).includes(this.#id)
-  }
-
-  /** The gateway before one of its servers. */
-  before(): EntryVia {
-    const entry = new EntryVia(this, () => this.#write())
-    this.#entries.add(entry)
-    return entry
-  }
-
-  /** The server is not served any more. */
-  forget(entry: EntryVia): void {
-    this.#entries.delete(entry)
-    this.#write()
-  }
-
-  /** Takes one name of each server in turn, so that none fills the list. */
-  #write(): void {
-    const told = Array.from(this.#entries, ({ gateways }) => gateways)
-    const longest = Math.max(0, ...told.map(({ length }) => length))
-    const names = new Set([this.#id])
-    for (let turn = 0; turn < longest; turn++)
-      for (const { [turn]: name } of told) if (name !== undefined && names.size < MAX_BEHIND) names.add(name)
-    this.#behind = [...names].join(', ')
-  }
-}
-
-/** A gateway before one of its servers: what it says there, and what it has heard from there. */
-export class EntryVia {
-  readonly #via: Via
-  readonly #onChange: () => void
-  #heard: string | undefined
-  /** Those behind this entry, as its last answer said. */
-  gateways: readonly string[] = []
-
-  constructor(via: Via, onChange: () => void) {
-    this.#via = via
-    this.#onChange = onChange
-  }
-
-  get header(): string {
-    return this.#via.header
-  }
-
-  get env(): Readonly<Record<string, string>> {
-    return this.#via.env
-  }
-
-  /** Whether one of the gateways that a request came through is behind that server. */
-  leadsTo(header: string): boolean {
-    if (this.gateways.length === 0) return false
-    const names = namesIn(header)
-    return this.gateways.some((name) => names.includes(name))
-  }
-
-  /** Takes what an answer says; undefined where it is of no gateway. */
-  hear(header: string | string[] | undefined): void {
-    if (header === this.#heard || typeof header === 'object') return
-    this.#heard = header
-    this.gateways = namesIn(header ?? '').slice(0, MAX_BEHIND)
-    this.#onChange()
-  }
-
-  close(): void {
-    this.#via.forget(this)
   }
 }
 
 export function newGatewayId(): string {
   return randomBytes(9).toString('base64url')
+}
+
+/** The `Via` names of a request, for a request that is sent on its behalf. The sender adds its own name. */
+export function forwardedVia(header: HeaderReader | undefined): Readonly<Record<string, string>> | undefined {
+  const via = header?.(VIA_HEADER)
+  return via === undefined ? undefined : { [VIA_HEADER]: via }
+}
+
+const LOOP = refusal(
+  LOOP_STATUS,
+  'This request has come through this gateway before: an entry of it, or of a gateway behind it, leads back to it.',
+)
+
+export interface LoopGuardOptions {
+  readonly via: Via
+  readonly inner: RequestHandler
+  /** The addresses of the servers whose tools are listed here, with their credentials. */
+  readonly listed: () => readonly Promise<Address>[]
+}
+
+/** Answers 508 to requests in a loop, and to gateways that would get their own tools listed. */
+export class LoopGuard implements RequestHandler {
+  readonly #options: LoopGuardOptions
+
+  constructor(options: LoopGuardOptions) {
+    this.#options = options
+  }
+
+  handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined> {
+    const { via, inner } = this.#options
+    const header = request.header(VIA_HEADER)
+    if (header === undefined) return inner.handle(request, admission, sink)
+    if (!via.admits(header)) return Promise.resolve(LOOP)
+    if (request.header('mcp-method') !== LIST) return inner.handle(request, admission, sink)
+    return this.#loopOf(header).catch(() => inner.handle(request, admission, sink))
+  }
+
+  /** Rejects if no server leads back. */
+  async #loopOf(header: string): Promise<HttpReply> {
+    const through = `${header}, ${this.#options.via.header}`
+    await Promise.any(this.#options.listed().map(async (address) => assertLoop(await address, through)))
+    return LOOP
+  }
+}
+
+const LIST = 'tools/list'
+/** Timeout for a server to report a loop. */
+const LOOP_CHECK_MS = 2000
+
+/** Rejects if the server at this address does not answer 508. */
+async function assertLoop(address: Address, through: string): Promise<void> {
+  if (!('url' in address)) throw new TypeError('Programs are checked when they start.')
+  const params: Json = {}
+  const headers = {
+    ...address.headers,
+    ...requestHeaders(LIST, params, MODERN_VERSION),
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+    [VIA_HEADER]: through,
+  }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: LIST, params })
+  const signal = AbortSignal.timeout(LOOP_CHECK_MS)
+  // A redirect would take the headers, with their credentials, to an address of the server's choice.
+  const response = await fetch(address.url, { method: 'POST', headers, body, signal, redirect: 'manual' })
+  await response.body?.cancel()
+  if (response.status !== LOOP_STATUS) throw new TypeError('The server answered.')
 }

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 import { BackendError } from '../errors.ts'
+import { AskAgain, type Presence } from '../links/relayed.ts'
 import { ParkedCall, type ParkedOutcome, type ParkedWay } from './parkedCall.ts'
 
 const request: InputRequest = { method: 'roots/list' }
@@ -43,6 +44,53 @@ describe('a parked call', () => {
     expect(second).toEqual(asking('question-2', 1, [[digestOf(request), { roots: ['a'] }]]))
     const last = await call.round(channel, brought(second, { 'question-2': { roots: ['b'] } }))
     expect(last).toEqual({ kind: 'done', result: { answers: [{ roots: ['a'] }, { roots: ['b'] }] } })
+  })
+
+  test('that has ended lets go of what would have cancelled it', async () => {
+    const cancelled = vi.fn<() => void>()
+    const call = new ParkedCall('id', once)
+    await call.begin(channel, async ({ onCancel }) => {
+      onCancel(cancelled)
+      return {}
+    })
+    call.cancel()
+    expect(cancelled).not.toHaveBeenCalled()
+  })
+
+  test('asks again, in this call or in another, when the gateway that asked its client has ended', async () => {
+    let lose = (): void => {}
+    const onLost = vi.fn((listener: () => void) => {
+      lose = listener
+      return () => (lose = () => {})
+    })
+    const presences: Presence[] = []
+    const call = new ParkedCall('id', once)
+    const first = await call.begin({ ...channel, onLost }, async (way) => {
+      const lost = await way.ask(request).catch((error: unknown) => error)
+      presences.push(way.presence())
+      const answer = await way.ask(request)
+      presences.push(way.presence())
+      return { isLost: lost instanceof AskAgain, answer }
+    })
+    lose()
+    await vi.waitFor(() => expect(presences).toEqual(['gone']))
+    const answer = { roots: ['a'] }
+    const last = await call.round(channel, brought(first, { 'question-1': answer }))
+    expect(last).toEqual({ kind: 'done', result: { isLost: true, answer } })
+    expect(presences).toEqual(['gone', 'here'])
+  })
+
+  test('keeps its questions when a gateway ends that asked its client before another one did', async () => {
+    const listeners = new Set<() => void>()
+    const onLost = (listener: () => void) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    }
+    const call = new ParkedCall('id', once)
+    const first = await call.begin({ ...channel, onLost }, (way) => answersOf(way, 1)())
+    expect(listeners.size).toBe(1)
+    expect(await call.round(channel, brought(first, {}))).toEqual(first)
+    expect(listeners.size).toBe(0)
   })
 
   test('gives a round that is sent twice the same end, and the first answer counts', async () => {
@@ -230,8 +278,8 @@ describe('a parked call', () => {
   test('goes on from the ticket of another process, with its answers by their questions', async () => {
     const other: InputRequest = { ...request, params: { _meta: { second: true } } }
     const answers = [[digestOf(other), { roots: ['b'] }] as const, [digestOf(request), { roots: ['a'] }] as const]
-    const takenOver = { from: 'another', generation: 4, answers }
-    const call = new ParkedCall('id', { ...once, takenOver })
+    const claimed = { from: 'another', generation: 4, answers }
+    const call = new ParkedCall('id', { ...once, claimed })
     const asked = await call.begin(channel, async ({ ask }) => ({
       answers: [await ask(request), await ask(other), await ask(request)],
     }))

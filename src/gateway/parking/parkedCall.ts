@@ -1,18 +1,23 @@
 /**
- * A call of a server of the session era that waits for an answer of a client of the stateless era. The server's call stays
- * open; the client gets its questions as a result, and its next round brings the answers.
+ * A parked call: a session-era server waits for the answer of a stateless client. The server's call stays open; the
+ * client gets the questions as a result, and its next round brings the answers.
  *
- * - Its generation counts the rounds that brought answers. Each of them gives one outcome, however often it is sent: a
- *   round that comes again, because its response was lost, gets that of the first.
- * - Where the server's call may begin anew, because the server or the process before has ended, the answers so far are
- *   given again to the questions with their digests, and only what is new is asked.
+ * - The generation counts the rounds that brought answers. Each has one outcome, however often it is sent: a round that
+ * is
+ *   repeated, because its response was lost, gets that of the first.
+ * - When the gateway that asks the client is gone, its questions are open for other calls of the client: a server does
+ * not
+ *   always say which of its calls asks.
+ * - If the server's call may run again, because the server or the previous process has ended, the answers so far are
+ *   replayed to the questions with their digests, and only new questions are asked.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { backoffMs, type Json } from '../../protocol/index.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
+import type { Presence } from '../links/relayed.ts'
 import { type BroughtAnswers, ParkedQuestions, type TicketAnswers } from './parkedQuestions.ts'
 
-/** What a round of a parked call ends with. `generation` is that of the ticket for the next one. */
+/** The outcome of a round. `generation` is that of the ticket for the next one. */
 export type ParkedOutcome =
   | {
       readonly kind: 'asked'
@@ -22,43 +27,47 @@ export type ParkedOutcome =
     }
   | { readonly kind: 'done'; readonly result: Json }
 
-/** The way back to the client, which is another one in each round. */
+/** The channel to the client of one round. */
 export interface RoundChannel {
   notify(method: string, params: Json): void
   onCancel(listener: () => void): void
+  /**
+   * Calls the listener when the gateway that asks the client is gone. Returns the function that removes it. @default it
+   * is this one
+   */
+  onLost?: ((listener: () => void) => () => void) | undefined
 }
 
-/** What the call of a server is given. */
+/** The callbacks that the server's call gets. */
 export interface ParkedWay {
   notify(method: string, params: Json): void
   ask(request: InputRequest): Promise<Json>
-  /** Whether a round of its client is under way. */
-  isAttended(): boolean
+  presence(): Presence
   onCancel(listener: () => void): void
 }
 
-/** What a call goes on from that another process began. */
-export interface TakenOver {
-  /** The process that had it. */
+/** The state to resume a call from that another process began. */
+export interface ClaimedCall {
+  /** The previous owner. */
   readonly from: string
-  /** That of the ticket that it goes on from. */
+  /** The generation of the ticket that it resumes from. */
   readonly generation: number
   readonly answers: TicketAnswers
 }
 
 export interface ParkedCallOptions {
   readonly server: string
-  /** Whether the server's call, which ended so for the first time or once more, may begin anew. */
+  /** Whether the server's call, which has failed with this error at this attempt, may run again. */
   readonly mayRepeat: (error: unknown, attempt: number) => boolean
-  /** It begins anew. */
+  /** Called when it runs again. */
   readonly onRepeat?: () => void
-  readonly takenOver?: TakenOver
+  readonly claimed?: ClaimedCall
 }
 
 const NO_ANSWER = 'was told that nobody answers any more. What the call did until then may have happened.'
-/** Questions that a server asks at once come in one round. */
+/** Questions that a server asks within this time come in one round. */
 const GATHER_MS = 20
-/** How many rounds a client may be behind. */
+/** Maximum number of rounds that a client may be behind. */
 const KEPT_ROUNDS = 4
 const MAX_REPEATS = 5
 const REPEAT = { firstMs: 100, maxMs: 2000 }
@@ -75,10 +84,15 @@ export class ParkedCall {
   #cancelled: Error | undefined
   #outcome: Promise<Json> | undefined
   #hasEnded = false
+  #hasRepeated = false
+  /** The channel of the current round. */
   #channel: RoundChannel | undefined
+  /** Whether the gateway that asked the client is gone. */
+  #isDeserted = false
+  #stopWatching: (() => void) | undefined
 
   constructor(id: string, options: ParkedCallOptions) {
-    const { generation = -1, answers = [] } = options.takenOver ?? {}
+    const { generation = -1, answers = [] } = options.claimed ?? {}
     this.id = id
     this.#options = options
     this.#generation = generation + 1
@@ -89,27 +103,34 @@ export class ParkedCall {
     return this.#hasEnded
   }
 
-  /** Whether the server ended in the middle, after it had asked. */
+  /** Whether the server ended in the middle of the call, after it had asked. */
   isLost(error: unknown): boolean {
     return this.#cancelled === undefined && this.#questions.hasAsked && isBackendGone(error)
   }
 
-  /** The process that began it, where it was taken over. */
-  get takenFrom(): string | undefined {
-    return this.#options.takenOver?.from
+  /** Whether an attempt was lost and the call ran again. */
+  get hasRepeated(): boolean {
+    return this.#hasRepeated
+  }
+
+  /** The process that the call was claimed from, if any. */
+  get claimedFrom(): string | undefined {
+    return this.#options.claimed?.from
   }
 
   get #isCancelled(): boolean {
     return this.#cancelled !== undefined
   }
 
-  /** Sends the server's call on its way; gives the outcome of the first round. */
+  /** Sends the server's call; returns the outcome of the first round. */
   begin(channel: RoundChannel, call: (way: ParkedWay) => Promise<Json>): Promise<ParkedOutcome> {
-    this.#channel = channel
+    this.#attend(channel)
     const outcome = this.#run(call)
     this.#outcome = outcome
     const end = (): void => {
       this.#hasEnded = true
+      this.#cancels.length = 0 // a finished call is kept, and would hold the connection to its server
+      this.#stopWatching?.()
       this.#questions.giveBack(this.#noAnswer())
       this.#wake()
     }
@@ -118,7 +139,7 @@ export class ParkedCall {
     return this.#await(this.#generation - 1, channel)
   }
 
-  /** Until the server's call ends otherwise than by the server's own end, where it may begin anew. */
+  /** Runs the server's call, with retries and backoff if the server ends and the call may run again. */
   async #run(call: (way: ParkedWay) => Promise<Json>): Promise<Json> {
     for (let attempt = 1; ; attempt++) {
       let isOver = false
@@ -126,7 +147,7 @@ export class ParkedCall {
         return await call({
           notify: (method, params) => this.#channel?.notify(method, params),
           ask: (request) => (isOver ? Promise.reject(this.#noAnswer()) : this.#ask(request)),
-          isAttended: () => this.#channel !== undefined,
+          presence: () => (this.#channel !== undefined ? 'here' : this.#isDeserted ? 'gone' : 'asked'),
           onCancel: (listener) => this.#onCancel(listener),
         })
       } catch (error) {
@@ -134,7 +155,8 @@ export class ParkedCall {
         if (this.#isCancelled || !mayRepeat) throw error
         isOver = true
         await new Promise((resolve) => setTimeout(resolve, backoffMs(attempt, REPEAT)))
-        if (this.#isCancelled) throw error // meanwhile
+        if (this.#isCancelled) throw error // cancelled during the backoff
+        this.#hasRepeated = true
         this.#options.onRepeat?.()
         this.#questions.restart()
       }
@@ -157,13 +179,13 @@ export class ParkedCall {
     const answers = this.#questions.fitting(brought)
     if (answers.length === 0) return this.#await(this.#generation - 1, channel)
     this.#generation++
-    this.#channel = channel
+    this.#attend(channel)
     for (const [key, response] of answers) this.#questions.answer(key, response)
     this.#startRound(generation)
     return this.#await(generation, channel)
   }
 
-  /** Tells the server that nobody answers any more, and whoever waits for it why. */
+  /** Cancels the call at its server; rounds that wait get the error. */
   cancel(why: Error = this.#noAnswer()): void {
     if (this.#cancelled !== undefined) return
     this.#cancelled = why
@@ -174,16 +196,16 @@ export class ParkedCall {
 
   #startRound(generation: number): void {
     const outcome = this.#next(generation + 1)
-    outcome.catch(() => {}) // nobody may be there to hear it
+    outcome.catch(() => {}) // no round may be waiting for it
     this.#rounds.set(generation, outcome)
     this.#rounds.delete(generation - KEPT_ROUNDS)
   }
 
-  /** Who waits for the newest round hears of progress, and cancels the call by leaving. */
+  /** The client of the newest round gets progress, and cancels the call when it leaves. */
   async #await(generation: number, channel: RoundChannel): Promise<ParkedOutcome> {
     const outcome = this.#rounds.get(generation)
     if (outcome === undefined) throw this.#tooOld()
-    if (generation === this.#generation - 1) this.#channel = channel
+    if (generation === this.#generation - 1) this.#attend(channel)
     let isOver = false
     channel.onCancel(() => {
       if (!isOver && this.#channel === channel) this.cancel()
@@ -192,9 +214,24 @@ export class ParkedCall {
       return await outcome
     } finally {
       isOver = true
-      // The call may wait for hours, and whoever was there for this round need not be kept meanwhile.
-      if (this.#channel === channel) this.#channel = undefined
+      // The call may wait for hours; the channel of this round need not be kept meanwhile.
+      if (this.#channel === channel) this.#leave(channel)
     }
+  }
+
+  #attend(channel: RoundChannel): void {
+    this.#channel = channel
+    this.#isDeserted = false
+    this.#stopWatching?.()
+  }
+
+  #leave({ onLost }: RoundChannel): void {
+    this.#channel = undefined
+    if (this.#hasEnded) return
+    this.#stopWatching = onLost?.(() => {
+      this.#isDeserted = true
+      this.#questions.release()
+    })
   }
 
   async #next(generation: number): Promise<ParkedOutcome> {

@@ -1,22 +1,24 @@
 /**
- * What the server of a parked call has asked, and what it was answered.
+ * The questions of a parked call's server, and their answers.
  *
  * - An answer reaches the question whose digest its ticket names, and no other.
- * - A server's call that begins anew asks again. What was answered before is answered at once, and a question that still waits
- *   is the same one.
+ * - A server's call that runs again asks again. Earlier answers are replayed at once, and a question that still waits
+ * is
+ *   the same one.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 import { BackendError } from '../errors.ts'
+import { AskAgain } from '../links/relayed.ts'
 
 /** The answers so far, each with the digest of its question. */
 export type TicketAnswers = readonly (readonly [question: string, response: Json])[]
 
-/** What a client brings back. */
+/** The answers of a client's round. */
 export interface BroughtAnswers {
   readonly generation: number
-  /** The digests of the questions that the client was asked, by their keys. */
+  /** The digests of the questions that the client was asked, by key. */
   readonly questions: Readonly<Record<string, string>>
   readonly responses: Json
 }
@@ -24,19 +26,19 @@ export interface BroughtAnswers {
 interface ParkedQuestion {
   readonly request: InputRequest
   readonly digest: string
-  /** Whether the server that asked is gone, and may ask again. */
+  /** Whether the server that asked is gone and may ask again, or the question may be asked in another call. */
   isOrphaned: boolean
-  readonly answer: PromiseWithResolvers<Json>
+  answer: PromiseWithResolvers<Json>
 }
 
-/** How many questions of a server may wait for their answers at once. */
+/** Maximum number of open questions of a server. */
 const MAX_OPEN = 100
 
 export class ParkedQuestions {
   readonly #server: string
   readonly #open = new Map<string, ParkedQuestion>()
   readonly #answers: (readonly [question: string, response: Json])[]
-  /** Answers that a server's call that began anew has yet to ask for. */
+  /** Answers that a call which runs again has not asked for yet. */
   #toReplay: (readonly [question: string, response: Json])[]
   #asked = 0
 
@@ -46,7 +48,7 @@ export class ParkedQuestions {
     this.#toReplay = [...answers]
   }
 
-  /** How many wait for their answers. */
+  /** The number of open questions. */
   get size(): number {
     return this.#open.size
   }
@@ -75,7 +77,7 @@ export class ParkedQuestions {
     return question.answer.promise
   }
 
-  /** The answers to questions that are open. Throws when one of them was given to another question. */
+  /** The answers to open questions. Throws if one was given to another question. */
   fitting({ questions, responses }: BroughtAnswers): readonly (readonly [key: string, response: Json])[] {
     const fitting: (readonly [string, Json])[] = []
     for (const [key, response] of Object.entries(responses)) {
@@ -98,18 +100,34 @@ export class ParkedQuestions {
     question.answer.resolve(response)
   }
 
-  /** The server's call begins anew. */
+  /** Prepares for another run of the server's call. */
   restart(): void {
     this.#toReplay = [...this.#answers]
     for (const question of this.#open.values()) question.isOrphaned = true
   }
 
-  /** The call has ended: what is still open was asked by another call of its client, and is asked there instead. */
+  /**
+   * Releases the open questions, because the asked client may be gone. It may also come back with answers to questions
+   * that are asked here again.
+   */
+  release(): void {
+    for (const question of this.#open.values()) {
+      const { reject } = question.answer
+      question.answer = newAnswer()
+      question.isOrphaned = true
+      reject(new AskAgain())
+    }
+  }
+
+  /**
+   * Rejects the open questions of a finished call: another call of its client asked them, and they are asked there
+   * instead.
+   */
   giveBack(error: Error): void {
     for (const { answer } of this.#open.values()) answer.reject(error)
   }
 
-  /** Nobody answers any more. */
+  /** Rejects and drops the open questions: no answer will come. */
   close(error: Error): void {
     this.giveBack(error)
     this.#open.clear()
@@ -121,8 +139,7 @@ export class ParkedQuestions {
   }
 
   #newQuestion(request: InputRequest, digest: string): ParkedQuestion {
-    const question = { request, digest, isOrphaned: false, answer: Promise.withResolvers<Json>() }
-    question.answer.promise.catch(() => {}) // a server that is gone does not wait for it
+    const question = { request, digest, isOrphaned: false, answer: newAnswer() }
     this.#open.set(`question-${++this.#asked}`, question)
     return question
   }
@@ -131,4 +148,10 @@ export class ParkedQuestions {
     const sentence = `waits for the answers to ${MAX_OPEN} questions of this call already. It may ask more when it has some.`
     return new BackendError('BACKEND_BUSY', this.#server, sentence)
   }
+}
+
+function newAnswer(): PromiseWithResolvers<Json> {
+  const answer = Promise.withResolvers<Json>()
+  answer.promise.catch(() => {}) // the server may be gone
+  return answer
 }

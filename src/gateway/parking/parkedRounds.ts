@@ -1,35 +1,30 @@
-/** Rounds of stateless callers with servers of the session era: the server waits in the middle of its call. */
+/** Rounds of stateless callers with session-era servers: the server waits in the middle of its call. */
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../../protocol/index.ts'
-import {
-  type Call,
-  type DetachableContext,
-  InputRequired,
-  type Instance,
-  type MethodParts,
-} from '../../server/internal.ts'
+import type { Instance } from '../../cluster/index.ts'
+import { type Call, type DetachableContext, InputRequired, type MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { holderOf } from '../backends/callers.ts'
+import { quotaCaller } from '../backends/callers.ts'
 import { forwardable } from '../links/relayed.ts'
-import { BackendError, callLost, isBackendGone } from '../errors.ts'
+import { BackendError, callLost, inRound, isBackendGone } from '../errors.ts'
 import { resultOf } from '../response.ts'
-import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel, type TakenOver } from './parkedCall.ts'
+import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel, type ClaimedCall } from './parkedCall.ts'
 import type { Parked, Parking } from './parking.ts'
-import { assertReplayable, claimTakeover, evictedWith, lostWith, type ReplayableCall, takeoverOf } from './takeover.ts'
+import { assertReplayable, claimParked, evictedWith, lostWith, type ReplayableCall, claimedCallOf } from './claim.ts'
 import { readTicket, type ParkTicket, writeTicket } from './ticket.ts'
 
-/** A call that its server may ask about. */
+/** A call whose server may ask. */
 export interface ParkableCall extends ReplayableCall {
   readonly call: Call
   readonly params: Json
-  /** Told what became of the round. */
+  /** Records the outcome of the round. */
   readonly recorded: { result(result: Json): void; asked(): void }
-  /** Tells the client who it is, in what it keeps. */
+  /** Stores the caller's name in the client's state. */
   readonly introduce: (session: DetachableContext['state']['session']) => void
-  /** The answer of the gateway that serves the caller, where they look that up; undefined where this one does. */
+  /** The answer of the gateway that has the caller's lease; undefined if this one has it, or there are no leases. */
   readonly answerAtPlace: () => Promise<string | undefined>
-  /** The result as this caller takes it. */
+  /** Converts the result for this caller. */
   readonly finish: (result: Json) => Json
 }
 
@@ -48,47 +43,41 @@ export class ParkedRounds {
   }
 
   /** Whether a request brings the ticket of a call of this server. */
-  async isTicket(
-    call: Call,
-    { backend, name }: Pick<ParkableCall, 'backend' | 'name'>,
-    args: unknown,
-  ): Promise<boolean> {
-    try {
-      const { own } = await this.#parts.rounds.open(call, subjectOf(backend, name, args))
-      return own !== undefined && readTicket(own) !== undefined
-    } catch {
-      return false
-    }
+  async isTicket(call: Call, target: ParkedTarget, args: unknown): Promise<boolean> {
+    return (await ticketOf(this.#parts, call, target, args)) !== undefined
   }
 
-  /** Gives the text of the result. A round of a call that waits in another process is answered there. */
+  /** Returns the text of the result. A round of a call that another process owns is answered there. */
   async run(asking: ParkableCall): Promise<string> {
     const { rounds } = this.#parts
     const { call, backend, name, params, finish } = asking
     const subject = subjectOf(backend, name, params['arguments'])
-    const revived = await rounds.open(call, subject)
-    const ticket = revived.own === undefined ? undefined : readTicket(revived.own)
+    const resumed = await rounds.open(call, subject)
+    const ticket = resumed.own === undefined ? undefined : readTicket(resumed.own)
     const isElsewhere = ticket !== undefined && !this.#isHere(ticket)
     const answer = isElsewhere ? await this.#answerElsewhere(asking, ticket) : undefined
     if (answer !== undefined) return answer
     const invoke = (ctx: DetachableContext): Promise<Json | InputRequired> =>
       this.#round(asking, ctx, this.#parked(asking, ticket, ctx.inputResponses))
-    return rounds.run<Json>({ ...call, revived }, { subject, invoke, finish })
+    return rounds.run<Json>({ ...call, resumed }, { subject, invoke, finish })
   }
 
   #isHere({ owner, parked }: ParkTicket): boolean {
-    return owner.id === this.#parts.replicas.self.id || owner.id === this.#parking.find(parked)?.takenFrom
+    return owner.id === this.#parts.scope.self.id || owner.id === this.#parking.find(parked)?.claimedFrom
   }
 
-  /** The call of this round, and its outcome. Another round may have taken the call over meanwhile. */
+  /** The call of this round, and its outcome. Another round may have claimed the call meanwhile. */
   #parked(asking: ParkableCall, ticket: ParkTicket | undefined, responses: Json): RunningRound {
-    const channel = channelOf(asking.call)
+    const channel = channelOf(asking.call, this.#parts)
     if (ticket !== undefined && (this.#isHere(ticket) || this.#hasTaken(ticket))) {
       const parked = this.#resume(asking, ticket)
       return { parked, outcome: parked.round(channel, { ...ticket, responses }) }
     }
-    const parked = ticket === undefined ? this.#newParked(asking) : this.#takeOver(asking, ticket, responses)
-    return { parked, outcome: parked.begin(channel, senderOf(asking)) }
+    const parked = ticket === undefined ? this.#newParked(asking) : this.#resumeLost(asking, ticket, responses)
+    const outcome = parked.begin(channel, senderOf(asking))
+    const forget = this.#parts.calls.onCancelled(parked.id, () => parked.cancel())
+    void parked.whenEnded().then(forget)
+    return { parked, outcome }
   }
 
   async #round(asking: ParkableCall, ctx: DetachableContext, round: RunningRound): Promise<Json | InputRequired> {
@@ -96,7 +85,7 @@ export class ParkedRounds {
     const { parked } = round
     const outcome = await round.outcome.catch((error: unknown) => {
       this.#parking.leave(parked)
-      throw parked.isLost(error) ? callLost(backend.name, name, SERVER_ENDED) : error
+      throw parked.isLost(error) ? callLost(backend.name, name, SERVER_ENDED) : inRound(error, parked.hasRepeated)
     })
     if (outcome.kind === 'asked') {
       recorded.asked()
@@ -114,8 +103,8 @@ export class ParkedRounds {
   }
 
   /**
-   * The answer of the process that has the call; undefined where the call goes on here. When the owner is gone, the first
-   * process to claim the call goes on with it, and the others forward their rounds there.
+   * The answer of the call's owner; undefined if the call continues here. When the owner is gone, the first process to
+   * claim the call resumes it, and the others forward their rounds there.
    */
   async #answerElsewhere(asking: ParkableCall, ticket: ParkTicket): Promise<string | undefined> {
     const gone = new Set<string>()
@@ -127,15 +116,18 @@ export class ParkedRounds {
       assertReplayable(asking, ticket)
       const placed = await asking.answerAtPlace()
       if (placed !== undefined) return placed
-      const claimant = await claimTakeover(asking, ticket, gone, this.#parts)
+      const claimant = await claimParked(asking, ticket, gone, this.#parts)
       if (claimant === 'fresh') return undefined
-      if (claimant.id === this.#parts.replicas.self.id) return this.#untilTaken(asking, ticket)
+      if (claimant.id === this.#parts.scope.self.id) return this.#untilTaken(asking, ticket)
       owner = claimant
     }
     throw lostWith(asking, ticket)
   }
 
-  /** Another round has claimed the call for this process a moment ago, or long ago and the call is over. */
+  /**
+   * Waits for another round that has just claimed the call for this process. Throws if that was long ago and the call
+   * is over.
+   */
   async #untilTaken(asking: ParkableCall, ticket: ParkTicket): Promise<undefined> {
     for (let waitedMs = 0; !this.#hasTaken(ticket); waitedMs += LOOK_AGAIN_MS) {
       if (waitedMs >= TAKEN_WITHIN_MS) throw lostWith(asking, ticket)
@@ -143,54 +135,80 @@ export class ParkedRounds {
     }
   }
 
-  /** Whether this process has taken the call over. Its ticket may be of a process before the last. */
+  /** Whether this process has claimed the call. Its ticket may name an owner before the last. */
   #hasTaken({ parked }: ParkTicket): boolean {
-    return this.#parking.find(parked)?.takenFrom !== undefined
+    return this.#parking.find(parked)?.claimedFrom !== undefined
   }
 
-  /** The process that had the call is gone. It begins anew, where that does no harm, with the answers so far. */
-  #takeOver(asking: ParkableCall, ticket: ParkTicket, responses: Json): ParkedCall {
-    const takenOver = takeoverOf(asking, ticket, responses)
-    const taken = this.#newParked(asking, ticket.parked, takenOver)
-    this.#parking.enter(taken, parkedBy(asking, ticket.generation, takenOver.answers))
+  /** Resumes a call whose owner is gone: runs it again with the answers so far, if it is replayable. */
+  #resumeLost(asking: ParkableCall, ticket: ParkTicket, responses: Json): ParkedCall {
+    const claimed = claimedCallOf(asking, ticket, responses)
+    const taken = this.#newParked(asking, ticket.parked, claimed)
+    this.#parking.enter(taken, parkedBy(asking, ticket.generation, claimed.answers))
     return taken
   }
 
   #newParked(
     { backend, name, isReplayable }: ParkableCall,
     id: string = randomUUID(),
-    takenOver?: TakenOver,
+    claimed?: ClaimedCall,
   ): ParkedCall {
     const { name: server } = backend
-    // A server that was not there in the first place has not begun anything.
+    // A server that was down in the first place has not started the call.
     const mayRepeat = (error: unknown, attempt: number): boolean =>
       isReplayable && isBackendGone(error) && (attempt > 1 || !isDown(error))
     const onRepeat = (): void => this.#parts.logger().info({ server, name }, REPEATED)
-    return new ParkedCall(id, { server, mayRepeat, onRepeat, ...(takenOver && { takenOver }) })
+    return new ParkedCall(id, { server, mayRepeat, onRepeat, ...(claimed && { claimed }) })
   }
 
   #ask(asking: ParkableCall, parked: ParkedCall, outcome: AskingOutcome): InputRequired {
     const { requests, answers, generation } = outcome
     const until = this.#parking.keep(parked, parkedBy(asking, generation, [[...requests], answers]))
     const questions = Object.fromEntries(Array.from(requests, ([key, request]) => [key, digestOf(request)]))
-    const { self } = this.#parts.replicas
+    const { self } = this.#parts.scope
     return new InputRequired(
       requests,
       writeTicket({ owner: self, parked: parked.id, generation, questions, answers, until }),
     )
   }
 
-  /** Undefined where the owner is gone. */
+  /** Forwards the round; undefined if the owner is gone. */
   async #forward({ call, recorded }: ParkableCall, owner: Instance): Promise<string | undefined> {
-    const forwarded = await this.#parts.replicas.calls.forward(owner, forwardable(call))
-    if (forwarded.kind === 'gone') return undefined
+    const forwarded = await this.#parts.calls.forward(owner, forwardable(call))
+    if (forwarded.kind !== 'answered') return undefined
     const result = resultOf(forwarded.response)
     recorded.result(result)
     return JSON.stringify(result)
   }
 }
 
-/** What a ticket is bound to. */
+type ParkedTarget = Pick<ParkableCall, 'backend' | 'name'>
+
+/** Cancels the parked call of this ticket at its server, here or in another process. */
+export async function cancelParked(parts: MethodParts, call: Call, target: ParkedTarget, args: unknown): Promise<void> {
+  const { owner, parked } = (await ticketOf(parts, call, target, args)) ?? {}
+  const { calls, scope } = parts
+  if (owner === undefined || parked === undefined) return // a stateless-era server, which keeps no call
+  if (owner.id === scope.self.id) calls.cancelled(parked)
+  else await calls.cancel(owner, parked)
+}
+
+/** The ticket of a request; undefined if its state is none. */
+async function ticketOf(
+  { rounds }: MethodParts,
+  call: Call,
+  { backend, name }: ParkedTarget,
+  args: unknown,
+): Promise<ParkTicket | undefined> {
+  try {
+    const { own } = await rounds.open(call, subjectOf(backend, name, args))
+    return own === undefined ? undefined : readTicket(own)
+  } catch {
+    return undefined
+  }
+}
+
+/** The subject that a ticket is bound to. */
 function subjectOf({ name: server }: Backend, name: string, args: unknown): { name: string; args: unknown } {
   return { name: `${server} ${name}`, args: args ?? {} }
 }
@@ -206,19 +224,19 @@ function isDown(error: unknown): boolean {
   return error instanceof BackendError && error.reason === 'BACKEND_DOWN'
 }
 
-/** How long it may wait, for whom, and what it holds. */
+/** The quota entry of a call: its timeout, caller and size. */
 function parkedBy({ backend, relayed, params }: ParkableCall, generation: number, more: unknown): Parked {
   return {
     generation,
     server: backend.name,
-    caller: holderOf(relayed),
+    caller: quotaCaller(relayed),
     chars: JSON.stringify([params, more]).length,
     parkMs: backend.config.settings.parkSeconds * 1000,
   }
 }
 
-/** Each round may have a progress token of its own, but the server knows that of the first. */
-function channelOf({ channel, meta }: Call): RoundChannel {
+/** The channel of a round. Each round may have its own progress token, but the server knows that of the first. */
+function channelOf({ channel, meta, forwardedBy }: Call, { scope: { members } }: MethodParts): RoundChannel {
   const { progressToken } = meta
   return {
     notify: (method, params) => {
@@ -226,11 +244,17 @@ function channelOf({ channel, meta }: Call): RoundChannel {
       else if (progressToken !== undefined) channel.notify(method, { ...params, progressToken })
     },
     onCancel: (listener) => channel.onCancel(listener),
+    onLost:
+      forwardedBy &&
+      ((listener) => {
+        if (members.isLost(forwardedBy.id)) listener()
+        return members.onLost(forwardedBy.id, listener)
+      }),
   }
 }
 
 /**
- * Sends the call to its server. It keeps what is needed for that, and not the way to the client of the first round, who is
+ * Sends the call to its server. It keeps only what that needs, without the channel of the first round's client, who is
  * gone while the call waits. The answers stay here: the server gets them one by one.
  */
 function senderOf({ backend, relayed }: ParkableCall): (way: ParkedWay) => Promise<Json> {

@@ -131,7 +131,7 @@ test.each([
   ['number', { maxCalls: 4 }],
   ['size', { maxChars: 45 }],
 ])(
-  'where all calls together are too many by their %s, the largest holder loses the one that waits longest',
+  'where all calls together are too many by their %s, the largest caller loses the one that waits longest',
   async (_, limits) => {
     const parking = new Parking(limits)
     const [bobs, oldest, second, third] = [parked(), parked(), parked(), parked()]
@@ -154,7 +154,7 @@ test.each([
 test.each([
   ['number', { maxCalls: 2 }],
   ['size', { maxChars: 25 }],
-])('takes nothing from those who hold no more than the caller would, by their %s', async (_, limits) => {
+])('takes nothing from those who have no more than the caller would, by their %s', async (_, limits) => {
   const parking = new Parking(limits)
   const calls = [parked(), parked()]
   for (const [index, call] of calls.entries()) parking.keep(call, parkedBy(`caller ${index}`))
@@ -187,7 +187,7 @@ test('makes room for a call that grows, too', async () => {
   expect([small, ...others].map(({ hasEnded }) => hasEnded)).toEqual([false, true, false, false])
 })
 
-test('of results that are kept, the largest holder loses its oldest first', async () => {
+test('of results that are kept, the largest caller loses its oldest first', async () => {
   const parking = new Parking({ maxChars: 200 })
   const [bobs, ...anns] = [parked({ text: 'x' }), ...Array.from({ length: 4 }, () => parked({ text: 'x'.repeat(50) }))]
   parking.keep(bobs, parkedBy('bob'))
@@ -208,17 +208,18 @@ test('keeps as many results as calls may wait', async () => {
   expect(calls.map(({ id }) => parking.find(id) !== undefined)).toEqual([false, true, true])
 })
 
-test('lets calls be answered that wait when it drains, parks no more, and ends the rest', async () => {
+test('lets calls be answered that wait or ask while it drains; then ends the rest, and parks no more', async () => {
   const parking = new Parking()
   const [answered, left, running] = [parked(), parked(), parked()]
   for (const call of [answered, left, running]) parking.keep(call, parkedBy('ann'))
   parking.resume(running.id)
-  const drained = parking.drain(500)
-  expect(() => parking.keep(parked(), parkedBy('bob'))).toThrow('is being stopped')
+  const drained = parking.drain(500, async () => {})
+  parking.keep(parked(), parkedBy('bob'))
   parking.resume(answered.id)
   answered.cancel()
   await vi.advanceTimersByTimeAsync(501)
   await drained
+  expect(() => parking.keep(parked(), parkedBy('bob'))).toThrow('is being stopped')
   expect([answered, left, running].map(({ hasEnded }) => hasEnded)).toEqual([true, true, false])
 })
 
@@ -226,10 +227,27 @@ test('has drained as soon as nothing waits', async () => {
   const parking = new Parking()
   const call = parked()
   parking.keep(call, parkedBy('ann'))
-  const drained = parking.drain(60_000)
+  const drained = parking.drain(60_000, async () => {})
   call.cancel()
   await drained
-  await new Parking().drain(60_000)
+  await new Parking().drain(60_000, async () => {})
+})
+
+test('has not drained while a call is under way, which may ask', async () => {
+  const parking = new Parking()
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const underWay = [first.promise, second.promise]
+  const isDrained = vi.fn()
+  const drained = parking.drain(60_000, () => underWay.shift() ?? Promise.resolve()).then(isDrained)
+  const call = parked()
+  parking.keep(call, parkedBy('ann'))
+  first.resolve()
+  await vi.advanceTimersByTimeAsync(1)
+  call.cancel() // answered, and its last round is under way
+  await vi.advanceTimersByTimeAsync(1)
+  expect(isDrained).not.toHaveBeenCalled()
+  second.resolve()
+  await drained
 })
 
 test('has room for so much of one caller', () => {

@@ -1,23 +1,32 @@
 /**
- * The parked calls of this process. Each has a time in which it must be answered; then it is cancelled at its server. When
- * it has ended, its result is kept for a while, for a client that did not get it and asks again.
+ * The parked calls of this process. A call without an answer in time is cancelled at its server. The result of a
+ * finished one is kept for a minute, for a client that did not get it and asks again.
  *
- * A caller who has too many gets no more. Where all together are too many, the largest holder loses those that wait longest, if
- * it holds more than the caller who needs the room. A call whose client is there is not taken.
+ * A caller over its limit is refused. Over the limit of all, the largest caller loses its oldest waiting calls, if it
+ * has more than the caller who needs the place. A call whose client is there is not evicted.
  */
 import { unref } from '../../protocol/index.ts'
+import { Quota } from '../../state/quota/index.ts'
 import { BackendError } from '../errors.ts'
 import type { ParkedCall } from './parkedCall.ts'
-import { type Amount, Room } from './room.ts'
-import { type ParkingLimits, WaitingRoom } from './waitingRoom.ts'
 
-/** Whose call it is, and how large. */
+/**
+ * Limits of waiting calls, and separately of kept results, in characters of arguments, questions, answers and results.
+ */
+interface ParkingLimits {
+  readonly maxCalls: number
+  readonly maxChars: number
+  readonly maxOfCaller: number
+  readonly maxCharsOfCaller: number
+}
+
+/** The caller and size of a parked call. */
 export interface Parked {
   readonly server: string
   readonly caller: string
   readonly chars: number
   readonly parkMs: number
-  /** For an answer to another generation it may wait anew. */
+  /** Each generation may wait for the whole `parkMs`. */
   readonly generation: number
 }
 
@@ -28,7 +37,7 @@ interface ParkedEntry {
   readonly parkMs: number
   chars: number
   hasEnded: boolean
-  /** How many rounds of its client are under way. It waits for its client when there is none. */
+  /** The number of its client's rounds in progress. With none, it waits for its client. */
   rounds: number
   generation: number
   /** Until when it waits for its client, in milliseconds since 1970. */
@@ -37,7 +46,6 @@ interface ParkedEntry {
 }
 
 const KEPT_AFTER_END_MS = 60_000
-const NO_MORE: Amount = { calls: 0, chars: 0 }
 const NO_ROOM =
   'has asked something, and too many calls wait for answers here already. What the call did until then may have happened. Answer some of them first.'
 const STOPPING =
@@ -52,19 +60,24 @@ const LIMITS: ParkingLimits = {
 export class Parking {
   readonly #limits: ParkingLimits
   readonly #calls = new Map<string, ParkedEntry>()
-  /** Calls that have not ended. Those whose clients are not there may be taken. */
-  readonly #waiting: WaitingRoom<ParkedEntry>
-  /** Calls that have ended, with their results. */
-  readonly #kept: Room<ParkedEntry>
-  /** The ids of calls that were ended for want of room, oldest first. */
+  /** Calls that have not ended. Those without a round in progress may be evicted. */
+  readonly #waiting: Quota<ParkedEntry>
+  /** The same calls by server. At a server's own limit one of them is evicted. */
+  readonly #waitingAt = new Map<string, Quota<ParkedEntry>>()
+  /** Finished calls, with their results. */
+  readonly #kept: Quota<ParkedEntry>
+  /** The ids of evicted calls, oldest first. */
   readonly #evicted = new Set<string>()
   #isDraining = false
   readonly #onLeave: (() => void)[] = []
 
   constructor(limits: Partial<ParkingLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits }
-    this.#waiting = new WaitingRoom(this.#limits)
-    this.#kept = new Room(this.#limits)
+    const { maxCalls, maxChars, maxOfCaller, maxCharsOfCaller } = this.#limits
+    const all = { places: maxCalls, chars: maxChars }
+    const caller = { places: maxOfCaller, chars: maxCharsOfCaller }
+    this.#waiting = new Quota({ all, caller, evict: (entry) => this.#evict(entry) })
+    this.#kept = new Quota({ all, evict: (entry) => this.#remove(entry) })
   }
 
   /** The number of calls that wait, or whose results are kept. */
@@ -74,40 +87,37 @@ export class Parking {
 
   /** The number of calls that have not ended. */
   get waiting(): number {
-    return this.#waiting.calls
+    return this.#waiting.all.places
   }
 
   find(id: string): ParkedCall | undefined {
     return this.#calls.get(id)?.call
   }
 
-  /** A client is there for this call again. It does not expire while it runs. */
+  /** Begins another round of a call, which does not expire during it. */
   resume(id: string): ParkedCall | undefined {
     const entry = this.#calls.get(id)
     if (entry === undefined) return undefined
     entry.rounds++
     if (entry.hasEnded) return entry.call
     clearTimeout(entry.timer)
-    this.#waiting.setTakeable(entry, false)
+    for (const quota of this.#quotas(entry)) quota.setEvictable(entry, 'never')
     return entry.call
   }
 
-  /** Whether this call was ended because there was no room, as far as that is remembered. */
+  /** Whether this call was evicted, as far as remembered. */
   hasEvicted(id: string): boolean {
     return this.#evicted.has(id)
   }
 
-  /** Notes a call before it has asked. One of the same id, which another process has taken over since, is ended. */
+  /** Counts a call before it has asked. Ends one with the same id, which another process has claimed since. */
   enter(call: ParkedCall, parked: Parked): void {
     const before = this.#calls.get(call.id)
     if (before !== undefined) this.#end(before)
     this.#enter(call, parked)
   }
 
-  /**
-   * Keeps a call that has asked, so that its next round finds it; gives the time until which it does. A call that finds no
-   * room is ended.
-   */
+  /** Keeps a call that has asked for its next round; returns its expiry. Over the limits the call is ended. */
   keep(call: ParkedCall, parked: Parked): number {
     const entry = this.#calls.get(call.id) ?? this.#enter(call, parked)
     if (entry.call === call && !entry.hasEnded && entry.generation < parked.generation) this.#grow(entry, parked)
@@ -115,70 +125,70 @@ export class Parking {
     return entry.until
   }
 
-  /** A round of this call is over. */
+  /** Ends a round of a call. */
   leave(call: ParkedCall): void {
     const entry = this.#calls.get(call.id)
     if (entry?.call !== call || entry.hasEnded || --entry.rounds > 0) return
-    this.#waiting.setTakeable(entry, true)
+    for (const quota of this.#quotas(entry)) quota.setEvictable(entry, 'if-larger')
     clearTimeout(entry.timer)
     entry.timer = unref(setTimeout(() => this.#expire(entry), entry.until - Date.now()))
   }
 
   /**
-   * A server has no room for a call of this caller: whoever has the most calls that wait there loses one, if they are more than
-   * this caller would have. False where nobody has.
+   * Evicts a call at this server for one of this caller; returns false if no caller has more calls there than this one
+   * would.
    */
-  relieve(server: string, caller: string): boolean {
-    const loser = this.#waiting.loserAt(server, caller)
-    if (loser !== undefined) this.#evict(loser)
-    return loser !== undefined
+  evictFor(caller: string, server: string): boolean {
+    return this.#waitingAt.get(server)?.evict('places', caller) ?? false
   }
 
   /**
-   * This process is about to end: from now on no call is parked here, and those that are have so long to be answered. Then
-   * those that still wait are ended; what runs, goes on.
+   * Drains before the process ends. For `patienceMs`, parked calls can be answered, and so can running calls that may
+   * still ask (`idle`). After that, parked calls are ended and no call is parked; running calls continue.
    */
-  async drain(patienceMs: number): Promise<void> {
-    this.#isDraining = true
+  async drain(patienceMs: number, idle: () => Promise<void>): Promise<void> {
     const late = Promise.withResolvers<void>()
     const timer = setTimeout(late.resolve, patienceMs)
-    await Promise.race([this.#idle(), late.promise])
+    await Promise.race([this.#idle(idle), late.promise])
     clearTimeout(timer)
+    this.#isDraining = true
     for (const entry of this.#calls.values()) {
       if (entry.rounds === 0 && !entry.hasEnded) this.#end(entry)
     }
   }
 
-  /** Resolves when no call waits for its client. */
-  async #idle(): Promise<void> {
-    while (this.#waiting.calls > 0) await new Promise<void>((resolve) => void this.#onLeave.push(resolve))
+  /** Resolves when no call waits for its client, and no running call could. */
+  async #idle(idle: () => Promise<void>): Promise<void> {
+    for (;;) {
+      await idle()
+      if (this.waiting === 0) return
+      await new Promise<void>((resolve) => void this.#onLeave.push(resolve))
+    }
   }
 
   #enter(call: ParkedCall, { server, caller, chars, parkMs }: Parked): ParkedEntry {
-    const refusal = this.#isDraining ? STOPPING : this.#makeRoom(caller, { calls: 1, chars }) ? undefined : NO_ROOM
-    if (refusal !== undefined) {
-      const error = new BackendError('BACKEND_BUSY', server, refusal)
+    const fresh = { hasEnded: false, rounds: 1, generation: -1, until: 0, timer: undefined }
+    const entry: ParkedEntry = { call, server, caller, chars, parkMs, ...fresh }
+    const fits =
+      !this.#isDraining && this.#quotas(entry).every((quota) => quota.put(entry, { caller, chars, evictable: 'never' }))
+    if (!fits) {
+      const error = new BackendError('BACKEND_BUSY', server, this.#isDraining ? STOPPING : NO_ROOM)
       call.cancel(error)
       throw error
     }
-    const fresh = { hasEnded: false, rounds: 1, generation: -1, until: 0, timer: undefined }
-    const entry: ParkedEntry = { call, server, caller, chars, parkMs, ...fresh }
     this.#calls.set(call.id, entry)
-    this.#waiting.add(entry)
     void call.whenEnded().then((result) => this.#keepResult(entry, result))
     return entry
   }
 
-  /** It has asked something else than before. */
+  /** Counts a call again after another question. */
   #grow(entry: ParkedEntry, { chars, generation }: Parked): void {
-    const more = chars - entry.chars
-    if (more > 0 && !this.#makeRoom(entry.caller, { calls: 0, chars: more })) {
+    entry.chars = chars
+    if (!this.#waiting.put(entry, { caller: entry.caller, chars, evictable: 'never' })) {
       const error = new BackendError('BACKEND_BUSY', entry.server, NO_ROOM)
       this.#end(entry, error)
       throw error
     }
-    this.#waiting.grow(entry, more)
-    entry.chars = chars
     entry.generation = generation
     entry.until = Date.now() + entry.parkMs
   }
@@ -197,29 +207,25 @@ export class Parking {
     entry.hasEnded = true
     entry.chars += JSON.stringify(result)?.length ?? 0
     this.#calls.set(entry.call.id, entry)
-    this.#kept.add(entry)
-    this.#kept.setTakeable(entry, true)
+    this.#kept.put(entry, { caller: entry.caller, chars: entry.chars })
     entry.timer = unref(setTimeout(() => this.#remove(entry), KEPT_AFTER_END_MS))
-    while (!this.#kept.fits(NO_MORE)) {
-      const loser = this.#kept.next(NO_MORE)
-      if (loser === undefined) return
-      this.#remove(loser)
-    }
   }
 
-  /** False when it was not there any more. */
+  /** Returns false if the call was already removed. */
   #remove(entry: ParkedEntry): boolean {
     clearTimeout(entry.timer)
     if (this.#calls.get(entry.call.id) !== entry) return false
     this.#calls.delete(entry.call.id)
-    if (entry.hasEnded) this.#kept.delete(entry)
-    else this.#waiting.delete(entry)
+    for (const quota of [this.#kept, ...this.#quotas(entry)]) quota.delete(entry)
     for (const wake of this.#onLeave.splice(0)) wake()
     return true
   }
 
-  #makeRoom(caller: string, more: Amount): boolean {
-    return this.#waiting.makeRoom(caller, more, (entry) => this.#evict(entry))
+  /** The quotas in which a call counts while it waits. */
+  #quotas({ server }: ParkedEntry): readonly Quota<ParkedEntry>[] {
+    const there = this.#waitingAt.get(server) ?? new Quota({ evict: (entry: ParkedEntry) => this.#evict(entry) })
+    this.#waitingAt.set(server, there)
+    return [this.#waiting, there]
   }
 
   #evict(entry: ParkedEntry): void {
@@ -230,7 +236,7 @@ export class Parking {
   }
 }
 
-/** Whoever answers later is told the same. */
+/** The error of an expired call, and of later answers to it. */
 export function expired(server: string, seconds: number): BackendError {
   const sentence = `has waited for this answer for more than ${seconds} seconds, and the call was cancelled there. Call again.`
   return new BackendError('CALL_EXPIRED', server, sentence)

@@ -1,9 +1,9 @@
 /**
- * What a client brings back for a parked call, sealed in `requestState`. The seal itself names the route, the caller, the
- * tool and the digest of its arguments; the ticket adds where the call waits, and for what.
+ * The ticket of a parked call, which a client brings back sealed in `requestState`. The seal itself names the route,
+ * the caller, the tool and the digest of its arguments; the ticket adds where the call waits, and for what.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
-import { type Instance, readInstance, writeInstance } from '../../server/internal.ts'
+import { type Instance, readInstance, writeInstance } from '../../cluster/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { TicketAnswers } from './parkedQuestions.ts'
 
@@ -12,9 +12,9 @@ export interface ParkTicket {
   readonly owner: Instance
   readonly parked: string
   readonly generation: number
-  /** The digests of the open questions, by their keys. */
+  /** The digests of the open questions, by key. */
   readonly questions: Readonly<Record<string, string>>
-  /** Undefined where they are too large to travel: then nobody but the owner can go on. */
+  /** Undefined if they are too large to travel: then only the owner can continue the call. */
   readonly answers: TicketAnswers | undefined
   /** Until when the call waits, in milliseconds since 1970. */
   readonly until: number
@@ -28,7 +28,7 @@ export function writeTicket({ owner, answers = [], ...rest }: ParkTicket): Json 
   return { ...rest, owner: writeInstance(owner), answers: travels ? answers : null }
 }
 
-/** It was sealed, so it is of a gateway; but that may be of another version. */
+/** Reads a ticket. It was sealed by a gateway, but perhaps by one of another version. */
 export function readTicket(value: unknown): ParkTicket {
   const { owner: entry, parked, generation, questions, answers, until } = isObject(value) ? value : {}
   const owner = readInstance(entry)

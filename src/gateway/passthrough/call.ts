@@ -1,52 +1,50 @@
 /**
- * One admitted request on its way to a server: its body is read, it is counted, it is sent, and what became of it is told.
- * This is done for each request that passes, so it is one object, which waits only where there is something to wait for.
+ * One admitted request on its way to a server: its body is read, it is counted, sent, and recorded. This runs for each
+ * request passed through, so it is one object that awaits only where it must.
  */
-import { idOf, isObject, parseJson } from '../../protocol/index.ts'
+import { idOf, isObject } from '../../protocol/index.ts'
 import {
   type Admission,
   type Assembly,
   type EndpointRequest,
-  errorMessage,
   errorReply,
   type HostSink,
   type HttpReply,
   type RequestHandler,
-  toWireError,
 } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { holderByHeaders } from '../backends/callers.ts'
+import { quotaCallerByHeaders } from '../backends/callers.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
 import { type CallRecorderOptions, codeOf, outcomeOf } from '../telemetry/calls.ts'
 import { type PassthroughRecord, recordPassthrough } from '../telemetry/passthrough.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { LISTEN } from './eligibility.ts'
 import { requestHeadersOf } from './headers.ts'
-import { type PassthroughOutcome, type PassthroughOwner, PassthroughRequest } from './request.ts'
+import { errorTo, messageIn, type PassthroughOutcome, type PassthroughOwner, PassthroughRequest } from './request.ts'
 
 export interface PassthroughOptions extends Pick<Assembly, 'load' | 'limits'>, CallRecorderOptions {
-  /** Reads requests that cannot pass. */
+  /** Handles requests that cannot be passed through. */
   readonly inner: RequestHandler
-  /** The server of this address. */
+  /** The server of this route. */
   readonly backend: () => Backend | undefined
-  /** Where a fault of the gateway itself is told. */
+  /** The log for faults of the gateway itself. */
   readonly faults: Assembly['logger']
 }
 
-/** A request that may pass, and where. */
+/** A request that may be passed through, and its server. */
 export interface Admitted {
   readonly request: EndpointRequest
   readonly admission: Admission
   readonly sink: HostSink
   readonly backend: Backend
   readonly upstreams: Upstreams
-  /** Whether it claims to ask for a stream that stays open. */
+  /** Whether it claims to open a long-lived stream. */
   readonly isListening: boolean
-  /** Who ends it, if nobody else does. */
+  /** Ends it on a timeout or when the gateway stops. */
   readonly under: RequestWarden
 }
 
-/** Ends requests: at their time, or when the gateway stops. */
+/** Ends requests on a timeout, or when the gateway stops. */
 interface RequestWarden {
   add(request: PassthroughRequest): void
   remove(request: PassthroughRequest): void
@@ -62,9 +60,9 @@ export class PassthroughCall implements PassthroughOwner {
   #resolve: Resolve | undefined
   #body: Buffer | undefined
   #passthrough: PassthroughRequest | undefined
-  /** Undefined while it is not known that it goes to the server. */
+  /** Undefined until the request is sent to the server. */
   #startedAt: number | undefined
-  /** Ends that it counts: among the requests of its caller, and among those of the server. */
+  /** Releases its places in the quotas of its caller and of the server. */
   #leaveLimits: (() => void) | undefined
   #leaveBackend: (() => void) | undefined
 
@@ -73,7 +71,7 @@ export class PassthroughCall implements PassthroughOwner {
     this.#admitted = admitted
   }
 
-  /** Gives the reply, or undefined when the answer went by the sink. Never rejects. */
+  /** Returns the reply, or undefined when the answer went through the sink. Never rejects. */
   run(): Promise<HttpReply | undefined> {
     return new Promise((resolve) => {
       this.#resolve = resolve
@@ -88,7 +86,7 @@ export class PassthroughCall implements PassthroughOwner {
     const { request, admission, sink, isListening } = this.#admitted
     const { inner, limits } = this.#handler
     this.#body = body
-    if (mayHoldState(body) || (isListening && !isListen(body)))
+    if (!isOneObject(body) || mayHoldState(body) || (isListening && !isListen(body)))
       return this.#resolve?.(inner.handle(request, admission, sink))
     if (limits === undefined) return this.#authorize()
     limits.enterUnread(admission.principal, sink.address).then(
@@ -122,12 +120,12 @@ export class PassthroughCall implements PassthroughOwner {
     }
   }
 
-  /** Counts the request, or throws where there are too many. */
+  /** Counts the request; throws at the limit. */
   #begin(headers: string[]): PassthroughRequest {
     const { admission, sink, backend, upstreams, isListening } = this.#admitted
     const { timeoutSeconds, maxResultBytes } = backend.config.settings
-    this.#leaveBackend = backend.limits.enter(holderByHeaders(admission.principal, sink.address), isListening)
-    if (!isListening) this.#handler.load.enter() // streams that stay open do not count as load
+    this.#leaveBackend = backend.limits.enter(quotaCallerByHeaders(admission.principal, sink.address), isListening)
+    if (!isListening) this.#handler.load.enter() // long-lived streams do not count as load
     return new PassthroughRequest({
       server: backend.name,
       upstreams,
@@ -143,16 +141,16 @@ export class PassthroughCall implements PassthroughOwner {
   ended(end: PassthroughOutcome, reply: HttpReply | undefined): void {
     this.#leave()
     this.#resolve?.(reply)
-    // Nothing else tells that a server to which nothing stays open is gone.
-    if (isBackendGone(end.error)) this.#admitted.backend.refreshLists()
+    // Nothing else shows that a server without an open connection is gone.
+    if (isBackendGone(end.error)) this.#admitted.backend.connector.refreshLists()
     this.#tell(endOf(end))
   }
 
   #refuse(error: unknown): void {
-    const id = this.#body && idOf(parseJson(this.#body.toString()))
+    const body = this.#body ?? NOTHING
     this.#leave()
-    if (error instanceof BackendError) this.#resolve?.({ status: 200, body: errorMessage(id, toWireError(error)) })
-    else this.#resolve?.(errorReply(error, this.#handler.faults.current, id))
+    if (error instanceof BackendError) this.#resolve?.({ status: 200, body: errorTo(body, error) })
+    else this.#resolve?.(errorReply(error, this.#handler.faults.current, idOf(messageIn(body))))
     this.#tell({ outcome: outcomeOf(error), error: codeOf(error) })
   }
 
@@ -175,9 +173,19 @@ export class PassthroughCall implements PassthroughOwner {
   }
 }
 
-/** A claim to listen is compared, because a stream that stays open has no time limit and is not counted as load. */
+const BLANKS: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d])
+const OPEN_OBJECT = 0x7b
+
+/** A batch is several requests and would be counted and logged as one. This revision has none. */
+function isOneObject(body: Buffer): boolean {
+  let at = 0
+  while (BLANKS.has(body[at])) at++
+  return body[at] === OPEN_OBJECT
+}
+
+/** Verifies a claim to listen, because a long-lived stream has no timeout and does not count as load. */
 function isListen(body: Buffer): boolean {
-  const message = parseJson(body.toString())
+  const message = messageIn(body)
   return isObject(message) && message['method'] === LISTEN && idOf(message) !== undefined
 }
 
@@ -189,11 +197,11 @@ function endOf({ status, error }: PassthroughOutcome): Pick<PassthroughRecord, '
 }
 
 /**
- * What a client keeps for servers is named by server at the gateway, and a server must not see that of another. A client
- * declares that it keeps something, and sends it, in the body; whatever looks like that is read.
+ * Client-side state is named by server at the gateway, and a server must not see that of another. A client declares and
+ * sends its state in the body, so a body that may contain it is parsed.
  */
 const STATE_SIGNS = ['"state"', 'client-state', 'modelcontextprotocol.io'].map((sign) => Buffer.from(sign))
-/** What all of them come with, so that most bodies are searched once. */
+/** A part of each sign, so that most bodies are searched once. */
 const COMMON_SIGN = Buffer.from('state')
 
 function mayHoldState(body: Buffer): boolean {

@@ -1,19 +1,20 @@
 /**
- * Ends what takes too long. All have the same time, so that those who began first are late first: one timer for the oldest
- * is enough, where one for each would cost as much as looking at the headers.
+ * Timeouts of requests. All have the same timeout, so the oldest expires first: one timer for the oldest is enough,
+ * where a timer for each would cost as much as reading the headers.
  *
- * They are in a linked list, which is cut where one leaves it. A Map that changes with each request is no place for them: V8
- * replaces its table often, a replaced table leads to the next one, and one of them that has grown old keeps all that came
- * after it, with the requests in them, until the next full garbage collection. That costs a quarter of a request that is passed through.
+ * They are in a linked list, whose links are cut when a request leaves it. A Map that changes with each request is no
+ * place for them: V8 replaces its table often, a replaced table links to the next one, and one that has grown old keeps
+ * all later ones, with their requests, until the next full garbage collection. That costs a quarter of a passed-through
+ * request.
  */
 export interface LimitedRequest {
   /** Its place in the list. Only the list uses it. */
   queued: QueuedRequest | undefined
-  /** Its time is over. */
+  /** Called when the request has timed out. */
   late(): void
 }
 
-/** When a request is late, between those that began before and after it. */
+/** The deadline of a request, linked to those before and after it. */
 interface QueuedRequest {
   readonly request: LimitedRequest
   readonly lateAt: number
@@ -52,7 +53,7 @@ export class Deadlines {
     removed.before = undefined
     removed.after = undefined
     request.queued = undefined
-    if (this.#first === undefined) this.#timer?.unref() // it may fire for nobody, and holds no process
+    if (this.#first === undefined) this.#timer?.unref() // may fire without a request, and must not keep the process alive
   }
 
   readonly #look = (): void => {

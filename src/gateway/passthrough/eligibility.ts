@@ -1,4 +1,4 @@
-/** Which requests can go to a server as they are, unread, and where. */
+/** Eligibility for passthrough: which requests go to a server unparsed, and to which addresses. */
 import { isObject, TASKS_EXTENSION } from '../../protocol/index.ts'
 import type { Assembly, EndpointRequest } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -7,22 +7,23 @@ import type { BackendSettings } from '../config/index.ts'
 import { isTraced } from '../telemetry/tracing.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 
-/** The method of requests whose answer is a stream that stays open. */
+/** The method whose answer is a long-lived stream. */
 export const LISTEN = 'subscriptions/listen'
 
 /**
- * To a server of the stateless era over HTTP that keeps nothing, and of which everything is served. It has no tasks, whose
- * ids are told apart by caller, and needs no login, which may have to be renewed in between.
+ * Passthrough needs a stateless server of the stateless era over HTTP, whose tools are all served. It has no tasks,
+ * whose ids belong to callers, and no login, which may have to be renewed in between.
  */
 export function passthroughTo(backend: Backend): Upstreams | undefined {
-  const { link, upstreams, isShared, mayBeRejected, config } = backend
+  const { connector, upstreams, isShared, mayBeRejected, config } = backend
+  const { link } = connector
   if (upstreams === undefined || !link?.isDirect || hasTasks(link.about)) return undefined
   return isShared && !mayBeRejected && servesEverything(config.settings) ? upstreams : undefined
 }
 
 /**
- * Who claims to listen is not counted among the calls, so where calls are counted this has to be read. So has what the
- * gateway adds its own span to.
+ * Listening does not count as a call, so a claim to listen must be verified if calls are counted. A request that gets
+ * the gateway's span is parsed, too.
  */
 export function mayPass(request: EndpointRequest, limits: Assembly['limits']): boolean {
   const isRead = isTraced() || (limits?.countsCalls === true && claimsToListen(request))
@@ -34,7 +35,7 @@ export function claimsToListen({ header }: EndpointRequest): boolean {
 }
 
 function servesEverything({ definitions, tools }: BackendSettings): boolean {
-  return definitions !== 'pin' && tools.deny.length === 0 && tools.allow.includes('*')
+  return definitions === 'warn' && tools.deny.length === 0 && tools.allow.includes('*')
 }
 
 function hasTasks({ capabilities }: About): boolean {

@@ -1,7 +1,7 @@
 /**
- * The address of one server, `/mcp/NAME`: what can pass as bytes is passed through, requests of the stateless era that the
- * endpoint has admitted by their headers, for a server of that era, where no rule needs what is in them. All others go to
- * the handler behind, which reads them.
+ * The route of one server, `/mcp/NAME`. Requests of the stateless era that the endpoint has admitted by their headers
+ * pass through as bytes to a server of that era, if no rule needs their contents. All others go to the inner handler,
+ * which parses them.
  */
 import type { Admission, EndpointRequest, HostSink, HttpReply, RequestHandler } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -28,7 +28,7 @@ class OpenStreams {
 
 export class PassthroughHandler implements RequestHandler {
   readonly #options: PassthroughOptions
-  /** Streams that stay open until the caller leaves, or the gateway stops. */
+  /** Streams that stay open until the caller disconnects or the gateway stops. */
   readonly #listening = new OpenStreams()
   readonly #deadlines = new WeakMap<Backend, Deadlines>()
 
@@ -54,7 +54,7 @@ export class PassthroughHandler implements RequestHandler {
     }).run()
   }
 
-  /** Ends the streams that would stay open. */
+  /** Ends the long-lived streams. */
   close(): void {
     this.#listening.close()
   }

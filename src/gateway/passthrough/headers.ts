@@ -1,27 +1,41 @@
-/** Which headers pass between a caller and a server. All others end at the gateway. */
+/** The headers that pass between a caller and a server. All others end at the gateway. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { ProtocolError } from '../../protocol/index.ts'
+import { VIA_HEADER } from '../loops/via.ts'
 
-/** Of a caller's, beside those of the protocol. Never who the caller is: Authorization and Cookie are for the gateway. */
-const OF_CALLERS: ReadonlySet<string> = new Set(['accept', 'content-type', 'traceparent', 'tracestate', 'baggage'])
+/**
+ * Headers of callers, beside those of the protocol. Never credentials: Authorization and Cookie are for the gateway.
+ */
+const OF_CALLERS: ReadonlySet<string> = new Set([
+  'accept',
+  'content-type',
+  'traceparent',
+  'tracestate',
+  'baggage',
+  VIA_HEADER,
+])
 
-/** Of a server's, beside those of the protocol. No cookies and no challenges, which would be taken for the gateway's. */
+/**
+ * Headers of servers, beside those of the protocol. No cookies and no challenges, which would be taken for the
+ * gateway's.
+ */
 const OF_SERVERS: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',
-  'content-encoding',
   'cache-control',
   'retry-after',
   'x-accel-buffering',
 ])
 
-/** Sessions are of the older revisions, and of those the gateway has its own. */
+/** Session ids belong to older revisions, and the gateway has its own. */
 const SESSION = 'mcp-session-id'
 const ACCEPT = ['accept', 'application/json, text/event-stream'] as const
+/** Without `identity` a response may be compressed, and its size unknown. */
+const PLAIN = ['accept-encoding', 'identity'] as const
 
 /**
- * What a server is sent of a caller's headers, names and values in turn. `own` are the server's own, and replace them.
- * Throws where one of the protocol comes twice: each who reads it could take another one.
+ * The headers of a caller for a server, names and values in turn. `own` are the server's own, and replace them. Throws
+ * for a duplicate protocol header: each reader could take another one.
  */
 export function requestHeadersOf(raw: readonly string[], own: Readonly<Record<string, string>> = NO_HEADERS): string[] {
   const headers: string[] = []
@@ -35,6 +49,7 @@ export function requestHeadersOf(raw: readonly string[], own: Readonly<Record<st
     headers.push(name, raw[at + 1] as string)
   }
   if (!accepts && !replaced.has('accept')) headers.push(...ACCEPT)
+  if (!replaced.has('accept-encoding')) headers.push(...PLAIN)
   if (replaced !== NONE) for (const [name, value] of Object.entries(own)) headers.push(name, value)
   return headers
 }
@@ -44,10 +59,10 @@ function assertOnce(name: string, raw: readonly string[]): void {
   if (times > 1) throw new ProtocolError('HEADER_MISMATCH', `The ${name} header comes more than once.`)
 }
 
-/** RFC 9110, 5.5. Node and fetch refuse to send anything else. */
+/** RFC 9110, 5.5. Node and fetch refuse to send any other character. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** What a caller is sent of a server's headers. */
+/** The headers of a server for a caller. */
 export function answerHeadersOf(given: IncomingHttpHeaders): string[] {
   const headers: string[] = []
   for (const name in given) {
@@ -58,12 +73,12 @@ export function answerHeadersOf(given: IncomingHttpHeaders): string[] {
   return headers
 }
 
-/** By the spelling of the caller. Callers use few, so most are found here. */
+/** Cache by the caller's spelling. Callers use few spellings. */
 const spellings = new Map<string, string>()
 const MAX_SPELLINGS = 500
 const NOT_PASSED = ''
 
-/** The name as it is sent on; empty for a header that is not. */
+/** The name as it is sent; empty for a header that does not pass. */
 function passedName(spelling: string): string {
   const known = spellings.get(spelling)
   if (known !== undefined) return known

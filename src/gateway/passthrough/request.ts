@@ -1,15 +1,16 @@
 /**
- * One request that is passed through: to a server behind the gateway as they came, and its answer back as it comes. Nothing of
- * them is parsed, unless something fails: then the id of the request is needed for the error that says so.
+ * One passed-through request: its bytes go to a server unchanged, and the answer comes back unchanged. Nothing is
+ * parsed unless something fails: then the error needs the id of the request.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { eventBytes, type SizeCounter, totalBytes } from '../../client/internal.ts'
-import { idOf, mediaTypeOf, META, parseJson, type RequestId } from '../../protocol/index.ts'
+import { eventBytes, type SizeCounter, totalBytes, EventParser } from '../../client/internal.ts'
+import { idOf, isObject, mediaTypeOf, META, parseJson, type RequestId } from '../../protocol/index.ts'
 import {
   type ByteSink,
   errorMessage,
   type HostSink,
   type HttpReply,
+  isLaterRound,
   resultMessage,
   sseEvent,
   toWireError,
@@ -17,10 +18,9 @@ import {
 import { unanswered } from '../upstreams/answer.ts'
 import type { AnswerReceiver, UpstreamRequest } from '../upstreams/request.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
-import { BackendError, credentialsRefused, NO_MESSAGE, notInTime, tooLarge } from '../errors.ts'
+import { BackendError, credentialsRefused, inRound, NO_MESSAGE, notInTime, tooLarge } from '../errors.ts'
 import type { LimitedRequest } from './deadlines.ts'
 import { answerHeadersOf } from './headers.ts'
-import { endsByClosing, LastMessage } from './lastMessage.ts'
 
 export interface PassthroughRequestOptions {
   readonly server: string
@@ -28,25 +28,26 @@ export interface PassthroughRequestOptions {
   readonly headers: string[]
   readonly body: Buffer
   readonly sink: HostSink
-  /** How long it may take, which somebody else looks at. */
+  /** Its timeout, which the deadlines enforce. */
   readonly timeoutMs: number
   readonly maxResultBytes: number
   readonly owner: PassthroughOwner
 }
 
 export interface PassthroughOwner {
-  /** Told once, when it is over. `reply` is the answer, where it did not go by the sink. */
+  /** Called once at its end. `reply` is the answer, if it did not go through the sink. */
   ended(outcome: PassthroughOutcome, reply: HttpReply | undefined): void
 }
 
-/** How it ended. Without an error or a status the caller has left. */
+/** Its outcome. Without an error or a status the caller has disconnected. */
 export interface PassthroughOutcome {
   readonly status?: number | undefined
   readonly error?: BackendError
 }
 
-/** A web-standard response has no higher one. */
+/** The highest status of a web-standard response. */
 const MAX_STATUS = 599
+const COMPRESSED = 'answered with compressed bytes, which it was not asked for. Let it answer without Content-Encoding.'
 const EVENT_END = /(?:\n\n|\r\r|\r\n\r\n)$/
 
 export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
@@ -55,14 +56,14 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
   #request: UpstreamRequest | undefined
   #answer: ByteSink | undefined
   #isStream = false
-  /** Whether its type is one of MCP's. An answer of another type has to be empty. */
+  /** Whether its media type is one of MCP's. An answer of another type must be empty. */
   #isMessage = false
   #hasWritten = false
   #hasEnded = false
   #sizeWith: SizeCounter | undefined
-  /** How many bytes are to come; NaN where that is not known. */
+  /** The number of remaining bytes; NaN if unknown. */
   #left = Number.NaN
-  /** The last bytes of a stream that were written. */
+  /** The last bytes written to a stream. */
   #tail: Buffer | undefined
   #last: LastMessage | undefined
   #isOver = false
@@ -78,7 +79,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     sink.onDisconnect(() => this.#leave())
   }
 
-  /** Ends a stream of the caller, with the result that it ends with. */
+  /** Ends a stream with its final result. */
   close(): void {
     const id = this.#id
     if (this.#isOver || id === undefined) return this.#leave()
@@ -110,7 +111,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     this.#left -= chunk.length
     if (this.#left === 0 && !this.#hasWritten) {
       this.#hasEnded = true
-      return answer.end(chunk) // the usual answer: all of it in one piece
+      return answer.end(chunk) // the usual answer: one chunk
     }
     this.#sizeWith ??= this.#isStream ? eventBytes() : totalBytes()
     if (this.#sizeWith(chunk) > this.#options.maxResultBytes) return this.#fail(this.#tooLarge())
@@ -131,7 +132,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     this.#fail(unanswered(this.#options.server, cause, wasSent))
   }
 
-  /** Why an answer is none of MCP, or is not for the caller. */
+  /** The fault of an answer that is no MCP message or not for the caller, if any. */
   #faultOf(status: number, headers: IncomingHttpHeaders): BackendError | undefined {
     const { server, maxResultBytes } = this.#options
     const given = headers['content-type']
@@ -145,6 +146,8 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     if (status > MAX_STATUS || (!isMessage && status >= 400))
       return new BackendError('BACKEND_INVALID', server, `answered HTTP ${status}.`)
     if (!isMessage && status !== 202 && status !== 204) return this.#noMessage()
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity')
+      return new BackendError('BACKEND_INVALID', server, COMPRESSED)
     return Number(headers['content-length'] ?? 0) > maxResultBytes ? this.#tooLarge() : undefined
   }
 
@@ -157,15 +160,18 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     return new BackendError('BACKEND_INVALID', server, tooLarge(maxResultBytes))
   }
 
-  /** The caller gets the error, as far as there is still a way. */
+  /** Sends the error to the caller, if that is still possible. */
   #fail(error: BackendError): void {
     if (this.#isOver) return
     this.#request?.cancel()
     this.#outcome = { ...this.#outcome, error }
-    this.#endWith(errorMessage(this.#id, toWireError(error)))
+    this.#endWith(errorTo(this.#options.body, error))
   }
 
-  /** Sends a last message: as the whole answer where nothing was sent yet, or in the stream. Else the answer breaks off. */
+  /**
+   * Sends a last message: as the whole answer if nothing was sent yet, or as an event of the stream. Otherwise the
+   * answer is aborted.
+   */
   #endWith(message: string): void {
     if (this.#answer === undefined || !(this.#hasWritten || this.#isStream))
       return this.#settle({ status: 200, body: message })
@@ -173,7 +179,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     this.#settle(undefined)
   }
 
-  /** Sends a last event. One that was cut off is closed before, and is no message to its reader. */
+  /** Sends a last event. A truncated one is closed first, and is no message to its reader. */
   #endStream(message: string): boolean {
     if (!this.#isStream || this.#answer === undefined) return false
     const isWhole = this.#tail === undefined || EVENT_END.test(this.#tail.toString('latin1', this.#tail.length - 4))
@@ -195,6 +201,44 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
   }
 
   get #id(): RequestId | undefined {
-    return idOf(parseJson(this.#options.body.toString()))
+    return idOf(messageIn(this.#options.body))
+  }
+}
+
+/** The message in a body; undefined if it cannot be parsed. */
+export function messageIn(body: Buffer): unknown {
+  return parseJson(body.toString(), body.length)
+}
+
+/** The error response to the request with this body, which is parsed only now. */
+export function errorTo(body: Buffer, error: BackendError): string {
+  const message = messageIn(body)
+  const params = isObject(message) && isObject(message['params']) ? message['params'] : {}
+  return errorMessage(idOf(message), toWireError(inRound(error, isLaterRound({ params }))))
+}
+
+/** Whether an answer has neither a length nor chunks (RFC 9112, 6.3). */
+function endsByClosing(headers: IncomingHttpHeaders): boolean {
+  return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
+}
+
+/**
+ * The last message of an event stream that ends with its connection. Its events are parsed, because nothing else
+ * distinguishes a complete stream from a truncated one: the response comes last.
+ */
+class LastMessage {
+  readonly #decoder = new TextDecoder()
+  readonly #events = new EventParser({ onEvent: ({ data }) => void (this.#data = data) })
+  #data = ''
+
+  add(chunk: Buffer): void {
+    this.#events.feed(this.#decoder.decode(chunk, { stream: true }))
+  }
+
+  /** Whether it answers the request with this id. A notification needs no answer. */
+  answers(id: RequestId | undefined): boolean {
+    if (id === undefined) return true
+    const message = parseJson(this.#data)
+    return isObject(message) && message['id'] === id && ('result' in message || 'error' in message)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What lists say of servers that were never reached: nothing of theirs is listed, and a client that knows one of their names
- * can say why, without asking for it.
+ * Reports unavailable servers in the `_meta` of lists. Their tools are not listed, so a client that knows one of their
+ * names can explain it without a call.
  */
 import { ABSENT_META_KEY, type Json } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -8,13 +8,14 @@ import { whyAbsent } from '../backends/connector.ts'
 import { type CatalogNames, nameBehindView, SEPARATOR, type View } from '../catalog/index.ts'
 import { notThere } from '../errors.ts'
 
-/** So many servers are told of, that lists stay small. */
+/** Maximum number of unavailable servers reported. */
 const MAX_ABSENT = 100
 
-/** For the `_meta` of lists; undefined where all servers have been reached. */
+/** The `_meta` of lists; undefined if all servers have been reached. */
 export function absentMeta(backends: readonly Backend[], names: CatalogNames, view?: View): Json | undefined {
   const absent: [start: string, sentence: string][] = []
-  for (const { name, about, condition } of backends) {
+  for (const { name, connector } of backends) {
+    const { about, condition } = connector
     const why = about === undefined ? whyAbsent(condition) : undefined
     if (why === undefined) continue
     const prefix = names.prefix(name)

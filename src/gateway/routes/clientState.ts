@@ -1,7 +1,7 @@
 /**
- * Client-side state (SEP-1655) through the gateway. A client keeps one dictionary for the whole host, so that the names of
- * servers behind it are kept apart: what `github` calls `cart` is `github/cart` at the client, at every address of the
- * gateway. A server sees its own names and nothing else.
+ * Client-side state (SEP-1655) through the gateway. A client keeps one dictionary for the whole host, so the names of
+ * each server get a prefix: `cart` of `github` is `github/cart` at the client, on every route of the gateway. A server
+ * sees only its own names.
  */
 import { randomUUID } from 'node:crypto'
 import { isObject, type Json, keepsState, readState, STATE_SCOPES, stateKey } from '../../protocol/index.ts'
@@ -11,19 +11,19 @@ import type { Backend } from '../backends/backend.ts'
 /** SEP-1655 also writes the keys as http:// addresses. */
 const KEYS = STATE_SCOPES.flatMap((scope) => [stateKey(scope), `http://${stateKey(scope)}`])
 
-/** The name under which a client without a principal and without a session keeps who it is. It has no slash. */
+/** The key under which a client without a principal and a session keeps its name. It has no slash. */
 const CALLER = 'pannier-caller'
 const CALLER_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 
 /** The client's state in one call. A call that asks in place has several results, of which the client gets the last. */
 export class CallState {
-  /** Who calls, where only the client's state tells that. */
+  /** The caller's name, if only the client's state identifies it. */
   readonly caller: string | undefined
   readonly #start: string
-  /** What the results have changed so far, as the client names it. */
+  /** The changes of all results so far, under the client's names. */
   #changes: Json = {}
 
-  /** `newCaller` makes a name for a client that has none yet. */
+  /** `newCaller` creates a name for a client without one. */
   constructor(
     { name, isShared }: Pick<Backend, 'name' | 'isShared'>,
     { principal, peer, meta }: Call,
@@ -38,19 +38,19 @@ export class CallState {
     if (!isKnown) this.#changes = { _meta: { [stateKey('session')]: { [CALLER]: this.caller } } }
   }
 
-  /** Says who calls in an interim result, of which `session` is the state. */
+  /** Stores the caller's name in the state of an interim result. */
   introduce(session: DetachableContext['state']['session']): void {
     if (this.caller !== undefined) session.set(CALLER, this.caller)
   }
 
-  /** The parameters for the server: of the client's state they have that of this server, under its own names. */
+  /** The parameters for the server, with its part of the client's state under its own names. */
   request(params: Json): Json {
     return renamed(withStates(params, params, this.#changes), (name, value) =>
       name.startsWith(this.#start) && value !== null ? name.slice(this.#start.length) : undefined,
     )
   }
 
-  /** The result for the client, with all that this call has changed, under the names of the client. */
+  /** The result for the client, with all changes of this call under the client's names. */
   result(result: Json): Json {
     const given = renamed(result, (name) => this.#start + name)
     this.#changes = withStates(given, this.#changes, given)
@@ -67,7 +67,7 @@ function stateIn(meta: Json, key: string): Json {
   return isObject(state) ? state : {}
 }
 
-/** `part` with the state of two others, of which the later one overwrites the earlier one name by name. */
+/** `part` with the states of two others; the later one overwrites the earlier one by name. */
 function withStates(part: Json, earlier: Json, later: Json): Json {
   const [before = {}, after = {}] = [metaOf(earlier), metaOf(later)]
   const keys = KEYS.filter((key) => isObject(before[key]) || isObject(after[key]))
@@ -76,7 +76,7 @@ function withStates(part: Json, earlier: Json, later: Json): Json {
   return { ...part, _meta: { ...metaOf(part), ...Object.fromEntries(states) } }
 }
 
-/** `rename` gives nothing for a name that is left out. */
+/** `rename` returns undefined for a name to leave out. */
 function renamed(part: Json, rename: (name: string, value: unknown) => string | undefined): Json {
   const meta = metaOf(part)
   if (meta === undefined || !KEYS.some((key) => key in meta)) return part

@@ -1,14 +1,14 @@
 /**
- * What the servers of a route list, under the names that it has there. Servers have an order: where two have the same name or
- * address, it is that of the first, and a later one cannot take an address that a template of an earlier one is about.
+ * The contents of a route, under its names. Servers have an order: of equal names or addresses the first server's
+ * counts, and a later server cannot take an address that a template of an earlier one covers.
  */
 import type { Json } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { ServerLists } from '../backends/lists/serverLists.ts'
-import { fixedStart } from './entries.ts'
 import type { RouteNames } from './names.ts'
 import type { BackendTarget } from './relay.ts'
 import { taskListing } from './tasks/source.ts'
+import { TemplateStarts } from './templateStarts.ts'
 
 export interface RouteEntry extends BackendTarget {
   readonly listed: Json
@@ -21,11 +21,11 @@ export interface RouteContents {
   readonly prompts: RouteListing
   readonly resources: RouteListing
   readonly templates: RouteListing
-  /** Resources by the addresses that they have at their servers, each of the first server that has it. */
+  /** Resources by their addresses at their servers; of equal ones the first server's. */
   readonly originals: RouteListing
 }
 
-/** A server, and what callers of the route are listed of it. */
+/** A server, and its lists for the callers of the route. */
 export interface ListedServer {
   readonly backend: Backend
   readonly lists: ServerLists
@@ -54,13 +54,18 @@ class ContentsCollector implements RouteContents {
   readonly originals = new Map<string, RouteEntry>()
   readonly #names: RouteNames
   readonly #owners: ReadonlyMap<string, number>
-  /** Of the servers before. */
-  readonly #earlier = new TemplateStarts()
+  readonly #starts: TemplateStarts
+  /** The index of the server whose entries are being added. */
+  #server = 0
 
   constructor(servers: readonly ListedServer[], names: RouteNames) {
     this.#names = names
     this.#owners = countOwners(servers)
-    for (const server of servers) this.#add(server)
+    this.#starts = new TemplateStarts(servers.map(({ lists }) => lists.resourceTemplates))
+    for (const server of servers) {
+      this.#add(server)
+      this.#server++
+    }
   }
 
   #add({ backend, lists }: ListedServer): void {
@@ -68,7 +73,6 @@ class ContentsCollector implements RouteContents {
     for (const prompt of lists.prompts) this.#addNamed(this.prompts, backend, prompt)
     for (const resource of lists.resources) this.#addResource(backend, resource)
     for (const template of lists.resourceTemplates) this.#addTemplate(backend, template)
-    this.#earlier.add(lists.resourceTemplates)
   }
 
   #addNamed(listing: Map<string, RouteEntry>, backend: Backend, entry: Json): void {
@@ -79,19 +83,26 @@ class ContentsCollector implements RouteContents {
 
   #addResource(backend: Backend, entry: Json): void {
     const name = String(entry['uri'])
-    const uri = this.#exposedUri(backend, name)
+    const isFree = this.#isFree(name)
+    const uri = this.#exposedUri(backend, name, isFree)
     addFirst(this.resources, uri, { backend, name, listed: { ...entry, uri } })
-    if (!this.#earlier.cover(name)) addFirst(this.originals, name, { backend, name, listed: entry })
+    if (isFree) addFirst(this.originals, name, { backend, name, listed: entry })
   }
 
   #addTemplate(backend: Backend, entry: Json): void {
     const name = String(entry['uriTemplate'])
-    const uriTemplate = this.#exposedUri(backend, name)
+    const uriTemplate = this.#exposedUri(backend, name, this.#isFree(name))
     addFirst(this.templates, uriTemplate, { backend, name, listed: { ...entry, uriTemplate } })
   }
 
-  #exposedUri({ name }: Backend, uri: string): string {
-    return this.#names.exposedUri(name, uri, this.#owners.get(uri) === 1 && !this.#earlier.cover(uri))
+  #exposedUri({ name }: Backend, uri: string, isFree: boolean): string {
+    return this.#names.exposedUri(name, uri, isFree && this.#owners.get(uri) === 1)
+  }
+
+  /** Whether no template of an earlier server covers this address or template. */
+  #isFree(uri: string): boolean {
+    const first = this.#starts.firstAbout(uri)
+    return first === undefined || first >= this.#server
   }
 }
 
@@ -99,7 +110,7 @@ function addFirst(listing: Map<string, RouteEntry>, exposed: string, entry: Rout
   if (!listing.has(exposed)) listing.set(exposed, entry)
 }
 
-/** How many servers have a resource or template of this address. */
+/** The number of servers with a resource or template of each address. */
 function countOwners(servers: readonly ListedServer[]): ReadonlyMap<string, number> {
   const owners = new Map<string, number>()
   for (const { lists } of servers) {
@@ -110,25 +121,4 @@ function countOwners(servers: readonly ListedServer[]): ReadonlyMap<string, numb
     for (const uri of new Set(uris)) owners.set(String(uri), (owners.get(String(uri)) ?? 0) + 1)
   }
   return owners
-}
-
-/** The fixed beginnings of templates, to see which addresses they may be about. */
-class TemplateStarts {
-  readonly #starts = new Set<string>()
-  readonly #lengths = new Set<number>()
-
-  add(templates: readonly Json[]): void {
-    for (const each of templates) {
-      const start = fixedStart(String(each['uriTemplate']))
-      if (start === '') continue // it says nothing of what it is about
-      this.#starts.add(start)
-      this.#lengths.add(start.length)
-    }
-  }
-
-  /** Whether an address, or all that another template is about, begins with one of them. */
-  cover(uri: string): boolean {
-    for (const length of this.#lengths) if (this.#starts.has(uri.slice(0, length))) return true
-    return false
-  }
 }

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
 import { Backend } from '../backends/backend.ts'
 import { NO_LISTS, type ServerLists } from '../backends/lists/serverLists.ts'
@@ -23,11 +23,11 @@ function backendWith(lists: () => Partial<ServerLists>, name = 'files'): Backend
     withheldOf: async () => new Set<string>(),
     onUpdated: () => {},
   })
-  vi.spyOn(backend, 'lists', 'get').mockImplementation(() => ({ ...NO_LISTS, ...lists() }))
+  Object.defineProperty(backend.lists, 'latest', { get: () => ({ ...NO_LISTS, ...lists() }) })
   return backend
 }
 
-test('where tools are searched, their changes change what is found and not what is listed', () => {
+test('where tools are searched, their changes change what is found and not what is listed', async () => {
   let catalogue: CatalogueMode = 'search'
   let tools = [{ name: 'read' }]
   const backend = backendWith(() => ({ tools }))
@@ -38,13 +38,13 @@ test('where tools are searched, their changes change what is found and not what 
     view: () => undefined,
     catalogue: () => catalogue,
   })
-  const found = (): unknown => directory.search?.find({ query: '' })['structuredContent']
+  const found = async (): Promise<unknown> => (await directory.search?.find({ query: '' }))?.['structuredContent']
   expect(directory.refresh().changed).toEqual(['tools'])
-  expect(found()).toMatchObject({ tools: [{ name: 'files_read' }] })
+  expect(await found()).toMatchObject({ tools: [{ name: 'files_read' }] })
 
   tools = [{ name: 'read' }, { name: 'write' }]
   expect(directory.refresh().changed).toEqual([])
-  expect(found()).toMatchObject({ tools: [{ name: 'files_read' }, { name: 'files_write' }] })
+  expect(await found()).toMatchObject({ tools: [{ name: 'files_read' }, { name: 'files_write' }] })
 
   catalogue = 'all'
   const { changed, entries } = directory.refresh()
@@ -102,4 +102,17 @@ test('a resource is read at its server where a later one has a template for its 
   )
   expect(readAt(directory, 'mail://inbox')).toBe('mail mail://inbox')
   expect(readAt(directory, 'mail://into')).toBe('other mail://into')
+})
+
+test('templates of very many lengths do not hold up the lists of a later server', () => {
+  const starts = Array.from({ length: 2700 }, (_, at) => 'b'.repeat(at + 1))
+  const uris = Array.from({ length: 1900 }, (_, at) => `${'a'.repeat(1990)}${at}`)
+  const before = process.cpuUsage()
+  const directory = mailDirectory(
+    { resourceTemplates: templated(starts.map((start) => `${start}{x}`)) },
+    { resources: listed(uris) },
+  )
+  const { user } = process.cpuUsage(before)
+  expect(user / 1000).toBeLessThan(1000)
+  expect(readAt(directory, `${'a'.repeat(1990)}7`)).toBe(`other ${'a'.repeat(1990)}7`)
 })

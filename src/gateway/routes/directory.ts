@@ -1,4 +1,4 @@
-/** What a route offers, under which names, and which server has it. */
+/** The directory of a route: its entries, their names and their servers. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../protocol/index.ts'
 import type { Entries, ListName } from '../../server/internal.ts'
@@ -21,35 +21,35 @@ import type { PresentDirectory } from './methods.ts'
 import type { BackendTarget } from './relay.ts'
 import type { RouteNames } from './names.ts'
 
-/** What a route offers, as the configuration says at the moment. */
+/** The current configuration of a route. */
 export interface RouteScope {
   /** The servers behind it, in order. */
   readonly backends: () => readonly Backend[]
   readonly names: () => RouteNames
-  /** Which tools it offers, and nothing else; undefined where it offers everything. */
+  /** The tools it offers, without anything else; undefined if it offers everything. */
   readonly view: () => View | undefined
-  /** Whether its tools are listed, or those that find, describe and call them. */
+  /** Whether it lists its tools, or those that find, describe and call them. */
   readonly catalogue: () => CatalogueMode
 }
 
-/** How much a route lists. */
+/** The size of a route's list of tools. */
 export interface ListedTools {
-  /** How many tools it has. */
+  /** The number of its tools. */
   readonly tools: number
-  /** Where three tools are listed in place of all: how long the list would be, and how long it is, in bytes. */
+  /** If three tools are listed in place of all: the size of both lists, in bytes. */
   readonly saved?: { readonly before: number; readonly after: number }
 }
 
-/** What callers may have of a server, and are listed. */
+/** The lists of a server as callers get them. */
 type ServedLists = (backend: Backend) => ServerLists
 
-const toEveryone: ServedLists = (backend) => backend.served(backend.lists)
+const toEveryone: ServedLists = (backend) => backend.lists.served()
 
 export class RouteDirectory implements PresentDirectory {
   readonly #scope: RouteScope
   readonly #listsOf: ServedLists
   #contents = EMPTY
-  /** Those whose lists were read last. */
+  /** The servers at the last refresh. */
   #backends: readonly Backend[] = []
   #listed: readonly Json[] = []
   #search: ToolSearch | undefined
@@ -59,7 +59,7 @@ export class RouteDirectory implements PresentDirectory {
     this.#listsOf = listsOf
   }
 
-  /** The same as it is now, whatever is configured later. */
+  /** A snapshot that ignores later configurations. */
   frozen(): RouteDirectory {
     const [names, view, catalogue] = [this.#scope.names(), this.#scope.view(), this.#scope.catalogue()]
     const backends = this.#backends
@@ -71,18 +71,18 @@ export class RouteDirectory implements PresentDirectory {
     return frozen
   }
 
-  /** Whether a server behind this route keeps something between calls. */
+  /** Whether a server behind this route keeps state between calls. */
   get keepsState(): boolean {
     const isPart = (backend: Backend): boolean => this.#scope.view() === undefined || this.#hasToolOf(backend)
     return this.#scope.backends().some((backend) => backend.keepsState && isPart(backend))
   }
 
-  /** Whether a server behind this route is of the session era, and asks in the middle of a call. */
+  /** Whether a server behind this route is of the session era, which asks in the middle of a call. */
   get hasLegacyServer(): boolean {
     return this.#backends.some(({ era }) => era === 'legacy')
   }
 
-  /** Defined where tools are found by searching. */
+  /** Defined if tools are found by searching. */
   get search(): ToolSearch | undefined {
     return this.#search
   }
@@ -94,7 +94,7 @@ export class RouteDirectory implements PresentDirectory {
 
   hasStateless({ name }: Pick<Backend, 'name'>): boolean {
     const present = this.#scope.backends().find((backend) => backend.name === name)
-    return present?.about !== undefined && present.era === 'modern'
+    return present?.connector.about !== undefined && present.era === 'modern'
   }
 
   tool(name: string): BackendTarget | undefined {
@@ -114,7 +114,7 @@ export class RouteDirectory implements PresentDirectory {
     return this.#contents.templates.get(uriTemplate)
   }
 
-  /** Reads the lists of all servers anew. Gives the entries, and the lists that have changed. */
+  /** Refreshes the entries from the lists of all servers. Returns them, and the names of changed lists. */
   refresh(): { entries: Entries; changed: readonly ListName[] } {
     const before = { contents: this.#contents, listed: this.#listed }
     this.#backends = this.#scope.backends()
@@ -156,17 +156,18 @@ export class RouteDirectory implements PresentDirectory {
     return original === undefined ? undefined : this.#unlisted(original)
   }
 
-  /** Before a server has been reached its lists are not known, and calls wait for it. */
+  /** The target of an unlisted name: before a server has been reached its lists are unknown, and calls wait for it. */
   #unlisted(exposed: string): BackendTarget | undefined {
     const resolved = this.#scope.names().resolve(exposed)
     const backend = this.#scope.backends().find(({ name }) => name === resolved?.server)
     if (backend === undefined || resolved === undefined) return undefined
-    // A server says itself that it withholds a tool, or that this caller has none of the name.
-    const isListed = backend.about !== undefined && !backend.withheld.has(resolved.name) && !backend.listsDiffer
+    // The server itself answers that it withholds a tool, or that this caller has no such tool.
+    const isListed =
+      backend.connector.about !== undefined && !backend.lists.withheld.has(resolved.name) && !backend.listsDiffer
     return isListed ? undefined : { backend, name: resolved.name }
   }
 
-  /** An address that names its server, or one that servers have as it is. */
+  /** The target of an address that names its server, or of an original address. */
   #unlistedUri(uri: string): BackendTarget | undefined {
     const resolved = this.#scope.names().resolveUri(uri)
     if (resolved === undefined) return this.#contents.originals.get(uri) ?? this.#byTemplate(uri)
@@ -175,8 +176,8 @@ export class RouteDirectory implements PresentDirectory {
   }
 
   /**
-   * Templates have expressions that only their servers understand, so their fixed beginning decides: of several, that of
-   * the first server. A later one cannot take what an earlier one serves.
+   * Only their servers understand the expressions of templates, so the literal start decides: of several, the first
+   * server's. A later server cannot take what an earlier one serves.
    */
   #byTemplate(uri: string): BackendTarget | undefined {
     for (const { backend, name } of this.#contents.templates.values()) {

@@ -1,4 +1,4 @@
-/** Entries of a route in the registry of its server. They have no handlers: the methods of the route send calls on. */
+/** Entries of a route in the registry of its server. They have no handlers: the methods of the route relay calls. */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { taskSupportOf } from './tasks/source.ts'
 import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from '../../server/internal.ts'
@@ -9,7 +9,7 @@ function relayed(): never {
   throw new TypeError('A route has no handlers.')
 }
 
-/** Only the session era lists whether a tool runs as a task, so the registry has that beside the tool. */
+/** Only the session era lists whether a tool runs as a task, so the registry keeps that beside the tool. */
 export function toolEntry(name: string, tool: Json): ToolEntry {
   const { execution: _, ...listed } = tool
   const support = taskSupportOf(tool)
@@ -42,7 +42,7 @@ function nameIn(listed: Json): string {
   return isObject(listed) && typeof listed['name'] === 'string' ? listed['name'] : ''
 }
 
-/** What all addresses of a template begin with. */
+/** The literal start of a template. */
 export function fixedStart(template: string): string {
   const at = template.indexOf('{')
   return at < 0 ? template : template.slice(0, at)

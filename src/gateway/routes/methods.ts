@@ -1,40 +1,40 @@
-/** The methods of a route: what callers name is found at a server behind the gateway, and the call relayed there. */
+/** The methods of a route: they find the target of a name at a server behind the gateway, and relay the call there. */
 import { assertParamHeaders, isObject, type Json, ProtocolError } from '../../protocol/index.ts'
-import type { Call, HandlerMethods, MethodParts } from '../../server/internal.ts'
+import { type Call, type HandlerMethods, isLaterRound, type MethodParts } from '../../server/internal.ts'
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 import { type BackendTarget, mirroredIn, Relay, type RelayOptions } from './relay.ts'
 
-/** Finds what callers name. Undefined where there is no such thing. */
+/** Finds the target of a name; undefined if there is none. */
 export interface Directory {
   tool(name: string): BackendTarget | undefined
   prompt(name: string): BackendTarget | undefined
   resource(uri: string): BackendTarget | undefined
   template(uriTemplate: string): BackendTarget | undefined
-  /** Defined where tools are found by searching. */
+  /** Defined if tools are found by searching. */
   readonly search: ToolSearch | undefined
 }
 
 export interface PresentDirectory extends Directory {
   /**
-   * Whether a server of this name is there that is of the stateless era. Nobody can tell which of the two has given a state, so that
-   * rounds go to the present one, by what the configuration allows there.
+   * Whether a current server of this name is of the stateless era. The origin of a state is unknown then, so rounds go
+   * to the current server, under its current configuration.
    */
   hasStateless(former: Pick<BackendTarget['backend'], 'name'>): boolean
 }
 
-/** What a caller is listed, where that differs from what everyone is; undefined where it does not. */
+/** The directory of a caller, if it differs from the common one. */
 export interface OwnDirectories {
   directory(call: Call): Directory | undefined
 }
 
-/** What was listed before the configuration was read again. */
+/** Directories from before a reload. */
 export interface EarlierDirectories {
-  /** What is found there, the latest first. */
+  /** The matches in all of them, latest first. */
   all<T>(look: (directory: Directory) => T | undefined): readonly T[]
 }
 
 export interface RouteMethodsOptions extends RelayOptions {
-  /** What everyone is listed. */
+  /** The common directory. */
   readonly directory: PresentDirectory
   readonly own: OwnDirectories
   readonly former: EarlierDirectories
@@ -46,7 +46,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
   const relay = new Relay(options, parts)
   const { results } = parts
 
-  /** What a caller names. Of a call that began before the configuration was read again, what the name led to then. */
+  /** The target of a name. For a call that began before a reload, the target of that time. */
   const find = async (call: Call, look: Look, args: unknown): Promise<BackendTarget | undefined> => {
     const current = look(directoryFor(options, call))
     if (!isRound(call)) return current
@@ -61,17 +61,17 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
   const searchOf = (call: Call): ToolSearch | undefined =>
     directoryFor(options, call).search ?? (isRound(call) ? options.former.all(({ search }) => search)[0] : undefined)
 
-  /** Undefined for a call of a tool by its own name. */
+  /** Returns undefined for a call of a tool by its own name. */
   const useSearch = async ({ find: search, describe }: ToolSearch, name: string, call: Call) => {
     const { arguments: args } = call.params
-    if (name === FIND_TOOL) return results.complete(search(args), call.peer)
-    if (name === DESCRIBE_TOOL) return results.complete(describe(args), call.peer)
+    if (name === FIND_TOOL) return results.complete(await search(args), call.peer)
+    if (name === DESCRIBE_TOOL) return results.complete(await describe(args), call.peer)
     if (name !== CALL_TOOL) return undefined
     const named = readToolCall(args)
     if ('fault' in named) return results.complete(toolError(named.fault), call.peer)
     const found = await find(call, (directory) => directory.tool(named.name), named.arguments)
     if (found !== undefined) return relay.tool(call, found, named.arguments)
-    return results.complete(describe({ name: named.name }), call.peer) // says that there is none, and what is near
+    return results.complete(await describe({ name: named.name }), call.peer) // reports that there is none, with similar names
   }
 
   return {
@@ -111,9 +111,11 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
   }
 }
 
-/** A client of a kind that takes questions as results brings back answers, or what it was given with the questions. */
-function isRound({ peer, params: { requestState, inputResponses } }: Call): boolean {
-  return peer.takesInputRequired && (requestState !== undefined || inputResponses !== undefined)
+/**
+ * A later round of a client that takes questions as results: it brings answers, or the state it got with the questions.
+ */
+function isRound(call: Call): boolean {
+  return call.peer.takesInputRequired && isLaterRound(call)
 }
 
 function directoryFor({ own, directory }: RouteMethodsOptions, call: Call): Directory {

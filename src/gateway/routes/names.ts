@@ -1,13 +1,12 @@
 /** The names of a route: those of its one server, or with a prefix for each of many. */
 import { type CatalogNames, exposedUri, resolveUri } from '../catalog/index.ts'
 
-/** The names of a route. */
 export interface RouteNames {
-  /** The name of a tool or prompt of a server here. */
+  /** The name of a server's tool or prompt on this route. */
   exposed(server: string, name: string): string
-  /** What a name stands for that is not listed, if it can be told. */
+  /** The target of an unlisted name, if the name identifies it. */
   resolve(exposed: string): { readonly server: string; readonly name: string } | undefined
-  /** The address of a resource of a server here. `isUnique`: no other server has it. */
+  /** The address of a server's resource on this route. `isUnique`: no other server has it. */
   exposedUri(server: string, uri: string, isUnique: boolean): string
   resolveUri(uri: string): { readonly server: string; readonly uri: string } | undefined
 }

@@ -6,6 +6,7 @@
  * | takes questions as results | asks by results | passed on, with its state |
  * | takes questions as results | asks in the middle of a call | parked (`parking`) |
  * | is asked in place | either | the rounds are run here, and questions asked on the caller's stream |
+ * | is asked in place, and another gateway had its stream | asks in the middle of a call | the rounds of the parked call are run here |
  *
  * Before that, a call that another gateway has to serve is forwarded there (`placement`).
  */
@@ -19,41 +20,50 @@ import {
   paramHeaderValues,
   RemoteError,
 } from '../../protocol/index.ts'
-import type { Call, MethodParts } from '../../server/internal.ts'
+import { type Call, isLaterRound, type MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
+import { inRound } from '../errors.ts'
 import { CallState } from './clientState.ts'
+import { asRound } from './placement/callForwarding.ts'
 import { Placement } from './placement/placement.ts'
-import { askerOf, inputRequired, relayedOf } from './relayedCall.ts'
+import { runInPlace } from './placement/roundsInPlace.ts'
+import { askerOf, questionsOr, relayedOf } from './relayedCall.ts'
 import { taskModeOf } from './tasks/mode.ts'
 import type { RelayedTasks } from './tasks/service.ts'
 import { withoutTasks, withTasks } from './tasks/source.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
-import { isReplayable } from '../parking/takeover.ts'
+import { isReplayable } from '../parking/claim.ts'
 import type { CallRecorder, RecordedCall } from '../telemetry/calls.ts'
 import type { CallTarget } from '../telemetry/metrics.ts'
 
-/** What a name of this route is at a server behind it. */
+/** The target of a name of this route. */
 export interface BackendTarget {
   readonly backend: Backend
   readonly name: string
-  /** Its definition here, where it is listed. */
+  /** Its definition on this route, if listed. */
   readonly listed?: Json
 }
 
-/** Says which server a result came from, where that server keeps something between calls. */
+/** Names the server of a result, if that server is stateful. */
 const BACKEND_META = 'dev.pannier/backend'
 
 export interface RelayOptions {
-  /** Where the route is served. */
+  /** The path of the route. */
   readonly path: string
   readonly parking: Parking
   readonly recorder: CallRecorder
   readonly tasks: RelayedTasks
 }
 
-/** One call, and where it goes. */
+/** The state and the answers of a round. */
+interface Brought {
+  readonly requestState: unknown
+  readonly inputResponses: Json
+}
+
+/** A call and its target. */
 interface RelayingCall {
   readonly recorded: RecordedCall
   readonly target: BackendTarget
@@ -72,31 +82,39 @@ export class Relay {
     this.#options = options
     this.#parts = parts
     this.#parked = new ParkedRounds(options.parking, parts)
-    this.#placement = new Placement(parts, options.path)
+    this.#placement = new Placement(parts)
   }
 
-  /** Gives the text of the result. */
+  /** Relays a call; returns the text of the result. */
   call(call: Call, target: BackendTarget, params: Json, headers?: Relayed['headers']): Promise<string> {
     return this.#options.recorder.record(call, recordedTarget(call, target), async (recorded) => {
       const { backend } = target
-      await backend.tried
+      await backend.connector.tried
       const state = new CallState(backend, call, this.#placement.newCaller)
-      const relaying: RelayingCall = { recorded, target, params, headers, state }
-      const { takesInputRequired } = call.peer
-      // The ticket of a call that waits says itself where.
-      const isTicket = takesInputRequired && backend.era === 'legacy' && call.params['requestState'] !== undefined
-      const answer = isTicket ? undefined : await this.#answerElsewhere(relaying)
-      if (answer !== undefined) return answer
-      if (!takesInputRequired) return this.#askInPlace(relaying)
-      return backend.era === 'legacy' ? this.#park(relaying) : this.#passOn(relaying)
+      try {
+        return await this.#relay({ recorded, target, params, headers, state })
+      } catch (error) {
+        // Questions that were asked in place count as a round, too.
+        throw inRound(error, isLaterRound(call) || recorded.outcome === 'asked')
+      }
     })
+  }
+
+  async #relay(relaying: RelayingCall): Promise<string> {
+    const { takesInputRequired } = relaying.recorded.call.peer
+    // The ticket of a parked call names its owner.
+    if (await this.#bringsTicket(relaying)) return takesInputRequired ? this.#park(relaying) : this.#resume(relaying)
+    const answer = await this.#answerElsewhere(relaying)
+    if (answer !== undefined) return answer
+    if (!takesInputRequired) return this.#askInPlace(relaying)
+    return relaying.target.backend.era === 'legacy' ? this.#park(relaying) : this.#passOn(relaying)
   }
 
   async tool(call: Call, found: BackendTarget, args: unknown): Promise<string> {
     const { task: _, ...rest } = call.params
     const named = { name: found.name, ...(args !== undefined && { arguments: args }) }
     const headers = paramHeaderValues(mirroredIn(found.listed), args ?? {})
-    await found.backend.tried
+    await found.backend.connector.tried
     switch (taskModeOf(call, found)) {
       case 'session':
         return this.#asTask(call, found, { ...call.params, ...named }, headers)
@@ -108,23 +126,32 @@ export class Relay {
   }
 
   /**
-   * Which of several targets a round belongs to, that of the present configuration first; undefined where none is. A ticket is for a call that waits
-   * here, which only servers that ask in place have; any other state is for a server that has given it.
+   * The target that a round belongs to, the current configuration's first; undefined if none. A ticket belongs to a
+   * parked call of a server that asks in the middle of a call; any other state belongs to the server that issued it.
    */
   async begunAt(call: Call, targets: readonly BackendTarget[], args: unknown): Promise<BackendTarget | undefined> {
     for (const target of targets) {
       const { backend } = target
-      if (backend.about === undefined) continue // it has begun nothing
+      if (backend.connector.about === undefined) continue // it has started nothing
       if ((await this.#parked.isTicket(call, target, args)) === (backend.era === 'legacy')) return target
     }
     return undefined
   }
 
-  /** The answer of the gateway that serves this caller; undefined where this one does. */
-  #answerElsewhere({ recorded, target, state }: RelayingCall): Promise<string | undefined> {
+  /** Whether the call is parked. A server that was never reached from here may be of either era. */
+  async #bringsTicket({ recorded: { call }, target, params }: RelayingCall): Promise<boolean> {
+    const { backend } = target
+    const requestState = call.peer.takesInputRequired ? call.params['requestState'] : call.resumed?.own
+    if (requestState === undefined) return false
+    if (backend.connector.about !== undefined) return backend.era === 'legacy'
+    return this.#parked.isTicket(asRound(call, { requestState }), target, params['arguments'])
+  }
+
+  /** The answer of the gateway that serves this caller; undefined if this one does. */
+  #answerElsewhere({ recorded, target, params, state }: RelayingCall): Promise<string | undefined> {
     const { backend, name } = target
     const forwarded = (result: Json): Json => this.#options.tasks.forwarded(result, recorded.call, backend)
-    return this.#placement.forward(recorded, { backend, name, forwarded }, state.caller)
+    return this.#placement.forward(recorded, { backend, name, args: params['arguments'], forwarded }, state.caller)
   }
 
   async #send({ recorded, target, headers, state }: RelayingCall, params: Json, ask?: Relayed['ask']): Promise<Json> {
@@ -138,16 +165,16 @@ export class Relay {
     return this.#parts.results.complete(await this.#send(relaying, relaying.params), relaying.recorded.call.peer)
   }
 
-  #park({ recorded, target, params, headers, state }: RelayingCall): Promise<string> {
-    const { call } = recorded
+  /** `call`: a round of it, in the form of a stateless-era client. */
+  #park({ recorded, target, params, headers, state }: RelayingCall, call = recorded.call): Promise<string> {
     const { backend, name, listed } = target
     return this.#parked.run({
       call,
       backend,
       name,
       params,
-      isReplayable: isReplayable(call, backend, listed),
-      relayed: relayedOf(recorded, params, { headers, ask: undefined, state }),
+      isReplayable: recorded.call.peer.takesInputRequired && isReplayable(call, backend, listed),
+      relayed: relayedOf({ call, trace: recorded.trace }, params, { headers, ask: undefined, state }),
       recorded,
       finish: (result) => shaped(state.result(result), call, backend),
       introduce: (to) => state.introduce(to),
@@ -155,23 +182,35 @@ export class Relay {
     })
   }
 
-  /** The server's own state is that of the handler, and its questions are asked in place. */
+  /** Asks in place: the server's own state is that of the handler. */
   #askInPlace(relaying: RelayingCall): Promise<string> {
     const { recorded, target, params } = relaying
     const { call } = recorded
+    const { requestState: _, inputResponses: __, ...first } = params
     const ask = askerOf(call, target.backend.config.settings.parkSeconds * 1000)
     return this.#parts.rounds.run<Json>(call, {
       subject: { name: `${target.backend.name} ${target.name}`, args: params },
-      invoke: async (ctx) => {
-        const asked = { requestState: ctx.requestState, inputResponses: ctx.inputResponses }
-        const result = await this.#send(relaying, withDefined(params, asked), ask)
-        return result['resultType'] === 'input_required' ? inputRequired(result) : result
-      },
+      invoke: async (ctx) =>
+        questionsOr(await this.#send(relaying, { ...first, ...broughtTo(target.backend, ctx) }, ask)),
       finish: (result) => result,
     })
   }
 
-  /** The server makes a task of the call, as servers of the session era are asked to. */
+  /** Resumes a parked call, here or elsewhere, after the gateway with the caller's stream is gone. */
+  #resume(relaying: RelayingCall): Promise<string> {
+    const { call } = relaying.recorded
+    const { backend, name } = relaying.target
+    return runInPlace(this.#parts, {
+      call,
+      backend,
+      name,
+      args: relaying.params['arguments'],
+      round: async (brought) => JSON.parse(await this.#park(relaying, asRound(call, brought))) as Json,
+      finish: (result) => this.#options.tasks.forwarded(result, call, backend),
+    })
+  }
+
+  /** Requests the call as a task, as session-era clients do. */
   #asTask(call: Call, target: BackendTarget, params: Json, headers: Relayed['headers']): Promise<string> {
     return this.#options.recorder.record(call, recordedTarget(call, target), async (recorded) => {
       const { backend } = target
@@ -187,30 +226,36 @@ export class Relay {
   }
 }
 
-/** A client of the session era that asks for no task cannot be given one. */
+/** A session-era client that asks for no task cannot get one. */
 function plainly(call: Call): Call {
   return call.peer.era === 'modern' || !declaresTasks(call.peer.capabilities)
     ? call
     : { ...call, peer: withoutTasks(call.peer) }
 }
 
-/** A task asks on the request for its result, and not on the one that made it. */
+/** A task asks during the request for its result, not during the one that created it. */
 function askedLater(): never {
   throw new RemoteError(CODES.INVALID_REQUEST, 'Ask while the result of the task is requested.')
 }
 
-function withDefined(params: Json, more: Json): Json {
-  return { ...params, ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)) }
+/**
+ * The state and answers for the server: none in the first round, and none for a session-era server, which has no
+ * rounds.
+ */
+function broughtTo({ era }: Backend, { requestState, inputResponses }: Brought): Json {
+  if (era === 'legacy') return {}
+  const isAnswered = Object.keys(inputResponses).length > 0
+  return { ...(requestState !== undefined && { requestState }), ...(isAnswered && { inputResponses }) }
 }
 
-/** A result as this caller takes it. */
+/** Converts a result for this caller. */
 function shaped(result: Json, { method, peer }: Call, backend: Backend): Json {
   const { resultType = 'complete' } = result
   const defaults = peer.era === 'modern' && resultType === 'complete' ? REQUIRED.get(method) : undefined
   return marked(defaults === undefined ? result : { ...defaults, ...result }, backend)
 }
 
-/** What the stateless era requires of results. Servers of the session era do not say it, or were not told to. */
+/** Members that the stateless era requires of results, and that session-era servers may omit. */
 const REQUIRED: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['resources/read', { ttlMs: 0, cacheScope: 'private' }],
   ['tools/call', { content: [] }],
@@ -222,7 +267,7 @@ function marked(result: Json, { name, keepsState }: Backend): Json {
   return { ...result, _meta: { ...(isObject(meta) ? meta : {}), [BACKEND_META]: { name, stateful: true } } }
 }
 
-/** Addresses of resources may hold secrets, so that none is told. */
+/** The target for the records. Addresses of resources may hold secrets, so none is recorded. */
 function recordedTarget({ method }: Call, { backend, name, listed }: BackendTarget): CallTarget {
   const isNamed = method === 'tools/call' || method === 'prompts/get'
   return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }

@@ -1,9 +1,10 @@
-/** A call of a client as a request to a server behind the gateway, with the way back to the client. */
+/** Converts a client's call into a request to a server, with the channel back to the client. */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { CODES, isObject, type Json, RemoteError, unref } from '../../protocol/index.ts'
 import { type Call, InputRequired } from '../../server/internal.ts'
 import type { Relayed } from '../links/relayed.ts'
+import { forwardedVia } from '../loops/via.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
 import type { CallState } from './clientState.ts'
 import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
@@ -15,10 +16,10 @@ interface WayBack {
   readonly state: CallState
 }
 
-/** `trace` is what of it continues at the server. */
+/** `trace`: the part of the trace that continues at the server. */
 export function relayedOf({ call, trace }: Pick<RecordedCall, 'call' | 'trace'>, params: Json, more: WayBack): Relayed {
   const { channel, peer, principal, method } = call
-  const headers = { ...more.headers, ...traceHeaders(trace) }
+  const headers = { ...more.headers, ...traceHeaders(trace), ...forwardedVia(call.header) }
   return {
     method,
     params: withTrace(more.state.request(params), trace),
@@ -34,11 +35,11 @@ export function relayedOf({ call, trace }: Pick<RecordedCall, 'call' | 'trace'>,
   }
 }
 
-/** Asks a session-era caller on the stream of its call. Who does not answer in `withinMs` may have left for good. */
+/** Asks a session-era caller on the stream of its call. A caller that does not answer in `withinMs` may be gone. */
 export function askerOf({ channel, peer }: Call, withinMs = Infinity): Relayed['ask'] {
   const { push } = channel
   if (push === undefined || peer.era === 'modern') return undefined
-  const id = randomUUID() // of the call: answers find it by this
+  const id = randomUUID() // the call's id, by which answers find it
   let asked = 0
   return async (request: InputRequest) => {
     const key = `question ${++asked}`
@@ -59,8 +60,10 @@ async function answeredWithin(answer: Promise<Json>, ms: number): Promise<Json> 
   }
 }
 
-/** What another server asks, as a handler asks it. */
-export function inputRequired({ inputRequests, requestState }: Json): InputRequired {
+/** The result, or its questions in the form in which a handler asks them. */
+export function questionsOr(result: Json): Json | InputRequired {
+  const { resultType, inputRequests, requestState } = result
+  if (resultType !== 'input_required') return result
   const requests = isObject(inputRequests) ? (inputRequests as Record<string, InputRequest>) : {}
   return new InputRequired(new Map(Object.entries(requests)), requestState)
 }

@@ -1,8 +1,10 @@
-/** One address of the gateway: a server of both eras whose calls are answered by the servers behind it. */
+/** One route of the gateway: a server of both eras whose calls are answered by the servers behind it. */
+import type { Cluster } from '../../cluster/index.ts'
 import {
   assemble,
   type Assembly,
   type Capability,
+  DRAIN_MS,
   type FetchHandler,
   fetchHandler,
   keyringOf,
@@ -12,10 +14,11 @@ import {
 } from '../../server/internal.ts'
 import type { DrainOptions, ServerOptions } from '../../server/index.ts'
 import { createMarks } from '../../state/seal/index.ts'
-import type { Json } from '../../protocol/index.ts'
+import { type Json, settledWithin } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import { PassthroughHandler } from '../passthrough/handler.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
+import { DrainGate } from './drainGate.ts'
 import type { Parking } from '../parking/parking.ts'
 import { FormerDirectories } from './former/directories.ts'
 import { OwnLists } from './ownLists.ts'
@@ -25,31 +28,33 @@ import { TaskIds } from './tasks/ids.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallRecorder } from '../telemetry/calls.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
-import { LoopGuard } from '../loops/guard.ts'
-import type { Via } from '../loops/via.ts'
+import { LoopGuard, type Via } from '../loops/via.ts'
 
-/** All of it is watched at the servers behind, too. */
+/** Each of them is also watched at the servers behind. */
 const MAX_WATCHED = 10_000
 
 export interface RouteOptions {
-  /** Where it is served, such as `/mcp/github`. */
+  /** The path, such as `/mcp/github`. */
   readonly path: string
   readonly scope: RouteScope
-  /** What it may have, now or later. */
+  /** The capabilities it may have, now or later. */
   readonly capabilities: ReadonlySet<Capability>
   readonly instructions: () => string | undefined
-  /** For the `_meta` of its lists. */
+  /** The `_meta` of its lists. */
   readonly listMeta?: () => Json | undefined
-  /** The server whose own address this is: what can pass to it as bytes does. */
+  /** The server of a route with a single one: requests pass through to it as bytes if possible. */
   readonly alone?: () => Backend | undefined
-  /** Resolves when all servers were tried, or have had their time. */
+  /** Resolves when all servers were tried, or have timed out. */
   readonly ready: () => Promise<void> | undefined
-  /** How long a list waits for a server that lists something else to each caller. */
+  /** Timeout for the list of a server whose lists differ by caller. */
   readonly listDeadlineMs: number
   readonly server: ServerOptions
   readonly metrics: GatewayMetrics
   readonly via: Via
   readonly parking: Parking
+  readonly cluster: Cluster
+  /** The addresses of the other gateways in the database. */
+  readonly others: () => Promise<readonly string[]>
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
 
@@ -62,9 +67,10 @@ export class Route {
   readonly #directory: RouteDirectory
   readonly #former = new FormerDirectories()
   readonly #own: OwnLists
-  /** The resources that clients watch, by their address here. */
+  /** The resources that clients watch, by their address on this route. */
   readonly #watched = new Map<string, BackendTarget>()
   readonly #passthrough: PassthroughHandler | undefined
+  readonly #gate: DrainGate
   readonly #options: RouteOptions
 
   constructor(options: RouteOptions) {
@@ -82,6 +88,8 @@ export class Route {
     this.assembly = assemble(
       { ...server, keys: keyring, tasks, audience: `${server.audience ?? server.name} ${path}` },
       {
+        cluster: options.cluster,
+        scope: path,
         handlers: (parts) => {
           tasks.join(parts)
           own.lists = parts.lists
@@ -94,21 +102,28 @@ export class Route {
         keepsState: () => directory.keepsState,
       },
     )
-    // Servers that come up later may have any of them, and clients look only once.
+    // Servers that come up later may have any of them, and clients read capabilities only once.
     this.assembly.registry.declared = capabilities
     this.assembly.watched.max = MAX_WATCHED
-    this.assembly.replicas.messages.serves = (caller) => scope.backends().some(({ leases }) => leases?.holds(caller))
+    this.assembly.scope.handleOwned('caller', (row) =>
+      scope.backends().some(({ leases }) => leases?.holds(row) === true),
+    )
     this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
-    this.shutdown = new Shutdown(this.assembly, 'debug') // the gateway says it for all of them
+    this.shutdown = new Shutdown(this.assembly, 'debug') // the gateway logs it once for all routes
     this.#passthrough = alone && this.#passthroughTo(alone)
-    const leadsBack = (header: string): boolean => alone?.()?.via.leadsTo(header) === true
-    const handler = new LoopGuard(options.via, this.#passthrough ?? this.assembly.endpoint.handler, leadsBack)
+    this.#gate = new DrainGate(this.assembly, this.#passthrough ?? this.assembly.endpoint.handler, options.others)
+    const listed = () =>
+      scope
+        .backends()
+        .filter(({ connector }) => connector.condition.kind === 'up')
+        .map(({ login }) => login.probedAddress())
+    const handler = new LoopGuard({ via: options.via, inner: this.#gate, listed })
     const endpoint = { ...this.assembly.endpoint, handler }
     this.node = nodeHandler(endpoint, guards)
     this.fetch = fetchHandler(endpoint, guards)
   }
 
-  /** Opens the route: from now on clients are told when its lists change. */
+  /** Opens the route: clients are notified of changed lists from then on. */
   async open(): Promise<void> {
     await this.assembly.open()
     this.assembly.declaration.reachedBy('http')
@@ -130,36 +145,38 @@ export class Route {
   }
 
   /** `awaited`: clients may come back until this resolves. */
-  drain(options?: DrainOptions, awaited?: Promise<void>): Promise<void> {
-    const drained = this.shutdown.drain(options, awaited)
+  async drain({ deadlineMs = DRAIN_MS, ...options }: DrainOptions, awaited?: Promise<void>): Promise<void> {
+    const until = performance.now() + deadlineMs
+    const drained = this.shutdown.drain({ ...options, deadlineMs }, awaited)
     this.#passthrough?.close()
-    return drained
+    await drained
+    await settledWithin(this.#gate.idle(), until - performance.now())
   }
 
   get listedTools(): ListedTools {
     return this.#directory.listedTools
   }
 
-  /** Another configuration is served from now on. Calls that wait go on under the names of this one. */
+  /** Keeps the current names for waiting calls before a reload. */
   keepNames(): void {
     this.#former.keep(this.#directory)
   }
 
-  /** Lists what the servers offer now. */
+  /** Refreshes the entries from the servers' lists. */
   refresh(): void {
     const { entries, changed } = this.#directory.refresh()
     this.#own.refresh()
     if (changed.length > 0) this.assembly.registry.replace(entries, changed)
   }
 
-  /** Tells clients that watch a resource of a server that it has changed. */
+  /** Notifies clients that watch a resource of a server that it has changed. */
   updated(backend: Backend, uri: string): void {
     for (const [exposed, watched] of this.#watched)
       if (watched.backend === backend && watched.name === uri)
         this.assembly.bus.publish({ kind: 'updated', uri: exposed })
   }
 
-  /** What is watched here is watched at the server that has it. */
+  /** Watches a resource at its server while clients watch it here. */
   #watch(uri: string, isWatched: boolean): void {
     const target = isWatched ? this.#directory.resource(uri) : this.#watched.get(uri)
     if (target === undefined) return

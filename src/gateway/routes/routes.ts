@@ -1,19 +1,22 @@
-/** The addresses of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for some of their tools. */
+/**
+ * The routes of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for a selection of tools.
+ */
 import type { HeaderReader } from '../../protocol/index.ts'
 import type { DrainOptions, EventBus, ServerOptions } from '../../server/index.ts'
+import type { Cluster, MissingPeer } from '../../cluster/index.ts'
 import {
   type CallCounter,
   type Capability,
   type Connections,
   DRAIN_MS,
-  type MissingPeer,
+  keyringOf,
   refusal,
 } from '../../server/internal.ts'
 import type { Backend, BackendOptions } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
 import { absentMeta } from './absent.ts'
-import { addressesOf } from './addresses.ts'
+import { clusterUrl, gatewayCluster, UNION_PATH } from './cluster.ts'
 import { SharedListener } from './sharedListener.ts'
 import type { ListedTools } from './directory.ts'
 import { Parking } from '../parking/parking.ts'
@@ -23,35 +26,37 @@ import { Route, type RouteOptions } from './route.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
 import type { Via } from '../loops/via.ts'
 
-export const UNION_PATH = '/mcp'
+export { UNION_PATH }
 const VIEWS_PATH = '/views'
 
 const EVERYTHING: ReadonlySet<Capability> = new Set(['tools', 'prompts', 'resources', 'completions'])
-/** A view that is gone offers nothing to those who are still connected. */
+/** A removed view offers nothing to clients that are still connected. */
 const REMOVED: ViewSettings = { tools: [], deny: ['*'], rename: {}, descriptions: {}, catalogue: 'all' }
 const TOOLS_ONLY: ReadonlySet<Capability> = new Set(['tools'])
 
 export interface RoutesOptions {
   /** The servers behind the gateway, in order. */
   readonly backends: () => readonly Backend[]
-  /** Resolves when all servers were tried, or have had their time. */
+  /** Resolves when all servers were tried, or have timed out. */
   readonly ready: () => Promise<void> | undefined
   readonly listDeadlineMs: number
   readonly server: ServerOptions
-  /** What carries the news of a route to other gateways, where each route has its own. */
+  /** The event bus of a route, if each route has its own. */
   readonly busOf: ((path: string) => EventBus) | undefined
   readonly metrics: GatewayMetrics
   readonly via: Via
-  /** A route that was added later could not be opened. */
+  /** The addresses of the other gateways in the database. */
+  readonly others: () => Promise<readonly string[]>
+  /** Called when a route that was added later could not be opened. */
   readonly onUnopened: (error: unknown) => void
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
 
-/** What the routes follow from. */
+/** The configuration that determines the routes. */
 export interface RoutesConfig extends Pick<GatewaySettings, 'views' | 'catalogue'> {
-  /** All servers that the names depend on. */
+  /** All servers that names depend on. */
   readonly named: readonly NamedServer[]
-  /** The names of those that are served. */
+  /** The names of served servers. */
   readonly served: readonly string[]
 }
 
@@ -61,7 +66,7 @@ export interface RouteCatalogue extends ListedTools {
 
 type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions' | 'listMeta' | 'alone'>
 
-/** For a path where no route is. */
+/** The reply for a path without a route. */
 export const NOT_FOUND = refusal(
   404,
   `All servers are at ${UNION_PATH}, one of them at ${UNION_PATH}/NAME, and a view at ${VIEWS_PATH}/NAME.`,
@@ -69,31 +74,31 @@ export const NOT_FOUND = refusal(
 
 export class Routes {
   readonly union: Route
+  readonly #cluster: Cluster
   readonly #options: RoutesOptions
   readonly #byPath = new Map<string, Route>()
   readonly #former = new FormerRoutes()
-  /** Calls come back to the address they were made at; the count is of all together. */
+  /** Calls come back to the route they were made at; the quota is for all routes together. */
   readonly #parking = new Parking()
-  /** What servers tell routes, and ask of them. */
-  readonly hooks: Pick<BackendOptions, 'onLists' | 'onUpdated' | 'relieve'> = {
+  /** Callbacks from servers to routes. */
+  readonly hooks: Pick<BackendOptions, 'onLists' | 'onUpdated' | 'evictParked'> = {
     onLists: () => this.refresh(),
     onUpdated: (backend, uri) => {
       for (const route of this.#byPath.values()) route.updated(backend, uri)
     },
-    relieve: ({ name }, caller) => this.#parking.relieve(name, caller),
+    evictParked: ({ name }, caller) => this.#parking.evictFor(caller, name),
   }
   #config: RoutesConfig = { named: [], served: [], views: {}, catalogue: 'all' }
   #names: CatalogNames = createNames([])
   #listener: SharedListener | undefined
-  /** Resolves when no parked call waits for its client any more. */
-  #parked: Promise<void> | undefined
-  #base: string | undefined
-  /** The addresses of gateways that are known from the start. */
-  #others: readonly string[] = []
+  /** Resolves when no client can come back with an answer any more. */
+  #settled: Promise<void> | undefined
   #isOpen = false
 
   constructor(options: RoutesOptions) {
-    this.#options = options
+    const keyring = keyringOf(options.server)
+    this.#options = { ...options, server: { ...options.server, keys: keyring } }
+    this.#cluster = gatewayCluster(options.server, keyring)
     this.union = this.#create(UNION_PATH, {
       scope: {
         backends: options.backends,
@@ -108,12 +113,12 @@ export class Routes {
     this.#byPath.set(UNION_PATH, this.union)
   }
 
-  /** What tools of servers are called at `/mcp`. */
+  /** The names of servers' tools at `/mcp`. */
   get names(): CatalogNames {
     return this.#names
   }
 
-  /** The route at a path, or whose metadata document is there. `header`: of the request. */
+  /** The route at a path, or whose metadata document is there. `header`: reads the request's headers. */
   at(path: string, header: HeaderReader): Route | undefined {
     const plain = path.endsWith('/') ? path.slice(0, -1) : path
     const found = this.#byPath.get(plain) ?? this.#former.at(plain, header)
@@ -122,7 +127,7 @@ export class Routes {
     return undefined
   }
 
-  /** Serves this from now on. What was served before keeps its route, with all that goes on there. */
+  /** Applies a configuration. Routes that stay keep their calls and connections. */
   set(config: RoutesConfig): void {
     if (this.#isOpen) for (const route of this.#all) route.keepNames()
     this.#config = config
@@ -143,37 +148,38 @@ export class Routes {
       this.#byPath.set(path, route)
       if (former !== undefined) continue
       if (this.#listener !== undefined) route.shutdown.addListener(this.#listener.join())
-      this.#reach(route).catch(this.#options.onUnopened)
       if (this.#isOpen) route.open().catch(this.#options.onUnopened)
     }
     this.refresh()
   }
 
-  /** From now on all routes are served by this listener, which is closed when none of them needs it any longer. */
+  /** Serves all routes by this listener, which closes when no route needs it any more. */
   listen(connections: Pick<Connections, 'announceClose' | 'close'>): void {
-    this.#listener = new SharedListener(connections, () => this.#parked)
+    this.#listener = new SharedListener(connections, () => this.#settled)
     for (const route of this.#byPath.values()) route.shutdown.addListener(this.#listener.join())
   }
 
-  /** From now on other gateways reach all routes at this address. Resolves when routes have looked for other gateways. */
+  /** Sets the address at which other gateways reach this one. Resolves when it has tried the configured addresses. */
   async reach(base: string): Promise<void> {
-    this.#base = base
-    await Promise.all(Array.from(this.#byPath.values(), (route) => this.#reach(route)))
+    const { self } = this.#cluster
+    // The check is not awaited: a proxy in front of a gateway may forward to it only once it serves.
+    if (self.url !== undefined) void this.#cluster.checkAddress()
+    self.url ??= clusterUrl(base)
+    await this.#cluster.seek()
   }
 
-  /** Resolves when all routes know those of the gateways at these addresses, and are known there. */
+  /** Resolves when this gateway and those at these addresses have met. */
   async meet(bases: readonly string[]): Promise<void> {
-    this.#others = bases
-    await Promise.all(Array.from(this.#byPath.values(), (route) => this.#meet(route)))
+    await this.#cluster.meet(bases.map(clusterUrl))
   }
 
-  /** Where other gateways reach this one, as far as is known now. */
+  /** The address at which other gateways reach this one, as far as known. */
   get address(): string | undefined {
-    const { url } = this.union.assembly.self
+    const { url } = this.#cluster.self
     return url === undefined ? undefined : new URL(url).origin
   }
 
-  /** Lists what the servers offer now. */
+  /** Refreshes all routes from the servers' lists. */
   refresh(): void {
     for (const route of this.#all) route.refresh()
   }
@@ -182,29 +188,29 @@ export class Routes {
     return [...this.#byPath.values(), ...this.#former.all]
   }
 
-  /** What is listed where tools of many servers are: at `/mcp`, and in views. */
+  /** The catalogues with tools of many servers: `/mcp` and views. */
   get catalogues(): readonly RouteCatalogue[] {
     const isCatalogue = ({ path }: Route): boolean => path === UNION_PATH || path.startsWith(`${VIEWS_PATH}/`)
     return [...this.#byPath.values()].filter(isCatalogue).map(({ path, listedTools }) => ({ path, ...listedTools }))
   }
 
-  /** How many calls wait for an answer of their callers. */
+  /** The number of calls that wait for an answer of their callers. */
   get parked(): number {
     return this.#parking.waiting
   }
 
-  /** How many other gateways serve the same, as far as this one knows; any number where some are configured. */
+  /** The number of other gateways known; infinite if some are configured. */
   get knownOthers(): number {
     const { PANNIER_PEERS: configured = '' } = process.env
-    return configured === '' ? this.union.assembly.replicas.peers.known().length : Number.POSITIVE_INFINITY
+    return configured === '' ? this.#cluster.members.known().length : Number.POSITIVE_INFINITY
   }
 
-  /** Where other gateways are configured, and none is that this one can work with. */
+  /** Configured peer addresses with no gateway that this one can work with. */
   get missingOthers(): readonly MissingPeer[] {
-    return this.union.assembly.replicas.seeker.missing
+    return this.#cluster.discovery.missing
   }
 
-  /** How many calls are under way at all addresses. */
+  /** The number of calls in flight on all routes. */
   get inFlight(): number {
     return this.#all.reduce((sum, { assembly }) => sum + assembly.load.inFlight, 0)
   }
@@ -216,36 +222,27 @@ export class Routes {
 
   async drain(options: DrainOptions): Promise<void> {
     const { deadlineMs = DRAIN_MS } = options
-    this.#parked = this.#parking.drain(deadlineMs / 2)
-    // On standard input and output nobody can come back when the input has ended.
-    const awaited = this.#listener === undefined ? undefined : this.#parked
+    this.#settled = this.#parking.drain(deadlineMs / 2, () => this.#idle(deadlineMs / 2))
+    // On standard input and output no client can come back after the end of the input.
+    const awaited = this.#listener === undefined ? undefined : this.#settled
     await Promise.all(this.#all.map((route) => route.drain(options, awaited)))
   }
 
-  async #reach(route: Route): Promise<void> {
-    if (this.#base === undefined) return
-    const { self, replicas } = route.assembly
-    // Not waited for: what is before a gateway may lead there only once it serves.
-    if (self.url !== undefined) void replicas.checkAddress()
-    self.url ??= new URL(route.path, this.#base).href
-    await Promise.all([replicas.seek(), this.#meet(route)])
-  }
-
-  #meet({ path, assembly }: Route): Promise<void> {
-    return assembly.replicas.meet(this.#others.map((base) => new URL(path, base).href))
+  /** Resolves when no call is in flight, or after this time. */
+  async #idle(withinMs: number): Promise<void> {
+    await Promise.all(this.#all.map(({ assembly }) => assembly.load.drain(withinMs)))
   }
 
   #create(path: string, parts: RouteParts): Route {
     const { ready, guards, metrics, via, listDeadlineMs } = this.#options
+    const others = async (): Promise<readonly string[]> => (await this.#options.others()).map(clusterUrl)
     const bus = this.#options.busOf?.(path)
-    const server = { ...this.#options.server, ...addressesOf(path), ...(bus && { bus }) }
+    const server = { ...this.#options.server, ...(bus && { bus }) }
     const { limits } = server
     const calls = limits?.calls && countedAt(path, limits.calls)
     const counted = calls === undefined ? server : { ...server, limits: { ...limits, calls } }
-    const shared = { ready, listDeadlineMs, server: counted, guards, metrics, via, parking: this.#parking }
-    const route = new Route({ path, ...parts, ...shared })
-    route.assembly.replicas.seeker.isSilent = path !== UNION_PATH // all routes look for the same gateways
-    return route
+    const shared = { ready, listDeadlineMs, server: counted, guards, metrics, via, others, parking: this.#parking }
+    return new Route({ path, ...parts, ...shared, cluster: this.#cluster })
   }
 
   #serverParts(name: string): RouteParts {
@@ -253,12 +250,12 @@ export class Routes {
     return {
       scope: { backends, names: () => plainNames(name), view: () => undefined, catalogue: () => 'all' },
       capabilities: EVERYTHING,
-      instructions: () => backends()[0]?.about?.instructions,
+      instructions: () => backends()[0]?.connector.about?.instructions,
       alone: () => this.#options.backends().find((backend) => backend.name === name),
     }
   }
 
-  /** Instructions of servers may tell of tools that a view does not have, so it has none. */
+  /** A view has no instructions: those of servers may mention tools that it does not have. */
   #viewParts(name: string): RouteParts {
     const { backends } = this.#options
     return {
@@ -279,7 +276,7 @@ export class Routes {
     return (Object.hasOwn(views, name) ? views[name] : undefined) ?? REMOVED
   }
 
-  readonly #instructed = ({ name, about }: Backend) => ({
+  readonly #instructed = ({ name, connector: { about } }: Backend) => ({
     name,
     prefix: this.#names.prefix(name),
     instructions: about?.instructions,
@@ -290,7 +287,7 @@ function pathOf(base: string, name: string): string {
   return `${base}/${encodeURIComponent(name)}`
 }
 
-/** Calls are counted by the address at which they are made. */
+/** Counts calls separately for each route. */
 function countedAt(path: string, { begin, end }: CallCounter): CallCounter {
   return {
     begin: (caller, limit) => begin(`${path} ${caller}`, limit),

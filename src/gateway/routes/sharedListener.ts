@@ -1,4 +1,4 @@
-/** Several routes have one listener. It is closed when none of them needs it any longer. */
+/** One listener for several routes. It closes when no route needs it any more. */
 import type { Connections } from '../../server/internal.ts'
 
 type Closing = Pick<Connections, 'announceClose' | 'close'>
@@ -9,13 +9,13 @@ export class SharedListener {
   readonly #last = Promise.withResolvers<void>()
   #left = 0
 
-  /** `until`: clients may still come back for something until this resolves. */
+  /** `until`: resolves when no client can come back any more. */
   constructor(connections: Closing, until: () => Promise<void> | undefined) {
     this.#connections = connections
     this.#until = until
   }
 
-  /** The listener as one more route has it. */
+  /** The listener for one more route. */
   join(): Closing {
     this.#left++
     return {

@@ -1,6 +1,6 @@
 /**
- * What became of each call that went to a server: a line in the log, and a span. Never arguments, answers, addresses of
- * resources or messages of errors.
+ * Records each call to a server: a line in the log, and a span. Never arguments, answers, addresses of resources or
+ * messages of errors.
  */
 import type { Attributes } from '@opentelemetry/api'
 import { CODES, isServerError, type Json } from '../../protocol/index.ts'
@@ -28,7 +28,7 @@ export class CallRecorder {
     this.#options = options
   }
 
-  /** Runs a call, and tells how it ended. `work` is given what it needs to tell of the result. */
+  /** Runs a call, and records how it ended. `work` reports the result. */
   async record<T>(call: Call, target: CallTarget, work: (recorded: RecordedCall) => Promise<T>): Promise<T> {
     const recorded = new RecordedCall(call, target)
     try {
@@ -47,7 +47,7 @@ export class CallRecorder {
     span.end(isFailed ? (error ?? 'failed') : undefined)
     const { route, logger, metrics } = this.#options
     const elapsed = performance.now() - startedAt
-    if (call.isForwarded) return // the gateway that the caller came to tells of it
+    if (call.forwardedBy) return // the gateway that the caller reached records it
     metrics.ended({ method: call.method, target, outcome, seconds: elapsed / 1000 })
     if (logger === undefined) return
     const ms = Math.round(elapsed * 10) / 10

@@ -13,6 +13,7 @@ import {
   metrics,
   type Observable,
 } from '@opentelemetry/api'
+import { escapeUnprintable } from '../../state/internal.ts'
 
 /** `asked`: the caller is to answer something first. `refused`: by the request, or for want of room or credentials. */
 export type CallOutcome = 'complete' | 'asked' | 'failed' | 'refused' | 'cancelled'
@@ -112,7 +113,7 @@ export class GatewayMetrics {
 
   #nameOf(method: string, { server, name, isListed }: CallTarget): Attributes {
     if (name === undefined || !isListed) return {}
-    return { [method === 'prompts/get' ? 'prompt' : 'tool']: this.#bounded(server, name) }
+    return { [method === 'prompts/get' ? 'prompt' : 'tool']: this.#bounded(server, escapeUnprintable(name)) }
   }
 
   #bounded(server: string, name: string): string {

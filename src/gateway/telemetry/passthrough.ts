@@ -1,4 +1,4 @@
-/** What became of each call whose bytes were passed through. What it was is known by its headers alone. */
+/** Records each passed-through call, as far as its headers describe it. */
 import type { HeaderReader, Json } from '../../protocol/index.ts'
 import { type Principal, shortened } from '../../server/internal.ts'
 import { type CallRecorderOptions, REQUEST_ID } from './calls.ts'
@@ -19,10 +19,10 @@ type ListedEntries = readonly Json[]
 
 interface NamedLists {
   readonly name: string
-  readonly lists: { readonly tools: ListedEntries; readonly prompts: ListedEntries }
+  readonly lists: { readonly latest: { readonly tools: ListedEntries; readonly prompts: ListedEntries } }
 }
 
-/** The methods that are told of. */
+/** The recorded methods. */
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete'])
 
 /** The same as for other calls, without what only the body tells: its id, and whether a tool failed or asked. */
@@ -47,7 +47,8 @@ export function recordPassthrough({ route, logger, metrics }: CallRecorderOption
 }
 
 function targetOf({ name: server, lists }: NamedLists, method: string, header: HeaderReader): CallTarget {
-  const list = method === 'tools/call' ? lists.tools : method === 'prompts/get' ? lists.prompts : undefined
+  const { tools, prompts } = lists.latest
+  const list = method === 'tools/call' ? tools : method === 'prompts/get' ? prompts : undefined
   const name = list && header('mcp-name')
   const isListed = name !== undefined && list !== undefined && namesIn(list).has(name)
   return { server, name, isListed }

@@ -23,7 +23,7 @@ export async function prometheusMetrics(): Promise<MetricsText | undefined> {
     protected override onForceFlush = () => Promise.resolve()
   }
   const reader = new PullReader({
-    // What is not observed any longer, such as a server that was taken out of the file, is not told any longer.
+    // Drops series that are no longer observed, such as those of a removed server.
     aggregationTemporalitySelector: (type) =>
       type === InstrumentType.OBSERVABLE_GAUGE ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE,
   })

@@ -31,7 +31,7 @@ const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/
 const TRACE_STATE = /^[\u0020-\u007e]{1,512}$/
 const HEADERS = ['traceparent', 'tracestate'] as const
 
-/** Whether somebody collects spans. Then the gateway has one in each call, and the server is told of it in the request. */
+/** Whether spans are collected. Then the gateway adds one to each call, and the request to the server carries it. */
 export function isTraced(): boolean {
   return tracerOf(trace.getTracerProvider()) !== undefined
 }

@@ -1,8 +1,7 @@
 /** The answer to one message, whole: the text of a JSON message, or the events of a stream until one of them is the answer. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { failureReason } from '../../client/index.ts'
-import { eventBytes, MAX_MESSAGE_BYTES, type SizeCounter, totalBytes } from '../../client/internal.ts'
+import { eventBytes, EventParser, readPaced, type SizeCounter, totalBytes } from '../../client/internal.ts'
 import { mediaTypeOf } from '../../protocol/index.ts'
 import { BackendError, tooLarge } from '../errors.ts'
 import type { AnswerReceiver, UpstreamMessage, UpstreamRequest } from './request.ts'
@@ -27,24 +26,26 @@ export function askUpstream(
   message: UpstreamMessage,
   options: AnswerOptions,
 ): Promise<UpstreamAnswer> {
-  const reader = new AnswerReader(options)
+  const reader = new AnswerReader(options, upstreams.first.maxMessageBytes)
   reader.request = upstreams.send(message, reader)
   return reader.answer
 }
 
 class AnswerReader implements AnswerReceiver {
   readonly #options: AnswerOptions
+  readonly #maxBytes: number
   readonly #answer = Promise.withResolvers<UpstreamAnswer>()
   readonly #cancel = (): void => this.#fail(this.#options.signal.reason as Error)
   #status = 0
-  #events: EventSourceParser | undefined
+  #events: EventParser | undefined
   #sizeWith: SizeCounter = totalBytes()
   readonly #decoder = new TextDecoder()
   readonly #chunks: Buffer[] = []
   request: UpstreamRequest | undefined
 
-  constructor(options: AnswerOptions) {
+  constructor(options: AnswerOptions, maxBytes: number) {
     this.#options = options
+    this.#maxBytes = maxBytes
     options.signal.addEventListener('abort', this.#cancel)
   }
 
@@ -60,12 +61,16 @@ class AnswerReader implements AnswerReceiver {
     const onEvent = ({ data }: { data: string }): void => {
       if (this.#options.onEvent(data)) this.#end(undefined)
     }
-    this.#events = createParser({ maxBufferSize: MAX_MESSAGE_BYTES, onEvent })
+    this.#events = new EventParser({ onEvent })
   }
 
   data(chunk: Buffer): void {
-    if (this.#sizeWith(chunk) > MAX_MESSAGE_BYTES)
-      return this.#fail(new BackendError('BACKEND_INVALID', this.#options.server, tooLarge(MAX_MESSAGE_BYTES)))
+    readPaced(this.request, () => this.#take(chunk))
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#sizeWith(chunk) > this.#maxBytes)
+      return this.#fail(new BackendError('BACKEND_INVALID', this.#options.server, tooLarge(this.#maxBytes)))
     if (this.#events === undefined) this.#chunks.push(chunk)
     else this.#events.feed(this.#decoder.decode(chunk, { stream: true }))
   }
@@ -94,7 +99,7 @@ class AnswerReader implements AnswerReceiver {
   }
 }
 
-/** What callers hear of a request that has no answer. `wasSent`: whether the server may have got it. */
+/** The error for a request without an answer. `wasSent`: whether the server may have got it. */
 export function unanswered(server: string, cause: unknown, wasSent: boolean): BackendError {
   const { why = 'the connection is broken.' } = failureReason(cause)
   if (!wasSent) return new BackendError('BACKEND_DOWN', server, `cannot be reached: ${why}`, { cause })

@@ -1,7 +1,6 @@
 /** One request to a server over HTTP, at the address it was sent to. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { BEHIND_HEADER, type EntryVia } from '../loops/via.ts'
 
 /** Takes the answer to a request. Of `end` and `fail` one is called, once, unless the request is cancelled. */
 export interface AnswerReceiver {
@@ -24,7 +23,7 @@ export interface UpstreamMessage {
 
 /** One address, as a request uses it. */
 export interface UpstreamTarget {
-  /** How many requests are under way. */
+  /** The number of requests in flight. */
   inFlight: number
   dispatch(message: UpstreamMessage, handler: Dispatcher.DispatchHandler): void
 }
@@ -46,7 +45,6 @@ export class UpstreamRequest implements Dispatcher.DispatchHandler {
   readonly #choice: UpstreamChoice
   readonly #message: UpstreamMessage
   readonly #receiver: AnswerReceiver
-  readonly #via: EntryVia | undefined
   #upstream: UpstreamTarget | undefined
   #controller: Dispatcher.DispatchController | undefined
   /** The addresses that could not be reached. */
@@ -54,9 +52,7 @@ export class UpstreamRequest implements Dispatcher.DispatchHandler {
   #wasSent = false
   #isOver = false
 
-  /** `via`: told which gateways the server says are behind it. */
-  constructor(choice: UpstreamChoice, message: UpstreamMessage, receiver: AnswerReceiver, via?: EntryVia) {
-    this.#via = via
+  constructor(choice: UpstreamChoice, message: UpstreamMessage, receiver: AnswerReceiver) {
     this.#choice = choice
     this.#message = message
     this.#receiver = receiver
@@ -74,7 +70,7 @@ export class UpstreamRequest implements Dispatcher.DispatchHandler {
     this.#controller?.resume()
   }
 
-  /** Ends the request, and the work behind it. The receiver is told nothing more. */
+  /** Cancels the request. The receiver gets nothing more. */
   cancel(): void {
     if (this.#isOver) return
     this.#over()
@@ -89,7 +85,6 @@ export class UpstreamRequest implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: KeptHeaders, status: number, headers: IncomingHttpHeaders): void {
     controller.rawHeaders = null
-    this.#via?.hear(headers[BEHIND_HEADER])
     if (status >= 200 && !this.#isOver) this.#receiver.begin(status, headers)
   }
 

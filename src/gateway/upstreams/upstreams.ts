@@ -4,8 +4,8 @@
  * not sent there goes to the next one, and one that was sent is never sent again.
  */
 import { type Dispatcher, Pool } from 'undici'
-import { backoffMs, sleep } from '../../protocol/index.ts'
-import { type EntryVia, VIA_HEADER } from '../loops/via.ts'
+import { backoffMs, MAX_MESSAGE_BYTES, sleep } from '../../protocol/index.ts'
+import { type Via, VIA_HEADER } from '../loops/via.ts'
 import {
   type AnswerReceiver,
   type UpstreamChoice,
@@ -15,25 +15,28 @@ import {
 } from './request.ts'
 
 const RETRY = { firstMs: 500, maxMs: 30_000 }
-/** What takes its time is limited by those who wait for it. */
+/** No timeouts: the waiting callers have their own. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
 
 /** One address, which is its own choice where there is no other. */
 export class Upstream implements UpstreamTarget, UpstreamChoice {
   readonly url: string
-  readonly #via: EntryVia | undefined
+  /** The largest message that is taken from there. */
+  readonly maxMessageBytes: number
+  readonly #via: Via | undefined
   readonly #pool: Pool
   #path: string
-  /** How many requests are under way. */
+  /** The number of requests in flight. */
   inFlight = 0
   /** Whether connecting has failed, and has not worked since. */
   isOut = false
   /** Whether a stream was asked for and answered here before. Some servers answer with the first event only. */
   answersStreams = false
 
-  constructor(url: string, via?: EntryVia) {
+  constructor(url: string, via?: Via, maxMessageBytes = MAX_MESSAGE_BYTES) {
     const { origin, pathname, search } = new URL(url)
     this.url = url
+    this.maxMessageBytes = maxMessageBytes
     this.#via = via
     this.#path = pathname + search
     this.#pool = new Pool(origin, NO_TIMEOUTS)
@@ -46,7 +49,7 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
 
   /** Sends to this address, and to no other. */
   send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
-    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver, this.#via)
+    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver)
     request.start()
     return request
   }
@@ -76,7 +79,7 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
     })
   }
 
-  /** Requests under way go on. */
+  /** Closes the pool; requests in flight finish. */
   close(): void {
     void this.#pool.close()
   }
@@ -84,14 +87,14 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
 
 export class Upstreams implements UpstreamChoice {
   readonly all: readonly Upstream[]
-  readonly #via: EntryVia | undefined
+  readonly #via: Via | undefined
   readonly #closed = new AbortController()
   #last = 0
 
-  /** `via`: the gateway that sends, before this server. */
-  constructor(urls: readonly string[], via?: EntryVia) {
+  /** `via`: the gateway that sends. */
+  constructor(urls: readonly string[], via?: Via, maxMessageBytes = MAX_MESSAGE_BYTES) {
     this.#via = via
-    this.all = [...new Set(urls)].map((url) => new Upstream(url, via))
+    this.all = [...new Set(urls)].map((url) => new Upstream(url, via, maxMessageBytes))
   }
 
   /** The address of sessions and of logins. */
@@ -102,7 +105,7 @@ export class Upstreams implements UpstreamChoice {
   }
 
   send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
-    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver, this.#via)
+    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver)
     request.start()
     return request
   }
@@ -144,7 +147,7 @@ export class Upstreams implements UpstreamChoice {
   }
 }
 
-function sentBy(via: EntryVia | undefined, message: UpstreamMessage): UpstreamMessage {
+function sentBy(via: Via | undefined, message: UpstreamMessage): UpstreamMessage {
   return via === undefined ? message : { ...message, headers: [...message.headers, VIA_HEADER, via.header] }
 }
 

@@ -1,4 +1,4 @@
-/** The admin address of a gateway with several workers: one gateway, whichever of them knows what. */
+/** The admin endpoint of a gateway with several workers, aggregated over all of them. */
 import type { AdminSettings } from '../config/index.ts'
 import { type AdminListening, listenAdmin } from '../admin/listen.ts'
 import { aggregateHealth, aggregateMetrics, aggregateServers } from './aggregate.ts'

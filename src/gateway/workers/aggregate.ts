@@ -1,4 +1,4 @@
-/** What several workers report, aggregated as that of one gateway: plain functions over plain data. */
+/** Aggregates the reports of several workers into that of one gateway: plain functions over plain data. */
 import type { Json } from '../../protocol/index.ts'
 import type { WorkerState } from './workers.ts'
 
@@ -24,7 +24,7 @@ function isReported(state: WorkerState): state is ReportedWorker {
   return state.report !== undefined
 }
 
-/** What all say is said once; what only some say, with who says it. */
+/** A warning of all workers is listed once; one of some workers, with their numbers. */
 function sharedWarnings(there: readonly ReportedWorker[]): readonly string[] {
   const said = new Map<string, number[]>()
   for (const { worker, report } of there)

@@ -104,7 +104,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
     else waiting?.reject(errorOf(fault))
   }
 
-  /** What cannot be sent any more is not waited for: the end of the channel is told. */
+  /** Sends without waiting: the end of the channel reports a failure. */
   #send(message: object): void {
     if (!this.#isClosed) this.#end.send(message, () => {})
   }

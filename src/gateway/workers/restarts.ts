@@ -1,4 +1,4 @@
-/** A worker whose process has ended gets another one: at once, or ever later where one process after the other ends soon. */
+/** Restarts a worker whose process has ended: at once, or with backoff if its processes keep ending soon. */
 import { sleep } from '../../protocol/index.ts'
 import type { WorkerSlot } from './slot.ts'
 
@@ -12,10 +12,10 @@ export interface WorkerRestartsOptions {
 
 const FIRST_MS = 100
 const LONGEST_MS = 30_000
-/** Who has lived for so long did not end because of how it was started. */
+/** A process that has lived this long did not end because of its start. */
 const STEADY_MS = 60_000
 
-/** `before`: the pause before the process that has ended, which has lived for so long; 0 for the first one. */
+/** `before`: the pause before the process that has ended; 0 for the first one. `livedMs`: its lifetime. */
 export function restartPauseMs(before: number, livedMs: number): number {
   if (before === 0 || livedMs >= STEADY_MS) return FIRST_MS
   return Math.min(2 * before, LONGEST_MS)

@@ -30,7 +30,7 @@ export interface WorkerReport extends GatewayReport {
 
 export interface WorkerTableOptions {
   readonly width: number
-  /** How long servers are waited for that are still being looked at. */
+  /** Maximum wait for servers that are still being probed. */
   readonly withinMs: number
 }
 
@@ -64,8 +64,8 @@ export interface PrimaryMethods {
   /** Counts a call that begins; false where that is one too many. */
   begin(params: { readonly caller: string; readonly limit: number }): boolean
   end(params: { readonly caller: string }): void
-  /** Tells a sentence, unless another worker had it told. */
+  /** Logs a sentence, unless another worker has logged it. */
   warn(params: { readonly sentence: string }): void
-  /** Notes what is true of a topic; whether no other worker has said it, so that this one does. */
+  /** Notes the state of a topic; returns whether no other worker has logged it, so that this one does. */
   isNews(params: { readonly topic: string; readonly text: string | undefined }): boolean
 }

@@ -1,11 +1,11 @@
-/** What workers say in their logs of the same servers, known to the primary process, so that one of them says it. */
+/** Deduplicates workers' log sentences about the same servers, in the primary process. */
 import type { PrimaryMethods } from './rpc.ts'
 
 export class SharedNews {
-  /** What is true of a topic, as each process says that knows of it. */
+  /** The state of a topic, as reported by each process. */
   readonly #said = new Map<string, Map<symbol, string>>()
 
-  /** For one process, which says nothing any longer when it ends. */
+  /** The part of one process, whose reports end with it. */
   forProcess(): { readonly methods: Pick<PrimaryMethods, 'isNews'>; readonly endAll: () => void } {
     const process = Symbol('a process')
     return {

@@ -1,12 +1,12 @@
 /** One of the workers of a gateway: a process, and the next one in its place when that has ended. */
-import cluster, { type Worker } from 'node:cluster'
 import { sleep } from '../../protocol/index.ts'
 import { IpcChannel, ProcessGoneError } from './channel.ts'
 import type { SharedCounters } from './counters.ts'
-import { withTimeout } from './withTimeout.ts'
 import type { SharedNews } from './sharedNews.ts'
 import type { PrimaryMethods, WorkerMethods, WorkerStart } from './rpc.ts'
 import { closeUnaccepted } from './unacceptedConnections.ts'
+
+import cluster, { type Worker } from 'node:cluster'
 
 type WorkerChannel = IpcChannel<PrimaryMethods, WorkerMethods>
 
@@ -47,7 +47,7 @@ export class WorkerSlot {
     return this.#process?.process.pid
   }
 
-  /** Starts a process, which connects to the servers and serves nobody yet. */
+  /** Starts a process, which connects to the servers and serves no client yet. */
   async start(start: WorkerStart): Promise<void> {
     const own = { ...start.own, port: this.#port ?? start.own.port }
     this.#port = undefined // of no use where the process cannot listen there
@@ -59,7 +59,7 @@ export class WorkerSlot {
   ask: WorkerChannel['ask'] = (name, params) =>
     this.#channel?.ask(name, params) ?? Promise.reject(new ProcessGoneError())
 
-  /** Gives what its process does, for as long as that answers anything. Rejects where it stands still. */
+  /** Resolves with the work of its process, as long as that responds. Rejects if it is frozen. */
   whileAwake<T>(work: Promise<T>): Promise<T> {
     const over = new AbortController()
     return Promise.race([work, this.#silence(over.signal)]).finally(() => over.abort())
@@ -109,4 +109,18 @@ export class WorkerSlot {
     })
     return channel
   }
+}
+
+/** A worker has not answered in time. */
+export class SilentWorkerError extends Error {
+  constructor() {
+    super('The worker does not answer.')
+  }
+}
+
+/** Rejects when an answer of a worker takes too long. */
+export function withTimeout<T>(work: Promise<T>, withinMs: number): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new SilentWorkerError()), withinMs)
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
 }

@@ -24,7 +24,7 @@ function splitServer(server: BackendConfig, place: WorkerPlace): BackendConfig {
   return { ...server, settings: { ...server.settings, ...limits } }
 }
 
-/** The first ones have what is left over, and nobody has nothing. */
+/** The first workers get the remainder, and each gets at least one. */
 export function share(limit: number, { worker, workers }: WorkerPlace): number {
   const even = Math.floor(limit / workers)
   return Math.max(1, even + (worker <= limit % workers ? 1 : 0))

@@ -7,7 +7,6 @@
  *   who sends it to a single worker wants that one to be replaced.
  */
 import cluster from 'node:cluster'
-import { once } from 'node:events'
 import type { RateStore } from '../../state/stores/index.ts'
 import type { Gateway } from '../createGateway.ts'
 import type { GatewayOptions, LimitCounters, WorkerSiblings } from '../options.ts'
@@ -24,8 +23,8 @@ export interface GatewayWorkerOptions {
 /** How long servers have to end when the primary is gone. */
 const ORPHAN_MS = 5000
 
-/** Runs until the primary process ends it, or ends itself. */
-export async function runGatewayWorker(options: GatewayWorkerOptions): Promise<void> {
+/** Runs until the primary process ends it, or ends itself: then this process ends. */
+export function runGatewayWorker(options: GatewayWorkerOptions): Promise<never> {
   const worker = new GatewayWorker(options)
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('SIGTERM', () => void worker.drain().then(() => process.exit(0)))
@@ -35,7 +34,7 @@ export async function runGatewayWorker(options: GatewayWorkerOptions): Promise<v
     setTimeout(() => process.exit(1), ORPHAN_MS)
     void worker.drain(0).finally(() => process.exit(1))
   })
-  await once(process, 'disconnect')
+  return new Promise(() => {})
 }
 
 class GatewayWorker {
@@ -89,7 +88,7 @@ class GatewayWorker {
   }
 
   async #announce(topic: string, text: string | undefined, say: () => void): Promise<void> {
-    // Without the primary nobody else says it.
+    // Without the primary no other worker logs it.
     if (await this.#primary.ask('isNews', { topic, text }).catch(() => text !== undefined)) say()
   }
 

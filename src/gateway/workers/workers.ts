@@ -15,18 +15,16 @@ import { newGatewayId } from '../loops/via.ts'
 import { ProcessGoneError } from './channel.ts'
 import { SharedCounters } from './counters.ts'
 import { SharedNews } from './sharedNews.ts'
-import { withTimeout, SilentWorkerError } from './withTimeout.ts'
+import { withTimeout, SilentWorkerError, WorkerSlot } from './slot.ts'
 import type { ServeAddress, WorkerReport, WorkerStart, WorkerTable, WorkerTableOptions } from './rpc.ts'
-import { ownAddress } from './ownAddress.ts'
 import { WorkerRestarts } from './restarts.ts'
-import { WorkerSlot } from './slot.ts'
 
 export interface WorkersOptions {
   readonly workers: number
   /** What tells a process that it is a worker. */
   readonly env: Readonly<Record<string, string>>
   readonly config: GatewayConfig
-  /** Told when a worker has ended, and when one is there in its place. */
+  /** Called when a worker has ended, and when its replacement serves. */
   readonly onNews: (sentence: string) => void
 }
 
@@ -96,11 +94,11 @@ export class Workers {
     return first
   }
 
-  /** Serves what another configuration says, in all workers. */
+  /** Applies another configuration in all workers. */
   async reload(config: GatewayConfig): Promise<void> {
     this.#config = config
     const there = this.#slots.filter(({ url }) => url !== undefined)
-    // One that ends meanwhile is told when it is started again.
+    // A worker that ends meanwhile gets it with its restart.
     await Promise.all(there.map((slot) => this.#tell(slot, slot.ask('reload', config))))
     // New addresses of the gateway have to be known to each other as well.
     await Promise.all(there.map((slot) => this.#tell(slot, slot.ask('meet', { others: this.#othersOf(slot) }))))
@@ -118,7 +116,7 @@ export class Workers {
     }
   }
 
-  /** What is served; undefined where no worker can tell. */
+  /** The table of served servers; undefined if no worker can report it. */
   async table(options: WorkerTableOptions): Promise<WorkerTable | undefined> {
     return this.#slots.find(({ isServing }) => isServing)?.ask('table', options)
   }
@@ -195,5 +193,30 @@ export class Workers {
       id: this.#id,
       own: ownAddress(worker, this.#at?.port ?? 0, process.env['PANNIER_ADVERTISE']),
     }
+  }
+}
+
+const NO_TLS =
+  'PANNIER_ADVERTISE is an https: address, and the workers of a gateway are reached without TLS. Set one with http:, or start gateways of one process each, which a proxy with TLS may stand before.'
+
+const WRONG_ADDRESS =
+  'PANNIER_ADVERTISE must be an address of this gateway as others reach it, such as "http://10.0.0.7:8931".'
+const NO_ADDRESS = { protocol: '', hostname: '', port: '' }
+
+/**
+ * On this machine alone, at any free port; or, where PANNIER_ADVERTISE says how other machines reach this one, at its host. The
+ * workers have the ports from its port on, one after the other, unless that is the port of clients: then any free ones.
+ */
+export function ownAddress(worker: number, clientPort: number, advertise: string | undefined): WorkerStart['own'] {
+  if (advertise === undefined || advertise === '') return { host: '127.0.0.1', port: 0, advertise: undefined }
+  const { protocol, hostname, port } = URL.parse(advertise) ?? NO_ADDRESS
+  if (!/^https?:$/.test(protocol)) throw new TypeError(WRONG_ADDRESS)
+  if (protocol === 'https:') throw new TypeError(NO_TLS)
+  const first = Number(port)
+  const isOwn = first !== 0 && first !== clientPort
+  return {
+    host: hostname.startsWith('[') ? '::' : '0.0.0.0',
+    port: isOwn ? first + worker - 1 : 0,
+    advertise: hostname,
   }
 }

@@ -51,7 +51,6 @@ const statefulScore = initialized('local', { resources: { subscribe: true } })
 const COMBINED: readonly (readonly [name: string, findings: Findings, expected: string])[] = [
   ['the era comes first', overHttp, 'ask era'],
   ['even for a known server', known, 'ask era'],
-  ['a known server is not asked more', { ...known, era: legacy }, 'STATEFUL by metadata'],
   ['another is initialized', { ...overHttp, era: legacy }, 'ask initialize'],
   ['then asked on another connection', { ...overHttp, era: legacy, initialize: initialized() }, 'ask bareList'],
   [
@@ -197,7 +196,6 @@ const COMBINED: readonly (readonly [name: string, findings: Findings, expected: 
   ],
   ['a modern server is asked for its list', { ...overHttp, era: modern }, 'ask modernList'],
   ['and is stateless by definition', { ...overHttp, era: modern, modernList: listed }, 'STATELESS by era'],
-  ['what is known of its process holds in either era', { ...known, era: modern }, 'STATEFUL by metadata'],
   ['unless it wants a session all the same', { ...overHttp, era: modern, modernList: sessionError }, 'STATEFUL by era'],
   [
     'one that offers nothing needs no list',
@@ -222,8 +220,25 @@ const COMBINED: readonly (readonly [name: string, findings: Findings, expected: 
   ],
 ]
 
-test('combined, a known server decides, else the sequential test, else the score', () => {
-  for (const [name, findings, expected] of COMBINED) expect(next(findings, 'documented'), name).toBe(expected)
+test('in the usual order each rule decides where those before it do not', () => {
+  for (const [name, findings, expected] of COMBINED) expect(next(findings), name).toBe(expected)
+})
+
+test('in the documented order a known server decides, else the sequential test, else the score, and nothing else is asked', () => {
+  const refused = { ...overHttp, initialize: otherError }
+  const cases: [Findings, string][] = [
+    [known, 'STATEFUL by metadata'],
+    [overHttp, 'ask initialize'],
+    [refused, 'UNKNOWN by nothing'],
+    [{ ...overHttp, initialize: initialized() }, 'ask bareList'],
+    [{ ...overHttp, initialize: initialized(), bareList: listed }, 'STATELESS by sequential'],
+    [{ ...overHttp, initialize: initialized('x', {}, 's'), bareList: listed }, 'STATELESS by sequential'],
+    [{ ...overHttp, initialize: initialized(), bareList: sessionError }, 'STATEFUL by sequential'],
+    [{ ...overHttp, initialize: initialized(), bareList: otherError }, 'UNKNOWN by nothing'],
+    [{ ...overHttp, initialize: statelessScore, bareList: otherError }, 'STATELESS by capabilities'],
+    [{ ...overHttp, initialize: statefulScore, bareList: otherError }, 'STATEFUL by capabilities'],
+  ]
+  for (const [findings, expected] of cases) expect(next(findings, 'documented')).toBe(expected)
 })
 
 test('in the usual order behaviour decides, and a known name only where behaviour does not', () => {
@@ -296,14 +311,10 @@ describe('one method alone', () => {
 })
 
 describe('a known server', () => {
-  test('that speaks the stateless revision and yet keeps something is told to do both', () => {
+  test('is told by what it is known as', () => {
     const kept = 'It is known as serena-mcp-server. Serena keeps a project and its language servers.'
-    const yet = 'It speaks a revision of MCP that has no sessions, but keeps state between calls.'
-    expect(nextStep({ ...known, era: modern }, 'documented')).toMatchObject({
-      decided: { state: 'STATEFUL', decidedBy: 'metadata', message: `${yet} ${kept}` },
-    })
     const decided = { state: 'STATEFUL', decidedBy: 'metadata', message: kept }
-    expect(nextStep({ ...known, era: legacy }, 'documented')).toMatchObject({ decided })
+    expect(nextStep(known, 'documented')).toMatchObject({ decided })
     expect(nextStep(known, 'cheap-first')).toMatchObject({ decided })
     expect(nextStep(known, 'usual', ['metadata'])).toMatchObject({ decided })
   })

@@ -35,7 +35,7 @@ const BY_REQUESTS = ['publicList', 'sequential', 'transport', 'control', 'declar
 
 const ORDERS: Readonly<Record<Order, readonly (keyof typeof RULES)[]>> = {
   usual: [...BY_BEHAVIOUR, 'declaration', 'metadata', 'capabilities'],
-  documented: ['reachability', 'metadata', 'era', ...BY_REQUESTS],
+  documented: ['metadata', 'sequential', 'capabilities'],
   'cheap-first': ['metadata', 'era', 'agreement', ...BY_REQUESTS],
 }
 

@@ -35,13 +35,8 @@ const era: Rule = (findings) => {
   return { decided: decision('STATELESS', 'era', confidence, 'It speaks a revision of MCP that has no sessions.') }
 }
 
-/** The list of known servers also decides for the stateless revision: a server can keep state without sessions. */
-const metadata: Rule = ({ metadata: guess, era: found }) => {
-  if (guess.confidence <= 0.9) return undefined
-  const isKeeping = found?.era === 'modern' && guess.state === 'STATEFUL'
-  const yet = 'It speaks a revision of MCP that has no sessions, but keeps state between calls.'
-  return decidedByMethod(isKeeping ? { ...guess, message: `${yet} ${guess.message}` } : guess)
-}
+/** Known servers alone are guessed with more than 0.9. */
+const metadata: Rule = ({ metadata: guess }) => (guess.confidence > 0.9 ? decidedByMethod(guess) : undefined)
 
 /** Some servers with sessions answer `tools/list` without one, and nothing else. So `ping` is sent as well. */
 const publicList: Rule = (findings) => {

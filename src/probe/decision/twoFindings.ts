@@ -8,7 +8,6 @@ import { declaredState } from '../methods/declared.ts'
 import { together } from '../methods/program/program.ts'
 import { levelOf, type Method, type MethodResult, type State } from '../methods/result.ts'
 import { isResult, replyText } from '../wire/reply.ts'
-import { measuredConfidence } from './frequencies.ts'
 import { declaredBy, type Findings, methodsOf, type WitnessReplies } from './findings.ts'
 import { type DecidedBy, type Decision, decision, type ProbeFinding } from './result.ts'
 import { RULES } from './rules.ts'
@@ -135,4 +134,25 @@ const UNSEEN_CONFIDENCE = 0.9
 function atMost({ confidence }: Decision, most: number): Pick<Decision, 'confidence' | 'level'> {
   const least = Math.min(confidence, most)
   return { confidence: least, level: levelOf(least) }
+}
+
+interface Frequency {
+  readonly right: number
+  readonly servers: number
+}
+
+/**
+ * How often behaviour was right about sessions, for the servers of the corpus. The counts are those of the table "By kind of
+ * decision" in docs/probe-accuracy.md; a test compares.
+ */
+export const SESSION_FREQUENCIES: Readonly<Record<Exclude<State, 'UNKNOWN'>, Frequency>> = {
+  STATELESS: { right: 45, servers: 45 },
+  STATEFUL: { right: 18, servers: 18 },
+}
+
+/** A rule's own confidence, and at most what was measured. By Laplace's rule, that some were right is never certainty. */
+function measuredConfidence(state: State, confidence: number): number {
+  if (state === 'UNKNOWN') return confidence
+  const { right, servers } = SESSION_FREQUENCIES[state]
+  return Math.min(confidence, Math.round((100 * (right + 1)) / (servers + 2)) / 100)
 }

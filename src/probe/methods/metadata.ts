@@ -17,9 +17,14 @@ export function guessFromMetadata(metadata: Metadata, known: readonly KnownServe
 }
 
 export function metadataOf(address: Address): Metadata {
-  if ('url' in address) return { type: 'http', url: address.url }
+  const { container } = address
+  const image = container === undefined ? {} : { container: container.image }
+  if ('url' in address) return { type: 'http', url: address.url, ...image }
   const { command, args } = address
-  return { type: 'stdio', command, args }
+  // Docker runs a container that an entry names alone, and says nothing of its transport.
+  if (command === 'docker' && container !== undefined)
+    return { ...(container.type && { type: container.type }), ...image }
+  return { type: 'stdio', command, args, ...image }
 }
 
 function knownGuess(metadata: Metadata, known: readonly KnownServer[]): Guess | undefined {

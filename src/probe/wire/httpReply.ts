@@ -1,6 +1,6 @@
 /** Reads an HTTP response, JSON or server-sent events, up to the awaited message and up to a limit of bytes. */
 import type { IncomingMessage } from 'node:http'
-import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { EventParser, type StreamEvent, totalBytes } from '../../client/internal.ts'
 import { mediaTypeOf, parseJson } from '../../protocol/index.ts'
 import { replyIn, type ProbeReply, type HttpFacts, MAX_ANSWER_BYTES, withPlainText } from './reply.ts'
 
@@ -78,11 +78,11 @@ async function readEventStream(response: IncomingMessage, reading: ReplyReading,
 }
 
 /** The events of a response. Leaving the loop closes the connection. */
-export async function* eventsIn(response: IncomingMessage): AsyncGenerator<EventSourceMessage> {
+export async function* eventsIn(response: IncomingMessage): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder()
-  let ready: EventSourceMessage[] = []
+  let ready: StreamEvent[] = []
   // The parser needs no limit: `bounded` limits its input.
-  const parser = createParser({ onEvent: (event) => void ready.push(event) })
+  const parser = new EventParser({ onEvent: (event) => void ready.push(event) })
   for await (const chunk of bounded(response)) {
     parser.feed(decoder.decode(chunk, { stream: true }))
     const events = ready
@@ -92,10 +92,9 @@ export async function* eventsIn(response: IncomingMessage): AsyncGenerator<Event
 }
 
 async function* bounded(response: IncomingMessage): AsyncGenerator<Buffer> {
-  let bytes = 0
+  const sizeWith = totalBytes()
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > MAX_ANSWER_BYTES) throw new TooLarge()
+    if (sizeWith(chunk) > MAX_ANSWER_BYTES) throw new TooLarge()
     yield chunk
   }
 }

@@ -1,20 +1,20 @@
 /** The GET stream, which belongs to no request: the events that come on it in a given time. */
 import type { IncomingMessage } from 'node:http'
-import type { EventSourceMessage } from 'eventsource-parser'
+import type { StreamEvent } from '../../client/internal.ts'
 import { mediaTypeOf } from '../../protocol/index.ts'
 import { eventsIn, httpFactsOf } from './httpReply.ts'
 import type { ProbeReply, HttpFacts } from './reply.ts'
 
 export interface StreamReply {
   readonly kind: 'stream'
-  readonly events: readonly EventSourceMessage[]
+  readonly events: readonly StreamEvent[]
   readonly http: HttpFacts
 }
 
 export interface ListenLimits {
   readonly listenMs: number
   /** Stops after the first event for which this is true. */
-  readonly until?: (event: EventSourceMessage) => boolean
+  readonly until?: (event: StreamEvent) => boolean
 }
 
 const MAX_EVENTS = 100
@@ -25,7 +25,7 @@ export function isStream(response: IncomingMessage): boolean {
 
 /** Never rejects: however the stream ends, the events so far are the result. */
 export async function listenTo(response: IncomingMessage, { listenMs, until }: ListenLimits): Promise<StreamReply> {
-  const events: EventSourceMessage[] = []
+  const events: StreamEvent[] = []
   const timer = setTimeout(() => response.destroy(), listenMs)
   try {
     for await (const event of eventsIn(response)) {

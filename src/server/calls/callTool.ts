@@ -54,7 +54,8 @@ export function callTool(options: CallToolOptions) {
     const round = toolRound(entry, call, checked.value, options)
     const tasks = options.tasks()
     if (tasks === undefined) return rounds.run(call, round)
-    const create = (journal: Journal): Promise<string> => tasks.create(call, { tool: name, args, journal })
+    const create = (journal: Journal): Promise<string> =>
+      tasks.create(call, { tool: name, args, journal }).catch(throwRefusal)
     switch (taskModeOf(name, entry.task, call)) {
       case 'at-once':
         return rounds.createTask(call, round.subject, create)
@@ -64,6 +65,13 @@ export function callTool(options: CallToolOptions) {
         return rounds.run(call, round)
     }
   }
+}
+
+/** A caller learns that tasks are not taken; what is damaged is in the log. */
+function throwRefusal(cause: unknown): never {
+  if (!(cause instanceof StateError) || cause.code !== 'STORE_CORRUPT') throw cause
+  const sentence = 'The task store of this server does not work, so the call cannot become a task'
+  throw new ServerError('TASK_STORE_BROKEN', `${sentence}. Call again when its operator has repaired it.`, { cause })
 }
 
 /** Runs the tool of a task: the same checks and the same handler, from what the store holds. Never rejects. */
@@ -79,7 +87,7 @@ export function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
     checkAndRun(work, call).catch((error: unknown) => {
       const details = { task: work.id, tool: work.tool, err: errorDetails(error) }
       if (!isExpected(error) && !work.signal.aborted) options.logger().error(details, 'A task failed.')
-      return { kind: 'failed', error: toWireError(error) }
+      return { kind: 'failed', error: toWireError(error, call) }
     })
   return async (work: TaskWork): Promise<RunOutcome> => {
     const call = callOf(work)

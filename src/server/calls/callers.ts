@@ -1,21 +1,10 @@
-/** What of a run depends on who calls: for whom it is counted, which claims it shares, and what it may approve. */
+/** What of a run depends on who calls: which claims it shares, and what it may approve. */
 import type { SharedClaims } from '../../journal/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import type { Approval } from '../auth/approval.ts'
 import type { Call } from '../call.ts'
-import { holderOf } from '../limits/holders.ts'
-import type { RunSetup } from './run.ts'
-
-/**
- * For whom what a call leaves behind is counted. Undefined for anonymous callers without an address and a session: they
- * cannot be told apart, so they are not counted as one.
- */
-export function callHolder(call: Call): string | undefined {
-  const { principal, peer, channel } = call
-  if (principal !== undefined) return holderOf(call)
-  const address = call.address ?? channel.address
-  return address === undefined && peer.session === undefined ? undefined : holderOf({ principal, peer, address })
-}
+import { knownCaller } from '../limits/quotaCaller.ts'
+import type { RunSetup } from './runHandler.ts'
 
 export interface SharedClaimsOptions {
   readonly ledger: Ledger
@@ -29,7 +18,7 @@ export function sharedClaims(call: Call, name: string, { ledger, audience }: Sha
   return {
     ledger,
     scope: () => [audience, principal?.id ?? null, method, name],
-    holder: () => callHolder(call),
+    caller: () => knownCaller(call),
   }
 }
 

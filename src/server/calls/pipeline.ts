@@ -1,5 +1,13 @@
 /** Answers calls, whatever host they came by: finds the method, runs it, and writes the response. */
-import { type Json, META, ProtocolError, servedVersions } from '../../protocol/index.ts'
+import {
+  isObject,
+  type Json,
+  MAX_NAME_CHARS,
+  MAX_URI_CHARS,
+  META,
+  ProtocolError,
+  servedVersions,
+} from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { Call, CallAnswer, CallHandler, CallMethod } from '../call.ts'
@@ -70,11 +78,12 @@ export class Pipeline implements CallHandler {
     if (counts) load.enter()
     const method = this.#method(call)
     // The instance that forwards a call measures it.
-    const span = call.isForwarded ? undefined : telemetry.start(call, method !== undefined)
+    const span = call.forwardedBy ? undefined : telemetry.start(call, method !== undefined)
     let leave: (() => void) | undefined
     try {
-      if (limits !== undefined && !call.isForwarded) leave = await limits.enter(call)
+      if (limits !== undefined && !call.forwardedBy) leave = await limits.enter(call)
       this.#options.declaration.assertServed(call)
+      assertNamesFit(call.params)
       if (method === undefined) throw unknownMethod(call)
       const result = await (span === undefined ? method(call) : span.run(() => method({ ...call, observer: span })))
       span?.end()
@@ -89,7 +98,7 @@ export class Pipeline implements CallHandler {
   }
 
   #fail(call: Call, error: unknown): CallAnswer {
-    const wire = toWireError(error)
+    const wire = toWireError(error, call)
     const code = (error as { code?: unknown } | undefined)?.code
     const logger = this.#options.logger()
     const method = shortened(call.method)
@@ -184,6 +193,22 @@ export class Pipeline implements CallHandler {
       _meta: { [META.server]: declaration.serverInfo(identity) },
     }
   }
+}
+
+/** Far longer than any name is. What is named so is looked up, compared, logged and sent on. */
+const NAME_LIMITS = Object.entries({ name: MAX_NAME_CHARS, uri: MAX_URI_CHARS, taskId: 4096, cursor: 4096 })
+
+function assertNamesFit(params: Json): void {
+  const { ref } = params
+  for (const [field, most] of NAME_LIMITS) {
+    assertFits(params[field], most, `params.${field}`)
+    if (isObject(ref)) assertFits(ref[field], most, `params.ref.${field}`)
+  }
+}
+
+function assertFits(value: unknown, most: number, field: string): void {
+  if (typeof value === 'string' && value.length > most)
+    throw new ProtocolError('PARAMS_INVALID', `"${field}" has more than ${most} characters.`)
 }
 
 /** The headers for a caller who was refused; undefined where it is not the caller. */

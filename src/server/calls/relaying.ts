@@ -1,12 +1,13 @@
 /** What takes the place of a server's own handlers where other servers answer the calls: in a gateway. */
+import type { Cluster, ClusterScope } from '../../cluster/index.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Lists } from '../catalog/lists.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { Logger } from '../logger.ts'
+import type { ForwardedCalls } from '../forwarding/calls.ts'
 import type { Results } from '../results.ts'
-import type { Replicas } from '../replicas/replicas.ts'
 import type { CallerLists, HandlerMethods } from './pipeline.ts'
 import type { RoundRunner } from './rounds.ts'
 
@@ -16,12 +17,17 @@ export interface MethodParts {
   readonly access: AccessControl
   readonly rounds: RoundRunner
   readonly results: Results
-  readonly replicas: Pick<Replicas, 'calls' | 'ledger' | 'peers' | 'seeker' | 'self' | 'whoServes'>
+  readonly scope: ClusterScope
+  readonly calls: ForwardedCalls
   readonly lists: Pick<Lists, 'ofCaller'>
   readonly logger: () => Logger
 }
 
 export interface Relaying {
+  /** The cluster of the process, which all its routes share. */
+  readonly cluster: Cluster
+  /** Names the route in the cluster. */
+  readonly scope: string
   readonly handlers: (parts: MethodParts) => HandlerMethods
   readonly instructions: () => string | undefined
   /** The lists of this caller; undefined where they are those of everyone. */

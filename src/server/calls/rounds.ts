@@ -18,8 +18,10 @@ import { type CallResult, handlerCall, type MiddlewareChain, UnwrittenResults } 
 import { callersApproval, sharedClaims } from './callers.ts'
 import type { Carrier, Subject } from './carrier.ts'
 import type { CallLifetime } from './lifetime.ts'
-import { assertRoundLeft, type HandlerRun, needsState, runHandler, type RunSetup } from './run.ts'
+import { assertRoundLeft, type HandlerRun, needsState, runHandler, type RunSetup } from './runHandler.ts'
 
+/** The default number of rounds of one call. */
+export const MAX_ROUNDS = 256
 const MAX_ROUNDS_IN_PLACE = 64
 
 export interface RoundRunnerOptions {
@@ -66,7 +68,7 @@ export class RoundRunner {
     return this.#wrapped(call, invocation)
   }
 
-  /** The journal that a request brings, or a new one. A call whose `revived` it is opens none. */
+  /** The journal that a request brings, or a new one. A call whose `resumed` it is opens none. */
   async open(call: Call, subject: Subject): Promise<Journal> {
     return this.#options.carrier.open(call, subject)
   }
@@ -145,10 +147,10 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
 
   open(): Journal | Promise<Journal> {
     assertResponses(this.#call.params['inputResponses'])
-    const { revived } = this.#call
-    if (revived === undefined) return this.#options.carrier.open(this.#call, this.#invocation.subject)
-    this.#options.lifetime.assertAlive(revived)
-    return revived
+    const { resumed } = this.#call
+    if (resumed === undefined) return this.#options.carrier.open(this.#call, this.#invocation.subject)
+    this.#options.lifetime.assertAlive(resumed)
+    return resumed
   }
 
   setup(journal: Journal): RunSetup {
@@ -169,7 +171,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       assertAskable: (request) => assertAskable(call, request),
       ...callersApproval(() => this.#caller, this.#options),
       shedding: () => load.shedding(),
-      onHandOver: () => load.handOver(call.channel),
+      onHandOff: () => load.handOff(call.channel),
       onRefused: () => call.observer?.answerRefused(),
       detachable: this.#invocation.detach !== undefined,
     }
@@ -247,7 +249,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     )
     const inputResponses = Object.fromEntries(await Promise.all(answers))
     const call = this.#call
-    return { ...call, params: { ...call.params, inputResponses }, revived: nextRound(journal) }
+    return { ...call, params: { ...call.params, inputResponses }, resumed: nextRound(journal) }
   }
 
   #completed(result: Json): R {

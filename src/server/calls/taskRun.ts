@@ -12,7 +12,7 @@ import type { RunOutcome, TaskWork } from '../taskPort.ts'
 import { type CallResult, handlerCall, UnfinishedResult } from './middleware.ts'
 import { callersApproval, sharedClaims } from './callers.ts'
 import type { Invocation, RoundRunnerOptions } from './rounds.ts'
-import { assertRoundLeft, type HandlerRun, runHandler, type RunSetup } from './run.ts'
+import { assertRoundLeft, type HandlerRun, runHandler, type RunSetup } from './runHandler.ts'
 
 export type TaskRunOptions = Pick<
   RoundRunnerOptions,

@@ -104,13 +104,9 @@ export class CarryRules {
     return { client: client && echoes, store: store && this.#hasStore }
   }
 
-  /** Whether any question to such a client has a state beside the process that asked. */
-  mayCarry(echoes: boolean): boolean {
-    for (const mode of this.#inUse) {
-      const { client, store } = this.carriersOf(mode, echoes)
-      if (client || store) return true
-    }
-    return false
+  /** Whether such a client has the state of any question. */
+  mayEcho(echoes: boolean): boolean {
+    return [...this.#inUse].some((mode) => this.carriersOf(mode, echoes).client)
   }
 
   #resolve(kind: keyof CarryByKind | undefined, own: Carry | undefined): CarryMode | undefined {

@@ -39,6 +39,8 @@ interface ListedWith {
   readonly meta: Json | undefined
 }
 
+/** The default number of entries on a page. */
+const PAGE_SIZE = 1000
 // A server has few kinds of callers. Should it have more, the oldest set is written again when it is needed.
 const MAX_SETS = 64
 const NONE: ReadonlySet<Listed> = new Set()
@@ -47,7 +49,7 @@ interface ListsOptions {
   readonly registry: Registry
   readonly identity: ServerIdentity
   readonly caching: Required<Caching>
-  readonly pageSize: number
+  readonly pageSize: number | undefined
   readonly logger: () => Logger
   /** More for the `_meta` of each list, as it is at the moment. @default nothing */
   readonly meta?: (() => Json | undefined) | undefined
@@ -90,7 +92,7 @@ export class Lists {
     const set = meta === undefined ? seen : seen + JSON.stringify(meta)
     const known = list.written.get(set)
     if (known !== undefined) return known
-    const { caching, pageSize } = this.#options
+    const { caching, pageSize = PAGE_SIZE } = this.#options
     const visible = list.entries.filter((entry) => !hidden.has(entry))
     const cacheScope = list.guarded.length === 0 ? caching.cacheScope : 'private'
     const pages = chunked(visible, pageSize).map((entries, index, all) => {

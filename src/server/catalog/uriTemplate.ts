@@ -3,6 +3,8 @@
  * segments. Matching scans the address once without backtracking, because clients choose the address and a slow match
  * would be a way to block the server.
  */
+import { MAX_URI_CHARS } from '../../protocol/index.ts'
+
 export interface UriTemplate {
   readonly source: string
   readonly variables: readonly string[]
@@ -16,7 +18,6 @@ interface Variable {
 }
 
 const EXPRESSION = /\{(\+?)([A-Za-z0-9_]+)\}/g
-const MAX_URI_CHARS = 8192
 
 export function parseUriTemplate(source: string): UriTemplate {
   const variables: Variable[] = []

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { MAX_BODY_BYTES, MAX_DEPTH, parseBody, parseBytes, parseText as parse } from './body.ts'
+import { MAX_DEPTH } from '../../protocol/index.ts'
+import { MAX_BODY_BYTES, parseBody, parseBytes, parseText as parse } from './body.ts'
 
 const parseText = (text: string): unknown => parse(text, MAX_BODY_BYTES)
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)

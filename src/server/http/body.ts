@@ -1,6 +1,6 @@
 /** Bodies: their limit, and from bytes to one JSON value, refusing what two parsers could read differently. */
 import { isUtf8 } from 'node:buffer'
-import { ProtocolError } from '../../protocol/index.ts'
+import { assertFew, assertShallow, countMembers, maxItems, ProtocolError } from '../../protocol/index.ts'
 import type { HttpReply } from './exchange.ts'
 import { RequestRefused, refusal } from './refusal.ts'
 
@@ -12,12 +12,32 @@ export function tooLarge(maxBytes: number): HttpReply {
   return refusal(413, `The body is larger than ${maxBytes} bytes.`)
 }
 
-/** The chunks of a body as they come; throws RequestRefused when they are more than the limit. */
-export async function* limited(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+/** Each chunk takes time and memory, however small it is, so a body in many has to have larger ones. */
+const FEW_CHUNKS = 1000
+const MIN_CHUNK_BYTES = 256
+const TOO_MANY_CHUNKS = refusal(
+  413,
+  `The body comes in too many pieces; send at least ${MIN_CHUNK_BYTES} bytes in each.`,
+)
+
+/** Measures a body while it comes: gives the reply to the chunk that makes it too much. */
+export function bodyGauge(maxBytes: number): (chunk: Uint8Array) => HttpReply | undefined {
   let size = 0
-  for await (const chunk of chunks) {
+  let chunks = 0
+  return (chunk) => {
     size += chunk.length
-    if (size > maxBytes) throw new RequestRefused(tooLarge(maxBytes))
+    chunks++
+    if (size > maxBytes) return tooLarge(maxBytes)
+    return chunks > FEW_CHUNKS && size < chunks * MIN_CHUNK_BYTES ? TOO_MANY_CHUNKS : undefined
+  }
+}
+
+/** The chunks of a body as they come; throws RequestRefused when they are too much. */
+export async function* limited(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  const refusalOf = bodyGauge(maxBytes)
+  for await (const chunk of chunks) {
+    const refused = refusalOf(chunk)
+    if (refused !== undefined) throw new RequestRefused(refused)
     yield chunk
   }
 }
@@ -63,66 +83,6 @@ function parsed(text: string): unknown {
   }
 }
 
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_ARRAY = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-
-export const MAX_DEPTH = 128
-// JSON.parse, validators and digests take their time for each value, and for each key as much again, and the event loop
-// stands still meanwhile: for less than 0.1 s with so many of them in a body of the default limit.
-const MIN_ITEMS = 20_000
-const BYTES_PER_ITEM = MAX_BODY_BYTES / MIN_ITEMS
-
-/** How many keys and values a body may hold. */
-function maxItems(maxBytes: number): number {
-  return Math.max(MIN_ITEMS, Math.floor(maxBytes / BYTES_PER_ITEM))
-}
-
-/** How many members all the objects of a text have. One pass over it, before it is parsed: it need not be JSON. */
-function countMembers(text: string, most: number): number {
-  let depth = 0
-  let members = 0
-  let values = 1
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE:
-        at = stringEnd(text, at)
-        break
-      case COLON:
-        assertFew(++members + values, most)
-        break
-      case COMMA:
-        assertFew(members + ++values, most)
-        break
-      case OPEN_OBJECT:
-      case OPEN_ARRAY:
-        assertFew(members + ++values, most)
-        assertShallow(++depth)
-        break
-      case CLOSE_OBJECT:
-      case CLOSE_ARRAY:
-        depth--
-        break
-    }
-  }
-  return members
-}
-
-/** The closing quote of a string that opens at `start`, or the end of the text. */
-function stringEnd(text: string, start: number): number {
-  const quote = text.indexOf('"', start + 1)
-  if (quote < 0) return text.length
-  if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote
-  let at = start + 1
-  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1
-  return at
-}
-
 /** How many members all the objects in a value have; of two with the same key, JSON.parse has kept one. */
 function membersOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
@@ -154,13 +114,4 @@ function assertSmall(body: unknown, most: number): void {
 
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
-}
-
-function assertShallow(depth: number): void {
-  if (depth > MAX_DEPTH) throw new ProtocolError('PARSE_FAILED', `The body nests deeper than ${MAX_DEPTH} levels.`)
-}
-
-function assertFew(items: number, most: number): void {
-  if (items > most)
-    throw new ProtocolError('PARSE_FAILED', `The body has more than ${most} keys and values; send less at once.`)
 }

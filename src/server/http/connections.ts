@@ -1,7 +1,7 @@
 /**
  * The connections of an HTTP server, and how they are closed so that every request a client has sent is answered.
  *
- * - The listener is closed when nobody waits to be accepted (acceptQueue.ts).
+ * - The listener closes with an empty accept queue (acceptQueue.ts).
  * - Answers say `connection: close`, so that a client which uses its connection sends the next request elsewhere.
  * - A connection that nobody uses is closed after a while. If it were closed with unread bytes, the client would get a
  *   reset, so what has come is read first.
@@ -13,26 +13,30 @@ import { closeListener } from './acceptQueue.ts'
 /** The response under way is in a member that Node does not document, and uses itself to find idle connections. */
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
 
-/** What a connection had received when it was looked at last, and in how many sweeps that did not change. */
+/** The bytes of a connection at the last sweep, and the number of sweeps without a change. */
 interface Silence {
   bytesRead: number
   sweeps: number
 }
 
 const SWEEP_MS = 50
-/** A connection that has brought nothing, or half a request, is closed when it was silent for so many sweeps. */
+/** Number of silent sweeps after which a connection without a complete request is closed. */
 const SILENT_SWEEPS = 20
 
 export class Connections {
   readonly #server: HttpServer
   readonly #open = new Set<HttpSocket>()
   #closing = false
+  #onEmpty: () => void = () => {}
 
   constructor(server: HttpServer) {
     this.#server = server
     server.on('connection', (socket: HttpSocket) => {
       this.#open.add(socket)
-      socket.once('close', () => this.#open.delete(socket))
+      socket.once('close', () => {
+        this.#open.delete(socket)
+        if (this.#open.size === 0) this.#onEmpty()
+      })
     })
   }
 
@@ -41,7 +45,7 @@ export class Connections {
     return this.#closing
   }
 
-  /** From now on answers say that they are the last ones on their connections, also to requests under way. */
+  /** Makes answers announce that they are the last on their connections, also for requests in flight. */
   announceClose(): void {
     this.#closing = true
     for (const { _httpMessage: response } of this.#open) {
@@ -49,12 +53,11 @@ export class Connections {
     }
   }
 
-  /** Closes the listener, and connections that are idle for so long; resolves when the last one is closed. */
+  /** Closes the listener, and connections idle for `idleMs`; resolves when the last one is closed. */
   async close(idleMs: number): Promise<void> {
     if (!this.#server.listening) return
     this.announceClose()
-    const closed = Promise.withResolvers<void>()
-    await closeListener(this.#server, closed.resolve)
+    await closeListener(this.#server)
     const silences = new WeakMap<HttpSocket, Silence>()
     let sweptAt = performance.now()
     const sweep = (): void => {
@@ -66,7 +69,10 @@ export class Connections {
     // Node reads what has come between timers and immediates.
     setImmediate(sweep)
     const timer = setInterval(() => setImmediate(sweep), SWEEP_MS)
-    await closed.promise
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve
+      if (this.#open.size === 0) resolve()
+    })
     clearInterval(timer)
   }
 

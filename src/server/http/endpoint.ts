@@ -60,7 +60,7 @@ export class Endpoint {
     this.#admit = createAdmission({ ...options, documents, authenticate, maxBodyBytes })
   }
 
-  /** Gives the reply, or undefined when the answer goes by the sink. */
+  /** Returns the reply, or undefined when the answer goes through the sink. */
   handle(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {
     // Sealed for this instance, so neither Host nor Origin nor a token of a caller decides about it.
     if (request.header('content-type') === this.#messages.mediaType) return this.#receive(request, sink)

@@ -14,7 +14,7 @@ export interface EndpointRequest {
   readonly loopback: boolean
   /** The size of the body that is yet to be read, by Content-Length; NaN where that is not known. */
   readonly declaredBytes: number
-  /** Why the body cannot be read, where somebody before us has read it. */
+  /** The reason why the body cannot be read, if a framework has already read it. */
   readonly unreadable: string | undefined
   /**
    * Reads the whole body as one JSON value. Rejects with a ProtocolError when it is none, or RequestRefused when it is
@@ -40,7 +40,7 @@ export interface Admission {
 
 /** Answers admitted requests: the server's own handler reads a message, another may pass the bytes on. */
 export interface RequestHandler {
-  /** Gives the reply, or undefined when the answer goes by the sink. */
+  /** Returns the reply, or undefined when the answer goes through the sink. */
   handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined>
 }
 
@@ -51,7 +51,7 @@ export interface InstanceMessages {
   readonly maxBytes: number
   /** The reply to a message that its headers do not show to be one of an instance, for this one: nothing more is read. */
   refusalOf(header: HeaderReader): HttpReply | undefined
-  /** Gives the reply, or undefined when the answer goes by the sink. */
+  /** Returns the reply, or undefined when the answer goes through the sink. */
   receive(text: string, sink: Sink): Promise<HttpReply | undefined>
 }
 
@@ -74,7 +74,7 @@ export interface Sink {
   /** Calls the listener once when the client disconnects before `end`. */
   onDisconnect(listener: () => void): void
   readonly disconnected: boolean
-  /** Where the client is: at the other end of the connection, or where the proxy there says. Undefined if that is not known. */
+  /** The client's address: that of the connection, or the one its proxy reports. Undefined if unknown. */
   readonly address?: string | undefined
 }
 
@@ -95,20 +95,20 @@ export interface AnswerHead {
 export interface ByteSink {
   /** Sends the head alone. */
   flush(): void
-  /** Gives false when nothing more should be written before `onDrain`. */
+  /** Returns false when nothing more should be written before `onDrain`. */
   write(chunk: Buffer): boolean
   end(last?: Buffer): void
   /** Breaks the answer off, so that its client sees that it is not whole. */
   abort(): void
 }
 
-/** What a sink holds of what its client has not read. Above it the connection is given up. */
+/** Maximum of unread bytes that a sink holds. Above it the connection is closed. */
 export const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 const READ_WITHIN_MS = 60_000
 const READ_BYTES_PER_MS = 64
 
-/** How long a client may take to read so much: what is not read would stay in memory. */
+/** Timeout for a client to read this many bytes, which stay in memory until then. */
 export function readWithinMs(bytes: number): number {
   return READ_WITHIN_MS + bytes / READ_BYTES_PER_MS
 }

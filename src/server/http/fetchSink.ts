@@ -80,7 +80,7 @@ export class FetchSink implements HostSink {
     return room === 0 && (this.#ended || this.#disconnected) ? 0 : MAX_UNREAD_BYTES - room
   }
 
-  /** A reader that takes nothing for a while is given up, also when the answer is complete. */
+  /** Gives up a reader that takes nothing for a while, also when the answer is complete. */
   #limitUnread(): void {
     const unread = this.#unreadBytes
     const readBytes = this.#writtenBytes - unread
@@ -130,7 +130,7 @@ export class FetchSink implements HostSink {
 
 /** What has not been read of passed bytes is held up to this size; then the other server waits. */
 const HELD_BYTES = 65_536
-/** A reader that takes nothing for so long is given up. */
+/** Timeout of a reader that takes nothing. */
 const UNREAD_MS = readWithinMs(HELD_BYTES)
 /** Statuses whose answers have no body. */
 const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304])

@@ -25,7 +25,7 @@ export interface ListenOptions extends GuardOptions {
   advertise?: string
   /** The largest body that is accepted, in bytes; one may hold 20,000 keys and values, and more if this is raised. @default 4194304 */
   maxBodyBytes?: number
-  /** How long a client may take to send a whole request, in milliseconds. @default 30000 */
+  /** Timeout for a whole request, in milliseconds. @default 30000 */
   requestTimeoutMs?: number
   /** Whether SIGTERM drains the server and then ends the process. @default true */
   drainOnTerm?: boolean
@@ -102,6 +102,11 @@ export async function openListener(options: ListenerOptions, serve: NodeHandler)
 /** `/mcp/` is `/mcp`: some clients and proxies add the slash. */
 function withoutSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path
+}
+
+/** The error when another process listens there. */
+export function portInUse(port: number, host: string): Error {
+  return explained(Object.assign(new Error('EADDRINUSE'), { code: 'EADDRINUSE' }), port, host)
 }
 
 /** The error with a sentence that names what was given, where that is the reason. */

@@ -7,7 +7,7 @@ import { errorReply } from './refusal.ts'
 
 /** Answers the messages of one era. */
 export interface EraHandler {
-  /** Gives the reply, or undefined when the answer goes by the sink. */
+  /** Returns the reply, or undefined when the answer goes through the sink. */
   post(
     message: Message,
     header: HeaderReader,
@@ -29,6 +29,9 @@ export interface SessionHandler extends EraHandler {
   delete(header: HeaderReader, principal: Principal | undefined): HttpReply
 }
 
+/** What of a request tells its message and its era. */
+type MessageRequest = Pick<EndpointRequest, 'method' | 'header' | 'json'>
+
 export interface MessageHandlerOptions {
   readonly modern: EraHandler
   /** Absent when only the stateless era is served. */
@@ -47,7 +50,7 @@ export class MessageHandler implements RequestHandler {
   }
 
   /** Never rejects. */
-  async handle(request: EndpointRequest, admission: Admission, sink: Sink): Promise<HttpReply | undefined> {
+  async handle(request: MessageRequest, admission: Admission, sink: Sink): Promise<HttpReply | undefined> {
     const { modern, legacy, logger } = this.#options
     const { header } = request
     let value: unknown
@@ -65,7 +68,7 @@ export class MessageHandler implements RequestHandler {
   }
 
   async #other(
-    { method, header }: EndpointRequest,
+    { method, header }: MessageRequest,
     { principal, era }: Admission,
     sink: Sink,
   ): Promise<HttpReply | undefined> {

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HeaderReader } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
-import { chunksOf, limited, parseBody, parseBytes, tooLarge } from './body.ts'
+import { bodyGauge, chunksOf, limited, parseBody, parseBytes } from './body.ts'
 import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
 import type { EndpointRequest, HttpReply } from './exchange.ts'
 import { giveUpUnread, NodeSink } from './nodeSink.ts'
@@ -128,14 +128,19 @@ function readBody<T>(
 ): Promise<T> {
   return new Promise((resolve, reject: (error: Error) => void) => {
     let chunks: Buffer[] = []
-    let size = 0
+    let isRefused = false
+    const refusalOf = bodyGauge(maxBytes)
     req.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size <= maxBytes) chunks.push(chunk)
-      else reject(new RequestRefused(tooLarge(maxBytes)))
+      if (isRefused) return
+      const refused = refusalOf(chunk)
+      if (refused === undefined) return void chunks.push(chunk)
+      isRefused = true
+      chunks = []
+      req.pause() // the rest stays unread
+      reject(new RequestRefused(refused))
     })
     req.on('end', () => {
-      if (size > maxBytes) return
+      if (isRefused) return
       const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
       chunks = [] // the request lives as long as its call, and this listener with it
       try {

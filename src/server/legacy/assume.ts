@@ -1,4 +1,4 @@
-/** What an operator knows of session-era clients that do not declare it themselves. */
+/** Operator's assumptions about session-era clients that do not declare a capability. */
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
 import { assertOptionNames, ECHO_CAPABILITY, type OptionNames, ROUNDS_CAPABILITY } from '../../protocol/index.ts'
 
@@ -9,7 +9,7 @@ export interface Assumed {
   rounds?: boolean
 }
 
-/** What a client said of itself in `initialize`. */
+/** A client's description of itself in `initialize`. */
 export interface SessionClient {
   readonly name: string | undefined
   readonly version: string | undefined
@@ -17,12 +17,12 @@ export interface SessionClient {
   readonly protocolVersion: string
 }
 
-/** The same for all clients, or chosen by who they are. */
+/** The same for all clients, or chosen by client. */
 export type Assume = Assumed | ((client: SessionClient) => Assumed | undefined)
 
 const ASSUMED: OptionNames<Assumed> = { stateEcho: true, rounds: true }
 
-/** Gives the capabilities that a client has: those it declared, and what is assumed of the others. */
+/** The capabilities of a client: those it declared, and the assumed ones. */
 export type Assumption = (
   declared: ClientCapabilities,
   client: Implementation | undefined,

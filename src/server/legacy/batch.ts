@@ -13,12 +13,12 @@ import { toWireError } from '../wireErrors.ts'
 
 const BATCH_VERSION = '2025-03-26'
 const MAX_MESSAGES = 100
-// They are held in memory until the last one is there, and a small batch can ask for very much.
+// The responses are held in memory until the last one is complete, and a small batch can ask for very much.
 const MAX_RESPONSE_CHARS = 64 * 1024 * 1024
 
 export type PostMessage = (message: Message, sink: Sink) => Promise<HttpReply | undefined>
 
-/** Throws where the version has no batches, or the batch is no valid one. */
+/** Throws if the version has no batches, or the batch is invalid. */
 export function assertBatch(values: readonly unknown[], version: string): void {
   if (version !== BATCH_VERSION) {
     throw new ProtocolError('MESSAGE_INVALID', `Only ${BATCH_VERSION} has batches: send each message by itself.`)
@@ -34,7 +34,7 @@ export function readBatched(value: unknown): Message {
   throw new ProtocolError('MESSAGE_INVALID', '"initialize" must not be part of a batch.')
 }
 
-/** Gives the reply, or undefined when the responses go by the sink. */
+/** Returns the reply, or undefined when the responses go through the sink. */
 export async function answerBatch(
   values: readonly unknown[],
   sink: Sink,
@@ -115,7 +115,7 @@ class SharedSink {
     this.#responses.push(kept)
   }
 
-  /** Ends the stream when each call has ended its part; without a stream, gives the reply. */
+  /** Ends the stream when each call has ended its part; without a stream, returns the reply. */
   async finish(): Promise<HttpReply | undefined> {
     if (!this.#isOpen) return { status: 200, body: `[${this.#responses.join(',')}]` }
     await Promise.all(this.#ended)

@@ -1,4 +1,5 @@
-/** Who sends a session-era request: by its session id, its version and where it comes from. */
+/** The caller of a session-era request: by its session id, its version and its address. */
+import type { Members, Self } from '../../cluster/index.ts'
 import { type HeaderReader, isLegacyVersion, unsupportedVersion } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Caller } from '../call.ts'
@@ -7,14 +8,12 @@ import { ServerError } from '../errors.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
 import type { LimitOptions } from '../limits/requestLimits.ts'
-import type { Self } from '../replicas/instance.ts'
-import type { Peers } from '../replicas/peers.ts'
 import { type OpenSession, type Sessions, unknownPeer } from './session.ts'
 
 export interface SessionCallersOptions {
   readonly sessions: Sessions
   readonly self: Self
-  readonly peers: Pick<Peers, 'meet'>
+  readonly members: Pick<Members, 'meet'>
   readonly clientAddress: LimitOptions['clientAddress']
   /** Whether requests outside a session are refused. */
   readonly needsSession: boolean
@@ -38,7 +37,7 @@ export class SessionCallers {
       return { peer: unknownPeer(version), principal, address }
     }
     if ('status' in session) return session
-    if (session.begunBy !== undefined) this.#options.peers.meet(session.begunBy)
+    if (session.begunBy !== undefined) this.#options.members.meet(session.begunBy)
     return { peer: this.#options.sessions.peerOf(session), principal, address }
   }
 

@@ -17,7 +17,7 @@ export interface LegacyChannelOptions {
   readonly streams: LegacyStreams
   readonly pushes: PushBroker
   readonly caller: Caller
-  /** The client's connection; or, for a call that was revived, the stream that its client has or will reconnect to. */
+  /** The client's connection; or, for a call that was resumed, the stream that its client has or will reconnect to. */
   readonly target: Sink | LegacyStream
 }
 
@@ -30,7 +30,7 @@ export class LegacyChannel implements Channel {
   #asked: string | undefined
   #cancelled = false
   #finished = false
-  #isHandedOver = false
+  #isHandedOff = false
   #endsWithConnection = false
 
   constructor(options: LegacyChannelOptions) {
@@ -44,7 +44,7 @@ export class LegacyChannel implements Channel {
    */
   serve(call: Call): Call {
     this.#call = call
-    this.#asked = call.revived?.id
+    this.#asked = call.resumed?.id
     return call
   }
 
@@ -54,7 +54,11 @@ export class LegacyChannel implements Channel {
   }
 
   get cancelled(): boolean {
-    return this.#cancelled || this.#isHandedOver
+    return this.#cancelled || this.#isHandedOff
+  }
+
+  get isHandedOff(): boolean {
+    return this.#isHandedOff
   }
 
   onCancel(listener: () => void): void {
@@ -102,7 +106,7 @@ export class LegacyChannel implements Channel {
 
   /** Sends the response on the stream, if there is one; false leaves it to the caller. */
   finish(body: string): boolean {
-    if (this.#isHandedOver) return true
+    if (this.#isHandedOff) return true
     this.#endQuestions()
     this.#finished = true
     if (this.#stream === undefined) return this.#cancelled && this.#endEmpty()
@@ -116,11 +120,11 @@ export class LegacyChannel implements Channel {
   get #elsewhere(): PushElsewhere {
     return {
       contents: () => ({ name: this.#open().name, ...this.#open().contents() }),
-      handOver: () => this.#handOver(),
+      handOff: () => this.#handOff(),
     }
   }
 
-  /** Without a stream nobody can come back for the answer, and to wait has no effect, so it ends with the connection. */
+  /** Without a stream the client cannot come back for the answer, so the call ends with the connection. */
   #endWithConnection(): void {
     const { target } = this.#options
     if (this.#endsWithConnection || !('open' in target)) return
@@ -131,10 +135,10 @@ export class LegacyChannel implements Channel {
   }
 
   /** Another instance answers: the connection ends, so that the client comes back and finds it. */
-  #handOver(): void {
+  #handOff(): void {
     if (this.#finished) return
     this.#finished = true
-    this.#isHandedOver = true
+    this.#isHandedOff = true
     if (this.#asked !== undefined) this.#options.pushes.end(this.#asked)
     if (this.#stream !== undefined) this.#options.streams.release(this.#stream)
     for (const listener of this.#cancels) listener()
@@ -148,7 +152,7 @@ export class LegacyChannel implements Channel {
     return true
   }
 
-  /** A question ends with its request: the client is notified of those that need no answer any more. */
+  /** Questions end with their request: the client is notified of those that no longer need an answer. */
   #endQuestions(): void {
     if (this.#asked === undefined) return
     for (const requestId of this.#options.pushes.end(this.#asked)) {

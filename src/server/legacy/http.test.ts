@@ -3,10 +3,10 @@ import type { RequestMessage, ResponseMessage } from '../../protocol/index.ts'
 import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
 import type { Call } from '../call.ts'
 import { localBus } from '../lifecycle/eventBus.ts'
-import { Self } from '../replicas/instance.ts'
+import { Self } from '../../cluster/index.ts'
 import { LegacyHttp, type LegacyHttpOptions } from './http.ts'
 import { LegacyStreams } from './streams/streams.ts'
-import type { RevivedCall } from './push/handOver.ts'
+import type { ResumedCall } from './push/handOff.ts'
 import { Sessions } from './session.ts'
 import { SessionFacts } from './sessionFacts.ts'
 import type { Sink } from '../http/exchange.ts'
@@ -17,12 +17,12 @@ const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
 const failed: unknown[] = []
 const logger = { debug() {}, info() {}, warn() {}, error: (details: unknown) => void failed.push(details) }
 
-/** A door whose handler fails after it opened a stream, and where every answer revives a call. */
+/** A door whose handler fails after it opened a stream, and where every answer resumes a call. */
 function broken() {
   const bus = localBus()
   const facts = new SessionFacts(bus, Date.now)
   const streams = new LegacyStreams(sealer, self)
-  const revived = {
+  const resumed = {
     id: 7,
     method: 'tools/call',
     params: {},
@@ -37,7 +37,7 @@ function broken() {
       },
     },
     pushes: {
-      take: async () => ({ kind: 'revived', call: revived as unknown as RevivedCall, state: { position: 1 } }),
+      take: async () => ({ kind: 'resumed', call: resumed as unknown as ResumedCall, state: { position: 1 } }),
       end: () => [],
     },
     self,
@@ -71,7 +71,7 @@ test('a stream ends with an error where the call handler fails', async () => {
   expect(texts.slice(-2)).toEqual([expect.stringContaining('"Internal error."'), 'end'])
 })
 
-test('a revived call whose handler fails is reported, and its stream ends', async () => {
+test('a resumed call whose handler fails is reported, and its stream ends', async () => {
   const { http, streams } = broken()
   const message: ResponseMessage = { kind: 'response', id: 'q', result: {}, error: undefined, state: undefined }
   const before = failed.length

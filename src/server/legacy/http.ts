@@ -1,6 +1,7 @@
 /**
  * Streamable HTTP of the session revisions: sessions by sealed id, resumable streams, pushed questions, GET and DELETE.
  */
+import type { Instance, Members, ClusterScope, Self } from '../../cluster/index.ts'
 import {
   assertPresentAgree,
   type HeaderReader,
@@ -17,12 +18,11 @@ import type { HttpReply, Sink } from '../http/exchange.ts'
 import type { SessionHandler } from '../http/messageHandler.ts'
 import { refusal } from '../http/refusal.ts'
 import type { EventBus } from '../lifecycle/eventBus.ts'
-import { Allowance, holderOf } from '../limits/holders.ts'
+import { CallerRate } from '../limits/callerRate.ts'
+import { quotaCaller } from '../limits/quotaCaller.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { errorMessage } from '../results.ts'
-import type { ClientRequest, Forwarder } from '../replicas/forwarder.ts'
-import type { Instance, Self } from '../replicas/instance.ts'
-import type { Peers } from '../replicas/peers.ts'
+import { type ClientRequest, type ClientRequests, readRequest } from '../forwarding/clientRequests.ts'
 import { toWireError } from '../wireErrors.ts'
 import { AnswerForwarder } from './push/answerForwarder.ts'
 import { answerBatch, assertBatch } from './batch.ts'
@@ -31,8 +31,8 @@ import { LegacyChannel } from './channel.ts'
 import type { GetStreams } from './streams/getStreams.ts'
 import { LiveCalls } from './liveCalls.ts'
 import { NO_STREAM, StreamResumption } from './streams/resumption.ts'
-import type { RevivedCall, StreamHandOver } from './push/handOver.ts'
-import { HandOvers } from './push/handOvers.ts'
+import type { ResumedCall, StreamHandOff } from './push/handOff.ts'
+import { HandOffs } from './push/handOffs.ts'
 import type { PushBroker } from './push/broker.ts'
 import type { LegacyStream } from './streams/stream.ts'
 import { legacyPeer } from './session.ts'
@@ -45,19 +45,19 @@ export interface LegacyHttpOptions extends SessionCallersOptions {
   readonly bus: EventBus
   readonly streams: LegacyStreams
   readonly getStreams: GetStreams
-  /** Common to all instances, where one is configured. */
+  /** Shared by all instances, if one is configured. */
   readonly ledger: Ledger | undefined
   readonly pushes: PushBroker
   readonly self: Self
-  readonly peers: Peers
-  readonly forwarder: Forwarder
-  /** How long a client may wait for a call to go on, in seconds. */
+  readonly members: Members
+  readonly forwarder: ClientRequests
+  /** Maximum time for a client to wait until a call resumes, in seconds. */
   readonly ttlSeconds: number
   readonly clock: () => number
-  /** The instance that goes on with the stream of one that is gone, as far as the others can tell. */
+  /** The instance that has resumed the stream of one that is gone, as far as the others know. */
   readonly whoHas: (stream: string) => Promise<Instance | 'nobody' | 'unsure'>
-  /** Gives a stream to another instance; gives that instance, or undefined when there is none to take it. */
-  readonly handOver: (stream: StreamHandOver) => Promise<Instance | undefined>
+  /** Hands a stream off; returns its new owner, or undefined if no instance takes it. */
+  readonly handOff: (stream: StreamHandOff) => Promise<Instance | undefined>
   readonly logger: () => Logger
 }
 
@@ -66,28 +66,28 @@ const NONE: ReadonlySet<string> = new Set()
 export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions
   readonly #live = new LiveCalls()
-  /** Those that go to all instances, because nobody knows whether there are such requests. */
-  readonly #cancellations: Allowance
+  /** Rate of the cancellations that go to all instances, because the instance of the request is unknown. */
+  readonly #cancellations: CallerRate
   readonly #answers: AnswerForwarder
   readonly #returning: StreamResumption
-  readonly #handOvers: HandOvers
+  readonly #handOffs: HandOffs
   readonly #callers: SessionCallers
 
   constructor(options: LegacyHttpOptions) {
     this.#options = options
     this.#callers = new SessionCallers(options)
-    this.#cancellations = new Allowance(100, options.clock)
+    this.#cancellations = new CallerRate(100, options.clock)
     this.#answers = new AnswerForwarder({
       ...options,
-      revive: (call, caller, position) =>
-        this.#revive(call, caller, options.streams.takeOver(call.stream, caller, position)),
+      resume: (call, caller, position) =>
+        this.#resume(call, caller, options.streams.claim(call.stream, caller, position)),
       end: (state, caller) => this.#returning.end(state, caller),
     })
-    this.#returning = new StreamResumption(options)
-    this.#handOvers = new HandOvers({
+    this.#returning = new StreamResumption({ ...options, resumeCall: (stream) => this.#handOffs.resume(stream) })
+    this.#handOffs = new HandOffs({
       ...options,
       returning: this.#returning,
-      revive: (...args) => this.#revive(...args),
+      resume: (...args) => this.#resume(...args),
     })
     options.bus.subscribe((event) => {
       if (event.kind === 'session-ended') this.#live.cancelAll(event.session)
@@ -153,8 +153,15 @@ export class LegacyHttp implements SessionHandler {
     return { status: 204 }
   }
 
-  /** What another instance forwards: an answer to a question of this one, or a client that comes back to a stream. */
-  async serveForwarded(request: ClientRequest, sink: Sink): Promise<HttpReply | undefined> {
+  /** Registers the handlers for forwarded, handed-off and wanted things of other instances in this scope. */
+  serveIn(scope: ClusterScope): void {
+    scope.handle('request', (message, _, sink) => this.#serveForwarded(readRequest(message), sink))
+    scope.handleOwned('stream', (stream) => this.#returning.has(stream))
+    scope.handleHandOff((thing) => this.#handOffs.resume(thing as unknown as StreamHandOff))
+  }
+
+  /** Serves a forwarded request: an answer to a question of this instance, or a client that reconnects to a stream. */
+  async #serveForwarded(request: ClientRequest, sink: Sink): Promise<HttpReply | undefined> {
     const { method, header, principal } = request
     const caller = this.#callers.of(header, principal)
     if ('status' in caller) return caller
@@ -164,36 +171,30 @@ export class LegacyHttp implements SessionHandler {
     return refusal(400, 'Only answers are forwarded.')
   }
 
-  /** Whether this instance goes on with a stream of another one. */
-  has(stream: string): boolean {
-    return this.#returning.has(stream)
-  }
-
-  /** This process is about to end: calls that wait for an answer go on at another instance, or are told when the signal aborts. */
+  /**
+   * Drains before the process ends: calls that wait for an answer are handed off; when the signal aborts, the rest
+   * fail.
+   */
   drain(patience: AbortSignal): Promise<void> {
     return this.#options.pushes.drain(patience)
   }
 
-  /** Resolves when no call of a session is under way here. */
+  /** Resolves when no call of a session runs here. */
   idle(): Promise<void> {
     return this.#live.idle()
   }
 
-  /** The last thing before this process ends: what clients have yet to come back for goes to another instance. */
-  handOverUnseen(): Promise<void> {
-    return this.#handOvers.unseen()
+  /** Hands off the streams that clients have yet to come back for. The last step before the process ends. */
+  handOffUnseen(): Promise<void> {
+    return this.#handOffs.unseen()
   }
 
-  /** Takes a stream of an instance that stops, with its call if that goes on; false when this one stops, too. */
-  adopt(handedOver: StreamHandOver): Promise<boolean> {
-    return this.#handOvers.adopt(handedOver)
-  }
-
-  /** The request may be under way at any instance. */
+  /** Cancels a request, which may run at any instance. */
   #cancel(caller: Caller, request: unknown): void {
     const { session } = caller.peer
     if (session === undefined || !isId(request) || this.#live.cancel(session, request)) return
-    if (this.#cancellations.take(holderOf(caller))) this.#options.bus.publish({ kind: 'cancelled', session, request })
+    if (this.#cancellations.take(quotaCaller(caller)))
+      this.#options.bus.publish({ kind: 'cancelled', session, request })
   }
 
   async #initialize(
@@ -224,10 +225,10 @@ export class LegacyHttp implements SessionHandler {
   }
 
   async #answer(
-    message: Pick<RevivedCall, 'id' | 'method' | 'params'>,
+    message: Pick<ResumedCall, 'id' | 'method' | 'params'>,
     caller: Caller,
     channel: LegacyChannel,
-    from: Pick<Call, 'header' | 'revived'>,
+    from: Pick<Call, 'header' | 'resumed'>,
   ) {
     const { id, method, params } = message
     const call = channel.serve({ id, method, params, meta: metaOf(params), ...caller, channel, ...from })
@@ -235,7 +236,7 @@ export class LegacyHttp implements SessionHandler {
     try {
       return await this.#options.calls.answer(call)
     } catch (error) {
-      // A revived call has no request that could fail, and an open stream must end.
+      // A resumed call has no request that could fail, and an open stream must end.
       this.#options.logger().error({ method, err: errorDetails(error) }, 'A request failed.')
       return { status: 500, body: errorMessage(id, toWireError(error)) }
     } finally {
@@ -243,19 +244,19 @@ export class LegacyHttp implements SessionHandler {
     }
   }
 
-  #revive(revived: RevivedCall, caller: Caller, target: LegacyStream): void {
+  #resume(resumed: ResumedCall, caller: Caller, target: LegacyStream): void {
     const { pushes, streams, logger } = this.#options
     const channel = new LegacyChannel({ streams, pushes, caller, target })
-    logger().info({ method: revived.method }, 'A call that another process began goes on here.')
-    this.#returning.tookOver(revived.stream, caller)
-    const from = { header: undefined, revived: revived.journal }
-    void this.#answer(revived, caller, channel, from).then(({ body }) => this.#finish(channel, body))
+    logger().info({ method: resumed.method }, 'A call that another process began goes on here.')
+    this.#returning.noteClaimed(resumed.stream, caller)
+    const from = { header: undefined, resumed: resumed.journal }
+    void this.#answer(resumed, caller, channel, from).then(({ body }) => this.#finish(channel, body))
   }
 
-  /** False when the response is left to whoever asks. */
+  /** Returns false if the response is left to the caller of this method. */
   #finish(channel: LegacyChannel, body: string): boolean {
     const isSent = channel.finish(body)
-    this.#handOvers.finished()
+    this.#handOffs.finished()
     return isSent
   }
 }

@@ -1,4 +1,4 @@
-/** The calls of sessions that are under way here, for those who cancel them. */
+/** The running calls of sessions, by id, for cancellation. */
 import type { RequestId } from '../../protocol/index.ts'
 
 interface Cancellable {
@@ -10,8 +10,8 @@ export class LiveCalls {
   readonly #onIdle: (() => void)[] = []
 
   /**
-   * Notes a call until the returned function is called. Outside a session there is no telling whose a call is, so such
-   * a call cannot be cancelled.
+   * Notes a call until the returned function is called. Outside a session a call has no identity, so it cannot be
+   * cancelled.
    */
   enter(session: string | undefined, id: RequestId, call: Cancellable): () => void {
     if (session === undefined) return () => {}
@@ -24,13 +24,13 @@ export class LiveCalls {
     }
   }
 
-  /** Resolves when no call is under way. */
+  /** Resolves when no call is running. */
   idle(): Promise<void> {
     if (this.#bySession.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
-  /** False when the call is not under way here. */
+  /** Returns false if the call does not run here. */
   cancel(session: string, id: unknown): boolean {
     const call = this.#bySession.get(session)?.get(id)
     call?.cancel()

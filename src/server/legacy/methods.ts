@@ -4,7 +4,7 @@ import type { Call, CallMethod } from '../call.ts'
 import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { ServerIdentity } from '../options.ts'
 import type { Registry } from '../catalog/registry.ts'
-import { holderOf } from '../limits/holders.ts'
+import { quotaCaller } from '../limits/quotaCaller.ts'
 import type { Results } from '../results.ts'
 import { readHandshake } from './session.ts'
 import type { SessionFacts } from './sessionFacts.ts'
@@ -55,7 +55,7 @@ export function sessionMethods({
       (call) => {
         const { level } = call.params
         if (!isLogLevel(level)) throw new ProtocolError('PARAMS_INVALID', '"params.level" must be a log level.')
-        if (call.peer.session !== undefined) facts.setLevel(call.peer.session, level, holderOf(call))
+        if (call.peer.session !== undefined) facts.setLevel(call.peer.session, level, quotaCaller(call))
         return EMPTY
       },
     ],
@@ -65,7 +65,7 @@ export function sessionMethods({
         const uri = watchedUri(call, registry)
         access.assertWatchable(call, uri)
         const { session } = call.peer
-        if (session !== undefined && !facts.watch(session, uri, holderOf(call))) throw tooManyWatched()
+        if (session !== undefined && !facts.watch(session, uri, quotaCaller(call))) throw tooManyWatched()
         return EMPTY
       },
     ],

@@ -15,7 +15,7 @@ import {
 import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
-import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../../cluster/index.ts'
 import { newId } from '../binding.ts'
 import { ServerError } from '../errors.ts'
 import type { Peer } from '../call.ts'
@@ -39,7 +39,7 @@ export interface OpenSession extends Handshake {
 }
 
 export interface SessionsOptions {
-  /** Told when a session id was sealed with a key that this instance does not have. */
+  /** Logs a session id that was sealed with a key this instance does not have. */
   readonly logger?: () => Logger
   /** @default nothing is assumed of a client */
   readonly assume?: Assume | undefined
@@ -60,13 +60,13 @@ export class Sessions {
     this.#self = self
   }
 
-  /** What the parameters of `initialize` say, and what is assumed of the client. All of it is in the session's id. */
+  /** The parameters of `initialize`, and the assumptions about the client. All of it is in the session id. */
   handshake(params: Json): Handshake {
     const { version, client, capabilities } = readHandshake(params)
     return { version, client, capabilities: this.#assumption(capabilities, client, version) }
   }
 
-  /** Begins a session and gives its id. */
+  /** Begins a session and returns its id. */
   begin({ version, client, capabilities }: Handshake, principal: Principal | undefined): string {
     try {
       return this.#sealer.seal(

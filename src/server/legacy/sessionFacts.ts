@@ -1,16 +1,17 @@
 /**
  * Facts of session-era sessions in memory: that one has ended, its log level, the resources it watches. The bus carries
- * them to other instances, and an instance that is met is told all of them. No request depends on them, so losing them is
- * harmless.
+ * them to other instances, and a new member gets all of them. No request depends on them, so losing them is harmless.
  */
 import type { LoggingLevel } from '@modelcontextprotocol/client'
+import { Quota } from '../../state/quota/index.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
-import { hiddenHolder, Holdings } from '../limits/holders.ts'
+import { hiddenCaller } from '../limits/quotaCaller.ts'
 import { WatchedResources } from '../limits/watchedResources.ts'
 import { MAX_WATCHED_CHARS } from '../modern/subscriptions.ts'
 
 interface Facts {
-  readonly holder: string
+  readonly session: string
+  readonly caller: string
   level: LoggingLevel
   readonly watched: Set<string>
   watchedChars: number
@@ -20,7 +21,7 @@ interface Facts {
 const FIRST_LEVEL: LoggingLevel = 'info'
 const MAX_SESSIONS = 10_000
 const MAX_WATCHED = 1000
-// For all sessions together. Above it, the caller with the most loses those of its oldest session.
+// Limit of all sessions together. Above it, the largest caller loses the facts of its oldest session.
 const MAX_ALL_WATCHED_CHARS = 64 * 1024 * 1024
 // A client that ends this many sessions within the life of a session evicts the entries of others, whose ids then open
 // again. So DELETE is not a revocation; revoke access at the authenticator.
@@ -32,8 +33,10 @@ export class SessionFacts {
   readonly #watched: WatchedResources
   readonly #facts = new Map<string, Facts>()
   readonly #ended = new Map<string, number>()
-  readonly #holdings = new Holdings<string>()
-  #watchedChars = 0
+  readonly #quota = new Quota<string>({
+    all: { places: MAX_SESSIONS, chars: MAX_ALL_WATCHED_CHARS },
+    evict: (session) => this.#drop(session),
+  })
 
   constructor(bus: EventBus, clock: () => number, watched = new WatchedResources()) {
     this.#bus = bus
@@ -48,7 +51,7 @@ export class SessionFacts {
     for (const [session, expiresAt] of this.#ended) {
       if (expiresAt > now) yield { kind: 'session-ended', session, expiresAt }
     }
-    for (const [session, { level, watched, holder }] of this.#facts) {
+    for (const [session, { level, watched, caller: holder }] of this.#facts) {
       if (level !== FIRST_LEVEL) yield { kind: 'session-noted', session, note: { level }, holder }
       for (const uri of watched) yield { kind: 'session-noted', session, note: { subscribe: uri }, holder }
     }
@@ -70,14 +73,14 @@ export class SessionFacts {
     this.#tell({ kind: 'session-ended', session, expiresAt })
   }
 
-  /** `holder` is whose session it is. */
-  setLevel(session: string, level: LoggingLevel, holder = session): void {
-    this.#tell({ kind: 'session-noted', session, note: { level }, holder: hiddenHolder(holder) })
+  /** `caller`: the owner of the session. */
+  setLevel(session: string, level: LoggingLevel, caller = session): void {
+    this.#tell({ kind: 'session-noted', session, note: { level }, holder: hiddenCaller(caller) })
   }
 
-  /** False when the session has reached its limit. `holder` is whose session it is. */
-  watch(session: string, uri: string, holder = session): boolean {
-    this.#tell({ kind: 'session-noted', session, note: { subscribe: uri }, holder: hiddenHolder(holder) })
+  /** Returns false if the session has reached its limit. `caller`: the owner of the session. */
+  watch(session: string, uri: string, caller = session): boolean {
+    this.#tell({ kind: 'session-noted', session, note: { subscribe: uri }, holder: hiddenCaller(caller) })
     return this.watchedBy(session).has(uri)
   }
 
@@ -100,39 +103,28 @@ export class SessionFacts {
     else if ('subscribe' in note) this.#add(facts, note.subscribe)
     else if ('unsubscribe' in note && facts.watched.delete(note.unsubscribe)) {
       this.#count(facts, -note.unsubscribe.length)
-      this.#watched.remove([note.unsubscribe], facts.holder)
+      this.#watched.remove([note.unsubscribe], facts.caller)
     }
   }
 
   #add(facts: Facts, uri: string): void {
     const isFull = facts.watched.size >= MAX_WATCHED || facts.watchedChars + uri.length > MAX_WATCHED_CHARS
-    if (isFull || facts.watched.has(uri) || this.#watched.add([uri], facts.holder).length === 0) return
+    if (isFull || facts.watched.has(uri) || this.#watched.add([uri], facts.caller).length === 0) return
     facts.watched.add(uri)
     this.#count(facts, uri.length)
-    while (this.#watchedChars > MAX_ALL_WATCHED_CHARS) this.#dropOldest((sessions) => this.#charsOf(sessions))
-  }
-
-  /** The oldest session, with something to drop, of the holder with the most. */
-  #dropOldest(size: (sessions: ReadonlySet<string>) => number): void {
-    const [largest] = this.#holdings.largestFirst(size)
-    for (const session of largest?.items ?? []) if (size(new Set([session])) > 0) return this.#drop(session)
-  }
-
-  #charsOf(sessions: ReadonlySet<string>): number {
-    return [...sessions].reduce((sum, session) => sum + (this.#facts.get(session)?.watchedChars ?? 0), 0)
   }
 
   #count(facts: Facts, chars: number): void {
+    const { session, caller } = facts
     facts.watchedChars += chars
-    this.#watchedChars += chars
+    this.#quota.put(session, { caller, chars: facts.watchedChars })
   }
 
   #drop(session: string): void {
     const facts = this.#facts.get(session)
     if (facts === undefined) return
-    this.#watchedChars -= facts.watchedChars
-    this.#watched.remove(facts.watched, facts.holder)
-    this.#holdings.delete(facts.holder, session)
+    this.#watched.remove(facts.watched, facts.caller)
+    this.#quota.delete(session)
     this.#facts.delete(session)
   }
 
@@ -147,13 +139,12 @@ export class SessionFacts {
     this.#ended.set(session, expiresAt)
   }
 
-  #factsOf(session: string, holder: string): Facts {
+  #factsOf(session: string, caller: string): Facts {
     const known = this.#facts.get(session)
     if (known !== undefined) return known
-    const fresh: Facts = { holder, level: FIRST_LEVEL, watched: new Set(), watchedChars: 0 }
-    if (this.#facts.size >= MAX_SESSIONS) this.#dropOldest(({ size }) => size)
+    const fresh: Facts = { session, caller, level: FIRST_LEVEL, watched: new Set(), watchedChars: 0 }
     this.#facts.set(session, fresh)
-    this.#holdings.add(holder, session)
+    this.#count(fresh, 0)
     return fresh
   }
 }

@@ -7,7 +7,9 @@ export interface DrainableHost {
   drain(): Promise<void>
 }
 
-/** After the last call, so long may answers take to be sent and idle connections to be closed; in milliseconds. */
+/** The default time of a drain. */
+export const DRAIN_MS = 25_000
+/** Maximum time after the last call to send answers and close idle connections, in milliseconds. */
 const LEAVING_MS = 5000
 /** The same when the deadline has passed. */
 const LATE_LEAVING_MS = 1000
@@ -31,7 +33,7 @@ export async function drainAll(
     await idle
     const leavingMs = Math.min(LEAVING_MS, Math.max(LATE_LEAVING_MS, left()))
     await Promise.race([drained, new Promise((resolve) => unref(setTimeout(resolve, leavingMs)))])
-    // A connection that was still open may have brought another call meanwhile.
+    // A connection that was still open may have brought another call.
     idle = load.drain(left())
   } while (load.inFlight > 0 && left() > 0)
 }

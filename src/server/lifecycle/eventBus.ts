@@ -2,7 +2,7 @@ import type { ListName } from '../catalog/registry.ts'
 
 /** The messages between instances of one server. Plain JSON, so any message broker can carry them. */
 export type ServerEvent =
-  /** `entry` names what changed where it is not for everyone. */
+  /** `entry`: what changed, if it is not for everyone. */
   | { readonly kind: 'changed'; readonly list: ListName; readonly entry?: string }
   | { readonly kind: 'updated'; readonly uri: string }
   | { readonly kind: 'session-ended'; readonly session: string; readonly expiresAt: number }
@@ -13,11 +13,11 @@ export type ServerEvent =
       readonly note: SessionNote
       readonly holder?: string
     }
-  /** A client gave up a request, which may be under way at any instance. */
+  /** A client cancelled a request, which may run at any instance. */
   | { readonly kind: 'cancelled'; readonly session: string; readonly request: string | number }
   /** An answer is here to a question of an instance that is gone. */
   | { readonly kind: 'question-wanted'; readonly question: string }
-  /** That instance goes on with the call that asked these. */
+  /** That instance has resumed the call that asked these. */
   | {
       readonly kind: 'questions-moved'
       readonly questions: readonly string[]
@@ -25,9 +25,9 @@ export type ServerEvent =
     }
   /** A client waits for the rest of a stream whose instance is gone. */
   | { readonly kind: 'stream-wanted'; readonly stream: string }
-  /** That instance goes on with the stream. */
+  /** That instance has resumed the stream. */
   | { readonly kind: 'stream-moved'; readonly stream: string; readonly to: readonly [id: string, url: string | null] }
-  /** That instance is gone, and did not say so before. */
+  /** That instance is gone without notice. */
   | { readonly kind: 'instance-lost'; readonly instance: readonly [id: string, url: string | null] }
   /** An answer for the instance that asked; sealed. */
   | { readonly kind: 'answered'; readonly question: string; readonly answer: string }

@@ -21,12 +21,12 @@ test('of calls that reach a checkpoint together only those are handed over that 
   const load = new Load(2)
   const calls = [{}, {}, {}, {}]
   for (const _ of calls) load.enter()
-  const handedOver = calls.filter((call) => {
+  const handedOff = calls.filter((call) => {
     const isBusy = load.shedding() === 'busy'
-    if (isBusy) load.handOver(call)
+    if (isBusy) load.handOff(call)
     return isBusy
   })
-  expect(handedOver).toEqual(calls.slice(0, 2))
+  expect(handedOff).toEqual(calls.slice(0, 2))
   expect(load.inFlight).toBe(4) // until they are answered
   load.enter()
   expect(load.shedding()).toBe('busy')

@@ -29,18 +29,18 @@ export class Load {
   }
 
   /** Others stay because this call goes, although it is in flight until its state is written. */
-  handOver(call: object): void {
+  handOff(call: object): void {
     this.#leaving.add(call)
   }
 
-  /** `call`: what it was handed over as, where it may have been. */
+  /** `call`: the object it was handed off as, if any. */
   leave(call?: object): void {
     this.#inFlight--
     if (call !== undefined && this.#leaving.size > 0) this.#leaving.delete(call)
     if (this.#inFlight === 0) for (const resolve of this.#idle) resolve()
   }
 
-  /** From now on every checkpoint hands over. Resolves when no call is in flight, or at the deadline. */
+  /** Makes every checkpoint hand off from now on. Resolves when no call is in flight, or at the deadline. */
   async drain(deadlineMs: number): Promise<void> {
     this.#draining = true
     if (this.#inFlight === 0) return

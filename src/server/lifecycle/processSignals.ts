@@ -2,7 +2,7 @@ import { isGivenRejection } from '../../journal/index.ts'
 
 const draining = new Set<() => Promise<void>>()
 
-/** On SIGTERM every registered server drains; then the process exits. Gives the function that unregisters. */
+/** Drains every registered server on SIGTERM, then exits. Returns the function that unregisters. */
 export function drainOnTerm(drain: () => Promise<void>): () => void {
   if (draining.size === 0) process.on('SIGTERM', drainAndExit)
   draining.add(drain)

@@ -1,18 +1,15 @@
-/** How a server is stopped: others are told, calls finish or are handed over, and then the connections are closed. */
+/** Stops a server: others are notified, calls finish or are handed off, and then the connections are closed. */
 import { assertOptionNames, type OptionNames, unref } from '../../protocol/index.ts'
 import type { Assembly } from '../assemble.ts'
 import type { Connections } from '../http/connections.ts'
-import { drainAll, type DrainableHost } from './drain.ts'
+import { DRAIN_MS, drainAll, type DrainableHost } from './drain.ts'
 
 export interface DrainOptions {
   /** How long calls in flight may take to finish or hand over, in milliseconds. @default 25000 */
   deadlineMs?: number
-  /** How long a connection is kept that no client uses, in milliseconds; more on a busy machine. @default 1000 */
+  /** Lifetime of an idle connection, in milliseconds; more on a busy machine. @default 1000 */
   idleMs?: number
 }
-
-/** How long calls have to finish, where nothing else is said. */
-export const DRAIN_MS = 25_000
 
 const DRAIN_OPTIONS: OptionNames<DrainOptions> = { deadlineMs: true, idleMs: true }
 
@@ -21,14 +18,14 @@ export function assertDrainOptions(options: DrainOptions): void {
 }
 
 export class Shutdown {
-  /** What serves the calls that have to finish. */
+  /** The hosts whose calls must finish. */
   readonly hosts = new Set<DrainableHost>()
   readonly #assembly: Assembly
   readonly #level: 'info' | 'debug'
   #drained: Promise<void> | undefined
   /** Resolves when the other instances know that this one is being stopped. */
   #announced: Promise<void> | undefined
-  /** Resolves when session-era calls that still wait for an answer are given up. */
+  /** Resolves when session-era calls that still wait for an answer are ended. */
   #patience: Promise<void> | undefined
   #options: Required<DrainOptions> = { deadlineMs: 0, idleMs: 0 }
 
@@ -53,37 +50,33 @@ export class Shutdown {
   }
 
   /**
-   * Calls of sessions can be cancelled and answered only by way of the listener, so it stays while there are any; but not
-   * for ever, because a balancer that knows nothing of the drain would go on sending calls.
+   * Calls of sessions can be cancelled and answered only through the listener, so it stays open while there are any;
+   * but not forever, because a balancer that does not notice the drain would keep sending calls.
    */
   async #closeListener(connections: Pick<Connections, 'announceClose' | 'close'>): Promise<void> {
     await this.#announced
     const { legacyHttp } = this.#assembly
     connections.announceClose()
     await Promise.race([legacyHttp.idle(), this.#patience])
-    await legacyHttp.handOverUnseen() // while clients that come back for it are still sent here
+    await legacyHttp.handOffUnseen() // while clients that come back for it are still sent here
     await connections.close(this.#options.idleMs)
   }
 
   async #drain(options: Required<DrainOptions>, awaited: Promise<void> | undefined): Promise<void> {
-    const { load, subscriptions, getStreams, legacyHttp, replicas, tasks, logger } = this.#assembly
-    const over = new AbortController()
+    const { load, subscriptions, getStreams, legacyHttp, cluster, scope, tasks, logger } = this.#assembly
     logger.current[this.#level]({ inFlight: load.inFlight }, 'Draining.')
     this.#options = options
     const { deadlineMs } = options
     const patience = new AbortController()
     this.#patience = new Promise((resolve) => unref(setTimeout(resolve, deadlineMs / 2)))
     void this.#patience.then(() => patience.abort())
-    this.#announced = replicas.sayStopping()
+    this.#announced = cluster.announceStop()
     const drained = drainAll(this.hosts, load, deadlineMs, awaited)
     subscriptions.close()
     getStreams.closeAll()
-    const fetched = replicas.fetchCancellations(over.signal)
     await Promise.all([drained, legacyHttp.drain(patience.signal), tasks?.drain(deadlineMs)])
-    over.abort()
-    await legacyHttp.handOverUnseen()
-    await fetched // what arrives after the goodbye would make this instance look as if it were still there
-    await replicas.leave()
+    await legacyHttp.handOffUnseen()
+    await cluster.leave(scope)
     await tasks?.close()
     logger.current[this.#level]({ inFlight: load.inFlight }, 'Drained.')
   }

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Caller } from '../../../test/docs/fixtures/caller.ts'
 import { proves } from '../../../test/proves.ts'
 import { createServer, type LimitOptions, type Principal, type Server } from '../index.ts'
-import { networkOf } from './holders.ts'
+import { networkOf } from './quotaCaller.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const URL_OF_SERVER = 'http://server.example/mcp'

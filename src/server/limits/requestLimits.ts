@@ -1,10 +1,11 @@
 /** How much one caller may ask of this server: requests per minute, and calls at once. */
 import { assertOptionNames, type HeaderReader, type OptionNames } from '../../protocol/index.ts'
+import { Quota } from '../../state/quota/index.ts'
 import { memoryRates, type RateStore } from '../../state/stores/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import { LimitError } from '../errors.ts'
-import { networkOf } from './holders.ts'
+import { networkOf } from './quotaCaller.ts'
 
 export interface LimitOptions {
   /** How many requests one caller may send within a minute. @default no limit */
@@ -37,7 +38,7 @@ const LIMIT_OPTIONS: OptionNames<LimitOptions> = {
   clientAddress: true,
 }
 
-// So many refused callers are remembered. Of others the body is read before they are refused again.
+// Maximum number of refused callers that are remembered. Others are refused after their body was read.
 const MAX_WAITING = 10_000
 
 /** The methods that run a handler. */
@@ -60,7 +61,7 @@ export class RequestLimits {
   readonly #options: LimitOptions
   readonly #store: RateStore
   readonly #calls: CallCounter
-  /** Until when callers have to wait who were refused, in milliseconds since 1970. */
+  /** When refused callers may try again, in milliseconds since 1970. */
   readonly #waiting = new Map<string, number>()
 
   constructor(options: LimitOptions) {
@@ -71,7 +72,7 @@ export class RequestLimits {
 
   /** Counts a request, and gives the function that ends it. Rejects with LimitError when it is too much. */
   async enter(call: Call): Promise<() => void> {
-    if (call.revived !== undefined) return done // another instance has counted it
+    if (call.resumed !== undefined) return done // another instance has counted it
     const { principal, peer, channel } = call
     const caller = callerOf(principal, peer.session, channel.address)
     await this.#count(caller)
@@ -145,19 +146,16 @@ function callerOf(principal: Principal | undefined, session: string | undefined,
 
 /** Counts in the memory of this process. */
 export class MemoryCalls implements CallCounter {
-  readonly #underWay = new Map<string, number>()
+  readonly #quota = new Quota()
 
   begin(caller: string, limit: number): boolean {
-    const calls = this.#underWay.get(caller) ?? 0
-    if (calls >= limit) return false
-    this.#underWay.set(caller, calls + 1)
+    if (this.#quota.of(caller).places >= limit) return false
+    this.#quota.take(caller)
     return true
   }
 
   end(caller: string): void {
-    const left = (this.#underWay.get(caller) ?? 1) - 1
-    if (left > 0) this.#underWay.set(caller, left)
-    else this.#underWay.delete(caller)
+    this.#quota.release(caller)
   }
 }
 

@@ -13,8 +13,8 @@ test('without a limit everybody watches what they like, and only the first and t
   const told: string[] = []
   const watched = new WatchedResources()
   watched.onChange = (uri, isWatched) => void told.push(`${isWatched ? '+' : '-'}${uri}`)
-  for (const holder of ['ann', 'bob']) expect(watched.add(['a', 'b'], holder)).toEqual(['a', 'b'])
-  for (const holder of ['ann', 'bob']) watched.remove(['a'], holder)
+  for (const caller of ['ann', 'bob']) expect(watched.add(['a', 'b'], caller)).toEqual(['a', 'b'])
+  for (const caller of ['ann', 'bob']) watched.remove(['a'], caller)
   expect(told).toEqual(['+a', '+b', '-a'])
 })
 
@@ -29,7 +29,7 @@ test('one caller has half of the limit, and has room again after giving some bac
 
 test('where all of it is taken, those with the most are refused, and others have room', () => {
   const watched = limited(12)
-  for (const holder of ['ann', 'bob']) watched.add(many(6, holder), holder)
+  for (const caller of ['ann', 'bob']) watched.add(many(6, caller), caller)
   expect(watched.add(['x'], 'ann')).toEqual([])
   expect(watched.add(many(9, 'cem'), 'cem')).toEqual(many(4, 'cem'))
   expect(watched.add(many(9, 'dee'), 'dee')).toEqual(many(3, 'dee'))
@@ -38,6 +38,6 @@ test('where all of it is taken, those with the most are refused, and others have
 test('sessions of one network are one caller', () => {
   const watched = limited(4)
   const sessions = many(10, 'session').map((session) => `network 192.0.2.1\n${session}`)
-  expect(sessions.flatMap((holder) => watched.add(['item://x'], holder))).toHaveLength(2)
+  expect(sessions.flatMap((caller) => watched.add(['item://x'], caller))).toHaveLength(2)
   expect(watched.add(['item://x'], 'network 192.0.2.2\n')).toEqual(['item://x'])
 })

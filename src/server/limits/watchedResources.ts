@@ -1,24 +1,23 @@
 /**
- * Which resources somebody watches, whatever the era, so that a gateway can watch them at the servers behind it. Where there
- * is a limit, one caller has at most half of it, and whoever has less than an equal part of it always has room.
+ * The watched resources of both eras, so that a gateway can watch them at the servers behind it. Where there is a limit, one
+ * caller has at most half of it, and a caller with less than an equal share of it always gets more.
  */
-import { groupOf } from '../../state/stores/index.ts'
+import { groupOf, Quota } from '../../state/quota/index.ts'
 
 export class WatchedResources {
   readonly #watchers = new Map<string, number>()
-  readonly #held = new Map<string, number>()
-  #all = 0
+  readonly #quota = new Quota()
 
-  /** How many all callers may watch together, each counted for itself. Callers of one network are one. */
+  /** Maximum number of resources that all callers watch together. Callers of one network count as one. */
   max = Number.POSITIVE_INFINITY
-  /** Called when a resource gets its first watcher, and when it has lost its last. */
+  /** Called when a resource gets its first watcher, and when it loses its last. */
   onChange: (uri: string, isWatched: boolean) => void = () => {}
 
-  /** Gives those that the caller has room for. */
-  add(uris: Iterable<string>, holder = ''): string[] {
+  /** Returns the resources within the share of the caller. */
+  add(uris: Iterable<string>, caller = ''): string[] {
     const added: string[] = []
     for (const uri of uris) {
-      if (!this.#hold(groupOf(holder))) continue
+      if (!this.#take(groupOf(caller))) continue
       added.push(uri)
       const before = this.#watchers.get(uri) ?? 0
       this.#watchers.set(uri, before + 1)
@@ -27,30 +26,21 @@ export class WatchedResources {
     return added
   }
 
-  /** Of those that were added for the same caller. */
-  remove(uris: Iterable<string>, holder = ''): void {
+  /** Removes resources that were added for the same caller. */
+  remove(uris: Iterable<string>, caller = ''): void {
     for (const uri of uris) {
-      this.#release(groupOf(holder))
+      this.#quota.release(groupOf(caller))
       const left = (this.#watchers.get(uri) ?? 0) - 1
       if (left > 0) this.#watchers.set(uri, left)
       else if (this.#watchers.delete(uri)) this.onChange(uri, false)
     }
   }
 
-  #hold(group: string): boolean {
-    const held = this.#held.get(group) ?? 0
-    const holders = this.#held.size + (held === 0 ? 1 : 0)
-    const share = this.#all < this.max ? this.max / 2 : Math.max(1, this.max / holders)
-    if (held >= share) return false
-    this.#held.set(group, held + 1)
-    this.#all++
-    return true
-  }
-
-  #release(group: string): void {
-    const left = (this.#held.get(group) ?? 0) - 1
-    if (left > 0) this.#held.set(group, left)
-    else this.#held.delete(group)
-    this.#all--
+  #take(caller: string): boolean {
+    const { places } = this.#quota.of(caller)
+    const callers = this.#quota.callers + (places === 0 ? 1 : 0)
+    const share = this.#quota.all.places < this.max ? this.max / 2 : Math.max(1, this.max / callers)
+    if (places < share) this.#quota.take(caller)
+    return places < share
   }
 }

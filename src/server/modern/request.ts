@@ -17,7 +17,7 @@ import type { Call, CallHandler, Channel } from '../call.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import type { EraHandler } from '../http/messageHandler.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEvent } from '../http/sse.ts'
-import type { ArrivedCall } from '../replicas/callForwarder.ts'
+import type { ArrivedCall } from '../forwarding/calls.ts'
 import { notificationMessage } from '../results.ts'
 
 interface ModernRequest {
@@ -57,7 +57,7 @@ export class ModernHttp implements EraHandler {
 
   /** Answers a call that another instance forwards. It has checked the headers, and waits for the head of the stream. */
   async answerForwarded(arrived: ArrivedCall, sink: Sink): Promise<undefined> {
-    const { principal, session, address, authorization, onCancel } = arrived
+    const { principal, session, address, authorization, from: forwardedBy, onCancel } = arrived
     const request = readMessage(arrived.message)
     if (request.kind !== 'request') throw new ProtocolError('MESSAGE_INVALID', 'Only calls are forwarded.')
     const stream = new ModernChannel(sink, true)
@@ -74,7 +74,7 @@ export class ModernHttp implements EraHandler {
     const call = modernCall({ message: request, header: undefined, principal, channel })
     stream.open()
     const peer = { ...call.peer, session }
-    const { body } = await this.#calls.answer({ ...call, peer, address, authorization, isForwarded: true })
+    const { body } = await this.#calls.answer({ ...call, peer, address, authorization, forwardedBy })
     stream.finish(body)
   }
 }

@@ -4,8 +4,7 @@ import { createServer } from '../index.ts'
 const logger = { debug() {}, info() {}, warn() {}, error() {} }
 const server = createServer({ name: 'news', version: '1', logger })
 
-/** Whether a client may listen to this, or why not. */
-async function listened(notifications: unknown): Promise<string> {
+function listenTo(served: typeof server, notifications: unknown): Promise<Response> {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
@@ -22,7 +21,12 @@ async function listened(notifications: unknown): Promise<string> {
       'mcp-method': method,
     },
   })
-  const response = await server.fetch(request)
+  return served.fetch(request)
+}
+
+/** Whether a client may listen to this, or why not. */
+async function listened(notifications: unknown): Promise<string> {
+  const response = await listenTo(server, notifications)
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
     await response.body?.cancel()
     return 'yes'
@@ -50,4 +54,15 @@ describe('a client may listen to', () => {
     expect(await listened({ toolsListChanged: true })).toBe('yes')
     expect(await listened('tools')).toContain('must be an object')
   })
+})
+
+test('a server that has been stopped acknowledges a subscription before it ends it, so that its client listens again', async () => {
+  const stopped = createServer({ name: 'news', version: '1', logger })
+  await stopped.drain()
+  const text = await (await listenTo(stopped, { toolsListChanged: true })).text()
+  const messages = text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
+  expect(messages).toMatchObject([
+    { method: 'notifications/subscriptions/acknowledged', params: { notifications: {} } },
+    { id: 1, result: { resultType: 'complete' } },
+  ])
 })

@@ -4,7 +4,7 @@ import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import type { ListName } from '../catalog/registry.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
-import { hiddenHolder } from '../limits/holders.ts'
+import { hiddenCaller } from '../limits/quotaCaller.ts'
 import { WatchedResources } from '../limits/watchedResources.ts'
 import type { Results } from '../results.ts'
 import type { TaskService, TaskListening } from '../taskPort.ts'
@@ -44,7 +44,7 @@ export class Subscriptions {
   readonly #tasks: () => TaskService | undefined
   readonly #watched: WatchedResources
   /** For whom what a call watches is counted. */
-  readonly #holderOf: (call: Call) => string | undefined
+  readonly #callerOf: (call: Call) => string | undefined
   readonly #closers = new Set<() => void>()
   #isClosed = false
 
@@ -54,9 +54,9 @@ export class Subscriptions {
     guard: WatchGuard,
     tasks: () => TaskService | undefined = () => undefined,
     watched = new WatchedResources(),
-    holderOf: (call: Call) => string | undefined = () => undefined,
+    callerOf: (call: Call) => string | undefined = () => undefined,
   ) {
-    this.#holderOf = holderOf
+    this.#callerOf = callerOf
     this.#bus = bus
     this.#results = results
     this.#guard = guard
@@ -76,18 +76,22 @@ export class Subscriptions {
         _meta: { ...(task['_meta'] as Json | undefined), ...mark._meta },
       }),
     )
+    const acknowledge = (notifications: Filter): void =>
+      call.channel.notify('notifications/subscriptions/acknowledged', { ...mark, notifications })
     if (call.channel.cancelled || this.#isClosed) {
+      // Clients take an end before the acknowledgement for a failure, and do not listen again.
+      if (!call.channel.cancelled) acknowledge({})
       tasks?.stop()
       return ended()
     }
-    const holder = hiddenHolder(this.#holderOf(call) ?? '')
-    const uris = this.#watched.add(new Set(asked.resourceSubscriptions), holder)
+    const caller = hiddenCaller(this.#callerOf(call) ?? '')
+    const uris = this.#watched.add(new Set(asked.resourceSubscriptions), caller)
     const filter: Filter = {
       ...asked,
       ...(asked.resourceSubscriptions !== undefined && { resourceSubscriptions: uris }),
       ...(asked.taskIds !== undefined && { taskIds: tasks?.taskIds ?? [] }),
     }
-    call.channel.notify('notifications/subscriptions/acknowledged', { ...mark, notifications: filter })
+    acknowledge(filter)
     tasks?.begin()
     return new Promise((resolve) => {
       const stop = this.#bus.subscribe((event) => {
@@ -97,7 +101,7 @@ export class Subscriptions {
       const close = (): void => {
         if (!this.#closers.delete(close)) return
         stop()
-        this.#watched.remove(uris, holder)
+        this.#watched.remove(uris, caller)
         tasks?.stop()
         resolve(ended())
       }

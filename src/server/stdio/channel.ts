@@ -7,7 +7,7 @@ import type { PushBroker } from '../legacy/push/broker.ts'
 import { notificationMessage } from '../results.ts'
 
 // A stdio connection is one stream, which no other process can resume.
-const STREAM = { name: 'stdio', position: 0, connected: true, noteRevivable: () => {} }
+const STREAM = { name: 'stdio', position: 0, connected: true, noteOwed: () => {} }
 
 export class StdioChannel implements Channel {
   readonly #send: (message: string) => void

@@ -222,7 +222,7 @@ class Connection implements DrainableHost {
     if (this.#peer === undefined) return
     const { pushes, logger } = this.#parts
     try {
-      // All calls of this connection began in this process, so no call has to be revived.
+      // All calls of this connection began in this process, so no call has to be resumed.
       await pushes.take(message, { peer: this.#peer, principal: this.#principal })
     } catch (error) {
       // As over HTTP: whoever answered is told, and the question stays open.

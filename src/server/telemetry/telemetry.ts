@@ -17,12 +17,14 @@ import {
   trace,
   type Tracer,
   type TracerProvider,
+  type Counter,
+  type Histogram,
+  type Meter,
 } from '@opentelemetry/api'
 import type { HeaderReader, Json } from '../../protocol/index.ts'
 import type { Call, CallObserver } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { type CallDescription, describeCall, errorAttributes } from './attributes.ts'
-import { createInstruments, type Instruments } from './instruments.ts'
 
 const SCOPE = 'pannier'
 
@@ -171,4 +173,34 @@ const META_GETTER: TextMapGetter<Json> = {
 const HEADER_GETTER: TextMapGetter<HeaderReader> = {
   keys: () => TRACE_FIELDS,
   get: (header, key) => header(key),
+}
+
+/** The metrics. The semantic conventions for MCP name the duration, and none of the others. */
+interface Instruments {
+  readonly duration: Histogram
+  readonly requests: Counter
+  /** Rounds that ended with a question. */
+  readonly rounds: Counter
+  readonly refusedAnswers: Counter
+}
+
+const BOUNDARIES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
+
+function createInstruments(meter: Meter): Instruments {
+  return {
+    duration: meter.createHistogram('mcp.server.operation.duration', {
+      description: 'From the arrival of a request to its answer',
+      unit: 's',
+      advice: { explicitBucketBoundaries: BOUNDARIES },
+    }),
+    requests: meter.createCounter('pannier.server.requests', { description: 'Requests answered', unit: '{request}' }),
+    rounds: meter.createCounter('pannier.server.rounds.asked', {
+      description: 'Rounds that ended with a question to the client',
+      unit: '{round}',
+    }),
+    refusedAnswers: meter.createCounter('pannier.server.answers.refused', {
+      description: 'Answers that did not fit their questions',
+      unit: '{answer}',
+    }),
+  }
 }

@@ -1,5 +1,6 @@
 import type { OptionNames } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
+import { type JarLimits, MAX_BYTES, MAX_NAMES, MAX_NAMES_PER_SERVER } from './rules.ts'
 
 /** 400 days, the maximum of SEP-1655. It is also the maximum of browsers for cookies. */
 const MAX_AGE_SECONDS = 34_560_000
@@ -28,12 +29,6 @@ export const JAR_OPTIONS: OptionNames<JarOptions> = {
   clock: true,
 }
 
-export interface JarLimits {
-  readonly maxBytes: number
-  readonly maxNamesPerServer: number
-  readonly maxNames: number
-}
-
 export interface JarSettings {
   readonly limits: JarLimits
   /** The shortest time between two writes of the time of last use. */
@@ -45,8 +40,8 @@ export interface JarSettings {
 
 /** Adds the defaults, and refuses invalid options. */
 export function jarSettings(options: JarOptions): JarSettings {
-  const { maxBytes = 4096, maxNamesPerServer = 20, maxNames = 300, clock = Date.now } = options
-  const { maxAgeSeconds, sessionIdleSeconds = 2_592_000 } = options
+  const { maxBytes = MAX_BYTES, maxNamesPerServer = MAX_NAMES_PER_SERVER, maxNames = MAX_NAMES } = options
+  const { clock = Date.now, maxAgeSeconds, sessionIdleSeconds = 2_592_000 } = options
   assertCounts({ maxBytes, maxNamesPerServer, maxNames })
   if (maxAgeSeconds !== undefined) assertSeconds('maxAgeSeconds', maxAgeSeconds, MAX_AGE_SECONDS)
   assertSeconds('sessionIdleSeconds', sessionIdleSeconds, Number.POSITIVE_INFINITY)

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
-import type { Machine } from './machine.ts'
-import { programServer } from './program.ts'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type Machine, programServer } from './program.ts'
+
+afterEach(() => vi.unstubAllGlobals())
 
 /** A machine with these files, of which all are programs. */
 const machineWith = (env: Record<string, string>, ...paths: string[]): Machine => {
@@ -24,9 +25,23 @@ test('a path is looked for in the folder that the program is started in', () => 
   expect(programServer({ command: './none', args: [] }, machine)).toHaveProperty('refused')
 })
 
-test('behind the shell of Windows is the program that it starts, and a shell alone shows no file', () => {
-  const machine = machineWith({ PATH: '/bin' }, '/bin/server', '/bin/cmd')
-  expect(programServer({ command: 'cmd', args: ['/c', 'server'] }, machine)).toEqual({ server: '/bin/server' })
-  expect(programServer({ command: 'cmd', args: ['/C', 'server', 'x'] }, machine)).toEqual({ server: '/bin/server' })
-  expect(programServer({ command: 'cmd', args: [] }, machine)).toHaveProperty('refused')
+test('a program is found in the folders of PATH, the first one first, or where its path says', () => {
+  const machine = machineWith({}, '/usr/bin/npx', '/opt/npx', '/home/npx')
+  const find = (command: string, env: Record<string, string>) => programServer({ command, args: [], env }, machine)
+  expect(find('npx', { PATH: '/none:/opt:/usr/bin' })).toEqual({ server: '/opt/npx' })
+  expect(find('npx', { Path: '/usr/bin' })).toEqual({ server: '/usr/bin/npx' })
+  expect(find('npx', { PATH: '/opt', Path: '/usr/bin' })).toEqual({ server: '/opt/npx' })
+  expect(find('npx', { PATH: '/none' })).toHaveProperty('refused')
+  expect(find('../opt/npx', { PATH: '/none' })).toEqual({ server: '/opt/npx' })
+})
+
+test('on Windows a program is found by the extensions of PATHEXT, unless it has one', () => {
+  vi.stubGlobal('process', { ...process, platform: 'win32' })
+  const machine = machineWith({}, '/bin/npx.CMD', '/bin/node.EXE', '/bin/odd.FOO', '/bin/plain')
+  const find = (command: string, env = {}) => {
+    const found = programServer({ command, args: [], env: { PATH: '/bin', ...env } }, machine)
+    return 'server' in found ? found.server : undefined
+  }
+  expect([find('npx'), find('node'), find('npx.CMD')]).toEqual(['/bin/npx.CMD', '/bin/node.EXE', '/bin/npx.CMD'])
+  expect([find('odd'), find('plain'), find('odd', { PATHEXT: '.FOO' })]).toEqual([undefined, undefined, '/bin/odd.FOO'])
 })

@@ -1,109 +1,78 @@
 /**
- * The key of a server that is started as a process: the real path of its file (SEP-1655: the file path of the server).
- * For an interpreter it is the file that the interpreter runs. For a package runner, such as npx, it is the file of the
- * installed package, or else a package URL without version. Other arguments do not change the key. If the command line
- * does not show which file is the server, there is no key: two servers must not share one.
+ * The key of a server that is started as a process: the real path of its program, and its arguments (SEP-1655: the file path of
+ * the server). Arguments that name a file or folder count by their real paths and are shown; all others may be secrets, and
+ * are in a digest. So `node server.js` is `/usr/bin/node /home/ann/server.js`, wherever it is started.
  */
-import { basename, delimiter, dirname, join, resolve } from 'node:path'
-import { type CommandLine, programName, readCommandLine } from './commandLine.ts'
-import { findProgram, findUpward, type Machine, type Place } from './machine.ts'
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { basename, delimiter, dirname, extname, join, resolve } from 'node:path'
+import { digestOf } from '../digest.ts'
 import type { JarProgram, JarServer } from './store.ts'
 
-/** The program that a command starts, and where. */
-interface Start extends Place {
-  /** Its path with symbolic links: a Python environment differs from others only by the path of its link. */
-  readonly program: string | undefined
-  readonly machine: Machine
+/** The operating system as the rules for programs see it, so that tests can replace it. */
+export interface Machine {
+  /** The environment that programs inherit. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  cwd(): string
+  /** The path of a file or folder with all symbolic links resolved; undefined if it does not exist. */
+  realPath(path: string): string | undefined
+  /** Whether this is an executable file. */
+  isProgram(path: string): boolean
 }
 
-export function programServer(target: JarProgram, machine: Machine): JarServer {
-  const { command, args } = withoutShell(target)
-  const place = { cwd: resolve(machine.cwd(), target.cwd ?? ''), env: { ...machine.env, ...target.env } }
-  const program = findProgram(command, place, machine)
-  const start = { ...place, program, machine }
-  return nameOf(readLine(command, args, start), start)
+export const thisMachine: Machine = {
+  env: process.env,
+  cwd: () => process.cwd(),
+  realPath(path) {
+    try {
+      return realpathSync.native(path)
+    } catch {
+      return undefined
+    }
+  },
+  isProgram(path) {
+    try {
+      accessSync(path, constants.X_OK)
+      return statSync(path).isFile()
+    } catch {
+      return false
+    }
+  },
 }
 
-// On Windows, scripts such as npx are started by `cmd /c npx …`.
-function withoutShell({ command, args }: JarProgram): Pick<JarProgram, 'command' | 'args'> {
-  const isShell = programName(command) === 'cmd' && /^\/c$/i.test(args[0] ?? '')
-  return isShell ? { command: args[1] ?? '', args: args.slice(2) } : { command, args }
+export function programServer({ command, args, cwd, env }: JarProgram, machine: Machine): JarServer {
+  const folder = resolve(machine.cwd(), cwd ?? '')
+  const program = findProgram(command, { cwd: folder, env: { ...machine.env, ...env } }, machine)
+  if (program === undefined) return { refused: 'No state is kept, because there is no such program.' }
+  const paths = args.map((argument) => (argument === '' ? undefined : machine.realPath(resolve(folder, argument))))
+  const words = [ownPath(program, machine), ...paths.filter((path) => path !== undefined)].map(quoted)
+  if (paths.includes(undefined)) words.push(`#${digestOf([cwd ?? null, args.map((each, at) => paths[at] ?? each)])}`)
+  return { server: words.join(' ') }
 }
 
-// A symbolic link with another name may lead to an interpreter or a wrapper.
-function readLine(command: string, args: readonly string[], { program, machine }: Start): CommandLine {
-  const line = readCommandLine(command, args)
-  const real = program && machine.realPath(program)
-  return line.kind === 'program' && real ? readCommandLine(real, args) : line
+/** The working folder and the environment in which a program is searched for. */
+interface Place {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
 }
 
-function nameOf(line: CommandLine, start: Start): JarServer {
-  switch (line.kind) {
-    case 'program':
-      return fileNamed(start.program && start.machine.realPath(start.program), 'there is no such program')
-    case 'script':
-      return scriptNamed(resolve(start.cwd, line.folder ?? '', line.path), start)
-    case 'module':
-      return moduleNamed(line.name, start)
-    case 'project':
-      return projectNamed(line, start)
-    case 'package':
-      return packageNamed(line, start)
-    case 'unclear':
-      return refused(line.why)
-  }
+/** The path of the program that a command starts, found as the system does, by PATH. */
+function findProgram(command: string, { cwd, env }: Place, machine: Machine): string | undefined {
+  const isPath = command.includes('/') || command.includes('\\')
+  const folders = isPath ? [''] : (env['PATH'] ?? env['Path'] ?? '').split(delimiter)
+  const paths = folders.flatMap((folder) => spellings(resolve(cwd, folder, command), env))
+  return paths.find((path) => machine.isProgram(path))
 }
 
-// Some interpreters add the file extension, and some accept the name of an object after the file (`server.py:app`).
-function scriptNamed(path: string, { machine }: Start): JarServer {
-  const spellings = [path, `${path}.js`, `${path}.ts`, `${path}.mjs`, path.replace(/:\w+$/, '')]
-  const real = spellings.map((spelling) => machine.realPath(spelling)).find((found) => found !== undefined)
-  return fileNamed(real, 'there is no such file')
+function spellings(path: string, env: Place['env']): string[] {
+  if (process.platform !== 'win32' || extname(path) !== '') return [path]
+  return (env['PATHEXT'] ?? '.COM;.EXE;.BAT;.CMD').split(';').map((extension) => path + extension)
 }
 
-// Python searches the working folder and PYTHONPATH first. A module found elsewhere belongs to the interpreter.
-function moduleNamed(name: string, { cwd, env, program, machine }: Start): JarServer {
-  if (!/^\w+(\.\w+)*$/.test(name)) return refused('its module has no plain name')
-  const folders = [cwd, ...(env['PYTHONPATH'] ?? '').split(delimiter).filter((folder) => folder !== '')]
-  const inside = name.replaceAll('.', '/')
-  const paths = folders.flatMap((folder) =>
-    [`${inside}.py`, `${inside}/__main__.py`].map((file) => resolve(cwd, folder, file)),
-  )
-  const own = paths.map((path) => machine.realPath(path)).find((found) => found !== undefined)
-  if (own !== undefined) return { server: own }
-  const folder = program && machine.realPath(dirname(program))
-  return program && folder
-    ? { server: `${join(folder, basename(program))} -m ${name}` }
-    : refused('there is no such program')
+/** The path in the real folder. A last link is kept: links to one file may be many programs (busybox, shims, virtual environments). */
+function ownPath(program: string, machine: Machine): string {
+  return join(machine.realPath(dirname(program)) ?? dirname(program), basename(program))
 }
 
-function projectNamed({ run, folder }: { run: string; folder: string }, { cwd, machine }: Start): JarServer {
-  const real = machine.realPath(resolve(cwd, folder))
-  return real === undefined ? refused('there is no such folder') : { server: `${real} ${run}` }
-}
-
-type Package = Extract<CommandLine, { kind: 'package' }>
-
-// npx prefers installed programs: first a program of that name in the project, then the package in the project, then a
-// program in the folder of npx itself.
-function packageNamed({ registry, name, program }: Package, { cwd, program: runner, machine }: Start): JarServer {
-  const run = program ?? name
-  if (!/^(-m )?[\w.@/+-]+$/.test(run)) return refused('its program has no plain name')
-  const suffix = program === undefined ? '' : `#${program}`
-  if (registry === 'pypi') return { server: `pkg:pypi/${name}${suffix}` }
-  const isProgram = !run.includes('/')
-  const local = isProgram ? findUpward(cwd, join('node_modules', '.bin', run), machine) : undefined
-  if (local !== undefined) return { server: local }
-  const folder = findUpward(cwd, join('node_modules', name), machine)
-  if (folder !== undefined) return { server: folder + suffix }
-  const global = isProgram && runner ? machine.realPath(join(dirname(runner), run)) : undefined
-  return { server: global ?? `pkg:npm/${name}${suffix}` }
-}
-
-function fileNamed(path: string | undefined, why: string): JarServer {
-  return path === undefined || path === '' ? refused(why) : { server: path }
-}
-
-function refused(why: string): JarServer {
-  return { refused: `No state is kept, because it is not clear which file is the server: ${why}.` }
+function quoted(path: string): string {
+  return /\s/.test(path) ? JSON.stringify(path) : path
 }

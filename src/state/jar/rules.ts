@@ -10,9 +10,19 @@
 import { Buffer } from 'node:buffer'
 import { isObject, STATE_SCOPES, type StateScope } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
-import type { JarLimits } from './options.ts'
 import type { JarChange, JarEntry, JarNews, JarOwner } from './store.ts'
 import { jsonText } from '../jsonText.ts'
+
+export interface JarLimits {
+  readonly maxBytes: number
+  readonly maxNamesPerServer: number
+  readonly maxNames: number
+}
+
+/** The default limits of a jar. */
+export const MAX_BYTES = 4096
+export const MAX_NAMES_PER_SERVER = 20
+export const MAX_NAMES = 300
 
 export interface JarSet {
   readonly scope: StateScope

@@ -1,11 +1,10 @@
 /**
- * The key under which state of a server is kept (SEP-1655, state scope): a domain name, or the file of a program. Some
+ * The key under which state of a server is kept (SEP-1655, state scope): a domain name, or the path of a program. Some
  * servers have none. Then the result is a sentence for the host, no state is kept, and calls go on without it.
  */
 import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { parse } from 'tldts'
-import { thisMachine } from './machine.ts'
-import { programServer } from './program.ts'
+import { programServer, thisMachine } from './program.ts'
 import type { JarProgram, JarServer } from './store.ts'
 
 export interface JarScopeOptions {

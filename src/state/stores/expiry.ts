@@ -6,10 +6,13 @@ export class ExpiringMap<Value> {
   readonly #entries = new Map<string, { value: Value; expiresAtMs: number }>()
   readonly #bySecond = new Map<number, Set<string>>()
   readonly #clock: () => number
+  readonly #onRemoved: (value: Value) => void
   #sweptSecond = Number.NEGATIVE_INFINITY
 
-  constructor(clock: () => number) {
+  /** `onRemoved` is called with each value that is deleted, replaced or swept. */
+  constructor(clock: () => number, onRemoved: (value: Value) => void = () => {}) {
     this.#clock = clock
+    this.#onRemoved = onRemoved
   }
 
   /** The number of entries after a sweep of the expired ones. */
@@ -33,6 +36,12 @@ export class ExpiringMap<Value> {
     else this.#bySecond.set(second, new Set([id]))
   }
 
+  /** The entries that have not expired. */
+  *live(): Generator<readonly [id: string, value: Value, expiresAtMs: number], void> {
+    const now = this.#clock()
+    for (const [id, { value, expiresAtMs }] of this.#entries) if (now < expiresAtMs) yield [id, value, expiresAtMs]
+  }
+
   delete(id: string): void {
     const entry = this.#entries.get(id)
     if (!entry) return
@@ -41,6 +50,7 @@ export class ExpiringMap<Value> {
     const ids = this.#bySecond.get(second)
     ids?.delete(id)
     if (ids?.size === 0) this.#bySecond.delete(second)
+    this.#onRemoved(entry.value)
   }
 
   #sweep(): void {
@@ -49,8 +59,7 @@ export class ExpiringMap<Value> {
     this.#sweptSecond = now
     for (const [second, ids] of this.#bySecond) {
       if (second > now) continue
-      for (const id of ids) this.#entries.delete(id)
-      this.#bySecond.delete(second)
+      for (const id of ids) this.delete(id)
     }
   }
 }

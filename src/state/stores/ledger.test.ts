@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, describe, expect, test } from 'vitest'
-import { groupOf } from './ledger.ts'
 import { proves } from '../../../test/proves.ts'
 import { type Ledger, memoryLedger, sqliteLedger } from '../index.ts'
 import { ledgerContract } from '../../../test/state/ledgerContract.ts'
@@ -23,7 +22,7 @@ ledgerContract('a ledger in memory', () => timed(memoryLedger({ clock })))
 ledgerContract('a ledger in SQLite', () => timed(sqliteLedger({ path: newPath(), clock })))
 
 describe('a ledger in memory with a cap', () => {
-  test('gives one holder a part of its room, and the rest to others', async () => {
+  test('gives one caller a part of its room, and the rest to others', async () => {
     let now = 0
     const ledger = memoryLedger({ clock: () => now, maxEntries: 20 })
     for (const id of ['a', 'b']) await ledger.claim(id, 10, 'greedy')
@@ -37,10 +36,10 @@ describe('a ledger in memory with a cap', () => {
     expect(await ledger.claim('f', 10, 'greedy')).toEqual({ state: 'fresh' })
   })
 
-  test('gives a group of holders half of its room, and each of them no more than any other holder', async () => {
+  test('gives a group of callers half of its room, and each of them no more than any other caller', async () => {
     const ledger = memoryLedger({ maxEntries: 20 })
     let ids = 0
-    const claim = (holder: string) => ledger.claim(`${ids++}`, 10, holder)
+    const claim = (caller: string) => ledger.claim(`${ids++}`, 10, caller)
     await Promise.all([claim('net\none'), claim('net\none')])
     await expect(claim('net\none')).rejects.toThrow('This caller has 2 live claims')
     for (let count = 0; count < 6; count++) await claim('net\n')
@@ -128,13 +127,4 @@ describe('a ledger in SQLite, used by several processes', () => {
     expect(await ledger.claim('killed', 60)).toEqual({ state: 'running' })
     ledger.close()
   })
-})
-
-test.each([
-  ['ann', 'ann'],
-  ['network\nann', 'network'],
-  ['network\n', 'network'],
-  ['\nann', ''],
-])('the group of the holder %j is %j', (holder, group) => {
-  expect(groupOf(holder)).toBe(group)
 })

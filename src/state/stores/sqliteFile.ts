@@ -149,7 +149,7 @@ function migrate(database: DatabaseSync, format: SqliteFormat): void {
 }
 
 // A change of the journal mode ignores the busy timeout, so it is retried here for as long.
-export function retryWhileBusy(run: () => void): void {
+export function retryWhileBusy<Result>(run: () => Result): Result {
   const deadline = performance.now() + LOCK_WAIT_MS
   for (;;) {
     try {

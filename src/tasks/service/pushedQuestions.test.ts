@@ -92,9 +92,9 @@ describe('questions of a task', () => {
 })
 
 test.each<[string, Partial<Call>, number]>([
-  ['of a request that was revived elsewhere are taken', { revived: {} as never, params: { inputResponses: {} } }, 1],
+  ['of a request that was resumed elsewhere are taken', { resumed: {} as never, params: { inputResponses: {} } }, 1],
   ['of a request that was not are none', { params: { inputResponses: {} } }, 0],
-  ['that are no object are none', { revived: {} as never, params: { inputResponses: 'x' } }, 0],
+  ['that are no object are none', { resumed: {} as never, params: { inputResponses: 'x' } }, 0],
 ])('answers %s', async (_, call, times) => {
   const answer = vi.fn<TaskEngine['answer']>(async () => undefined)
   const options = { engine: async () => ({ answer }), host: { assertMayCall() {} } } as unknown as DialectOptions

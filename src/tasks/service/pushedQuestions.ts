@@ -7,10 +7,10 @@ import type { TaskEngine, TaskRecord } from '../engine.ts'
 import type { FoundTask, Viewer } from './view.ts'
 import { waitForTask } from './waitFor.ts'
 
-/** Takes the answer of a request that was revived on another instance than the one that asked. */
+/** Takes the answer of a request that was resumed on another instance than the one that asked. */
 export async function answerCarried(options: DialectOptions, call: Call, found: FoundTask): Promise<void> {
   const { inputResponses } = call.params
-  if (call.revived === undefined || !isObject(inputResponses)) return
+  if (call.resumed === undefined || !isObject(inputResponses)) return
   await answerTask(options, call, found, inputResponses)
 }
 

@@ -13,7 +13,8 @@ import {
   TASKS_EXTENSION,
 } from '../../protocol/index.ts'
 import type { Call, NewWork, TaskCaller, TaskService, TaskHost, TaskListening, Tasks } from '../../server/index.ts'
-import { groupOf } from '../../state/stores/index.ts'
+import { StateError } from '../../state/internal.ts'
+import { groupOf } from '../../state/quota/index.ts'
 import { assertBetween, MAX_OPTION, type NewTask, type TaskEngine, type Working } from '../engine.ts'
 import { type DialectOptions, digestOf, ownerOf, withClientErrors } from './dialect.ts'
 import { assertDeclared, modernCreated, modernTaskMethods, type TaskMethod } from './modernDialect.ts'
@@ -65,6 +66,9 @@ class EngineTaskService implements TaskService {
   readonly #tools = new Set<string>()
   #opening: Promise<TaskEngine> | undefined
   #working: Working | undefined
+  #isOpen = false
+  /** Why the engine could not be opened the last time. */
+  #unopened: unknown
   #isDraining = false
 
   constructor(engine: TaskEngine, settings: TaskServiceSettings, host: TaskHost) {
@@ -82,6 +86,11 @@ class EngineTaskService implements TaskService {
     const list = this.#host.knowsCallers && { list: {} }
     const experimental = { [ROUNDS_CAPABILITY]: {} } // such clients also get a task's questions as results
     return { experimental, tasks: { ...list, cancel: {}, requests: { tools: { call: {} } } } }
+  }
+
+  trouble(): string | undefined {
+    const error = this.#isOpen ? this.#engine.trouble() : this.#unopened
+    return error instanceof StateError ? error.message : undefined
   }
 
   async create(call: Call, { tool, args, journal }: NewWork): Promise<string> {
@@ -152,6 +161,7 @@ class EngineTaskService implements TaskService {
       () => true,
       () => false,
     )
+    this.#isOpen = false
     if (isOpen) await this.#engine.close()
   }
 
@@ -159,6 +169,7 @@ class EngineTaskService implements TaskService {
   #openEngine(): Promise<TaskEngine> {
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined
+      this.#unopened = error
       throw error
     })
     return this.#opening
@@ -167,6 +178,7 @@ class EngineTaskService implements TaskService {
   async #open(): Promise<TaskEngine> {
     const { audience, logger } = this.#host
     await this.#engine.open({ audience, logger })
+    this.#isOpen = true
     const { concurrency } = this.#settings
     if (concurrency > 0 && !this.#isDraining) {
       this.#working ??= this.#engine.work({ tools: [...this.#tools], concurrency, run: this.#runner.run })

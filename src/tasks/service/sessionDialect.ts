@@ -134,7 +134,7 @@ async function taskResult(options: DialectOptions, call: Call): Promise<string> 
     if (task.status !== 'input_required') return hasEnded(task.status)
     return !isOwner || call.peer.takesInputRequired || view(task).questions.size > 0
   }
-  const carried = { id: call.revived?.id ?? randomUUID(), body: () => ({}) }
+  const carried = { id: call.resumed?.id ?? randomUUID(), body: () => ({}) }
   for (;;) {
     const goOn = call.channel.waitAnywhere?.(carried)
     const now = await waitForTask(engine, { id, read, until, signal: disconnect.signal }).finally(goOn)
@@ -156,8 +156,27 @@ function answerTaken(id: string): Json {
   return { content: [{ type: 'text', text }], _meta: relatedTask(id) }
 }
 
-function asking({ id, questions }: TaskRecord): Json {
-  return { resultType: 'input_required', inputRequests: toObject(questions), _meta: relatedTask(id) }
+function asking(task: TaskRecord): Json {
+  const inputRequests = Array.from(wireKeysOf(task), ([key, wireKey]) => [key, task.questions.get(wireKey)] as const)
+  return {
+    resultType: 'input_required',
+    inputRequests: toObject(new Map(inputRequests)),
+    _meta: relatedTask(task.id),
+  }
+}
+
+/**
+ * The open questions, by the handler's keys. SEP-2322 asks again under the same key; SEP-2663, which the stateless era
+ * follows, does not allow that.
+ */
+function wireKeysOf({ questions, handlerKeys }: TaskRecord): ReadonlyMap<string, string> {
+  return new Map(Array.from(questions.keys(), (wireKey) => [handlerKeys?.get(wireKey) ?? wireKey, wireKey]))
+}
+
+/** Answers under the handler's keys, as answers to the questions that are open. */
+function toWireKeys(task: TaskRecord, responses: Json): Json {
+  const wireKeys = wireKeysOf(task)
+  return toObject(new Map(Object.entries(responses).map(([key, response]) => [wireKeys.get(key) ?? key, response])))
 }
 
 /** The result or error that the call would have had without a task. */
@@ -180,7 +199,7 @@ async function inputResponse(options: DialectOptions, call: Call): Promise<strin
   const found = await findTask(options, call, id)
   if (found.task.status !== 'input_required')
     throw new ProtocolError('PARAMS_INVALID', 'The task has no open questions.')
-  await answerTask(options, call, found, inputResponses)
+  await answerTask(options, call, found, toWireKeys(found.task, inputResponses))
   return JSON.stringify({ _meta: relatedTask(id) })
 }
 

@@ -27,7 +27,9 @@ async function tasksOfEveryStatus(engine: TaskEngine): Promise<string[]> {
     if (turn === 'ask') await lease.ask([question('a'), question('b')], undefined)
     if (turn === 'complete') await lease.end({ status: 'completed', result: {} })
     if (turn === 'fail') await lease.end({ status: 'failed', failure: { code: 1, message: 'x' } })
-    if (turn === 'cancel') await engine.cancel(lease.id, 'ann')
+    if (turn !== 'cancel') continue
+    await engine.cancel(lease.id, 'ann')
+    await vi.waitFor(() => expect(lease.signal.aborted).toBe(true))
   }
   return ids
 }
@@ -45,7 +47,7 @@ proves('MRTR-37', 'reading a task takes the same work whatever its status, and i
   }
   expect(statuses).toEqual(new Set(['working', 'input_required', 'completed', 'failed', 'cancelled', undefined]))
   for (const work of works) expect(work).toEqual(works[0])
-  expect(works[0]).toHaveLength(2)
+  expect(works[0]).toHaveLength(1)
 })
 
 test('a store in memory works like one in a file', async () => {

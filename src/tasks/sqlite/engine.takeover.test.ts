@@ -1,5 +1,7 @@
-/** What is special about workers over one file: they know the processes of their machine, and never ask a clock. */
+/** What is special about workers over one file: they know the processes of their machine, and have one clock. */
 import { spawnSync } from 'node:child_process'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { newTask, ContractHarness } from '../../../test/tasks/contract/harness.ts'
 import { WorkerProcess } from '../../../test/tasks/contract/workerProcess.ts'
@@ -9,6 +11,20 @@ import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 const store = await newSqliteStore()
 const harness = new ContractHarness(async () => store)
 const HOUR_MS = 3_600_000
+
+/** Waits until a lease was renewed this number of times. */
+async function renewals(count: number): Promise<void> {
+  const seen = new Set<unknown>()
+  const times = () => store.sql('SELECT leased_until FROM tasks WHERE worker IS NOT NULL ORDER BY number')
+  await vi.waitFor(
+    () => {
+      seen.add(JSON.stringify(times()))
+      expect(seen.size).toBeGreaterThan(count)
+    },
+    { timeout: 10_000, interval: 5 },
+  )
+}
+const NOW = Date.UTC(2026, 6, 28)
 
 test('the tasks of a killed process are taken over at once, however long its lease', async () => {
   const engine = await harness.engine({ leaseMs: HOUR_MS })
@@ -45,11 +61,50 @@ test('workers whose clocks are a day apart do not reclaim from each other', asyn
   const { id } = await early.create(newTask({ ttlMs: null }))
   const lease = await harness.worker(early).nextLease()
   const other = harness.worker(late)
-  const beats = () => store.sql('SELECT beat FROM workers').map(({ beat }) => Number(beat))
-  await vi.waitFor(() => expect(beats().every((beat) => beat >= 6)).toBe(true), 5000)
+  await renewals(6)
   expect([lease.signal.aborted, other.untaken]).toEqual([false, 0])
   await lease.end({ status: 'completed', result: {} })
   expect(await late.read(id, 'ann')).toMatchObject({ status: 'completed' })
+})
+
+/** Engines over a file of their own, the first with the right clock and the second with one that is an hour ahead. */
+async function anHourApart() {
+  const { path, remove } = await newSqliteStore()
+  let passedMs = 0
+  const open = async (aheadMs: number) => {
+    const engine = sqliteEngine({ path, clock: () => NOW + aheadMs + passedMs })
+    await engine.open({ audience: 'a', logger: () => ({ debug() {}, info() {}, warn() {}, error() {} }) })
+    harness.onTestEnd(() => engine.close())
+    return engine
+  }
+  harness.onTestEnd(remove)
+  return { right: await open(0), ahead: await open(HOUR_MS), pass: (ms: number) => void (passedMs += ms) }
+}
+
+test('a process whose clock is an hour ahead sees and runs the tasks of others, and they see and run its tasks', async () => {
+  const { right, ahead } = await anHourApart()
+  for (const [one, other] of [
+    [right, ahead],
+    [ahead, right],
+  ] as const) {
+    const { id, createdAt } = await one.create(newTask({ ttlMs: 60_000 }))
+    expect(await other.read(id, 'ann')).toMatchObject({ id, createdAt, ttlMs: 60_000 })
+    const worker = harness.worker(other)
+    const lease = await worker.nextLease()
+    expect(lease.id).toBe(id)
+    await lease.end({ status: 'completed', result: {} })
+    await worker.stop()
+  }
+})
+
+test('tasks of processes whose clocks are an hour apart expire after their own TTL, and not before', async () => {
+  const { right, ahead, pass } = await anHourApart()
+  const ids = await Promise.all([right, ahead].map(async (engine) => (await engine.create(newTask())).id))
+  const found = () => Promise.all([right, ahead].map((engine) => engine.existing(ids, 'ann')))
+  pass(50_000)
+  expect(await found()).toEqual([ids, ids])
+  pass(15_000)
+  expect(await found()).toEqual([[], []])
 })
 
 test('each worker is judged by its own leaseMs: one with a short lease does not reclaim from one with a long lease', async () => {
@@ -57,24 +112,10 @@ test('each worker is judged by its own leaseMs: one with a short lease does not 
   await long.create(newTask())
   const lease = await harness.worker(long).nextLease()
   const other = harness.worker(short)
-  const beats = () => Math.max(...store.sql('SELECT beat FROM workers').map(({ beat }) => Number(beat)))
-  await vi.waitFor(() => expect(beats()).toBeGreaterThanOrEqual(8), 5000)
+  const { id } = await short.create(newTask())
+  expect((await other.nextLease()).id).toBe(id)
+  await renewals(8)
   expect([lease.signal.aborted, other.untaken]).toEqual([false, 0])
-})
-
-test('a worker whose row was removed claims nothing before it has registered again', async () => {
-  const engine = await harness.engine()
-  const worker = harness.worker(engine)
-  const workers = () => store.sql('SELECT id FROM workers').map(({ id }) => id)
-  await vi.waitFor(() => expect(workers()).toHaveLength(1))
-  const before = workers()
-  store.sql('DELETE FROM workers')
-  const { id } = await engine.create(newTask())
-  const lease = await worker.nextLease()
-  expect(workers()).toHaveLength(1)
-  expect(workers()).not.toEqual(before)
-  await lease.end({ status: 'completed', result: {} })
-  expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed' })
 })
 
 test('a task whose run returns without ending its lease is run again', async () => {
@@ -97,12 +138,20 @@ test('a task whose run returns without ending its lease is run again', async () 
   expect(runs).toBe(2)
 })
 
-test('a closed engine has removed its worker from the file', async () => {
-  const engine = await harness.engine()
-  harness.worker(engine)
-  await vi.waitFor(() => expect(store.sql('SELECT id FROM workers')).toHaveLength(1))
-  await engine.close()
-  expect(store.sql('SELECT id FROM workers')).toEqual([])
+test('while another process has locked the file for longer than a lease, a worker keeps its task, and others do not claim it', async () => {
+  const [engine, other] = [await harness.engine({ leaseMs: 1000 }), await harness.engine({ leaseMs: 1000 })]
+  await engine.create(newTask())
+  const lease = await harness.worker(engine).nextLease()
+  const otherWorker = harness.worker(other)
+  const locking = new DatabaseSync(store.path, { timeout: 5000 })
+  harness.onTestEnd(() => locking.close())
+  locking.exec('BEGIN IMMEDIATE')
+  await sleep(2500)
+  expect([lease.isOver(), lease.signal.aborted]).toEqual([false, false])
+  locking.exec('ROLLBACK')
+  await renewals(3)
+  expect([lease.isOver(), otherWorker.untaken]).toEqual([false, 0])
+  await lease.end({ status: 'completed', result: {} })
 })
 
 test('an engine that works and watches keeps no process alive', () => {

@@ -1,7 +1,7 @@
 /**
  * Identifies a process, so that another process of the same machine can see at once that it has exited.
  *
- * This can prove that a process has exited, never that it is alive; without proof the heartbeat decides.
+ * This can prove that a process has exited, never that it is alive; without proof the lease decides.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -38,10 +38,18 @@ function machineName(): string {
 
 function linuxName(): string {
   try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
-    return `${hostname()} ${boot} ${readlinkSync('/proc/self/ns/pid')}`
+    return `${hostname()} ${bootId()} ${readlinkSync('/proc/self/ns/pid')}`
   } catch {
     return randomUUID()
+  }
+}
+
+/** Which boot of the machine this is; undefined where the system does not say. */
+export function bootId(): string | undefined {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+  } catch {
+    return undefined
   }
 }
 

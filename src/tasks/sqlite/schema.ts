@@ -52,7 +52,7 @@ const FIRST = `
   CREATE TABLE changes (last INTEGER NOT NULL) STRICT;
   INSERT INTO changes VALUES (0)`
 
-// `losses` are those that the task is charged with. `crashes` counts the processes that it has lost in a row: see trial.ts.
+// `losses` are those that the task is charged with. `crashes` counts the processes that it has lost in a row.
 const TRIALS = `
   ALTER TABLE tasks ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE tasks ADD COLUMN on_trial INTEGER NOT NULL DEFAULT 0;
@@ -81,17 +81,74 @@ const MEMBERS = `
   CREATE INDEX tasks_unfinished_of_member ON tasks (audience, member)
     WHERE status IN ('working', 'input_required') AND member IS NOT NULL`
 
-const FORMAT: SqliteFormat = {
+// See fileClock.ts.
+const CLOCK = 'CREATE TABLE clock (boot TEXT PRIMARY KEY, time_ms INTEGER NOT NULL, up_ms INTEGER NOT NULL) STRICT'
+
+// One engine for both databases: keys are of the audience and the name, and a lease is in the row of its task. `change` is the
+// number of the last transaction in which the owner could see a change: one query gives all tasks that changed since then.
+const ONE_ENGINE = `
+  DROP TABLE workers;
+  DROP INDEX tasks_by_id; DROP INDEX tasks_by_call; DROP INDEX tasks_by_owner; DROP INDEX tasks_by_change;
+  DROP INDEX tasks_by_worker; DROP INDEX tasks_ready; DROP INDEX tasks_suspect; DROP INDEX tasks_ready_by_holder;
+  DROP INDEX tasks_unfinished; DROP INDEX tasks_unfinished_of_member;
+  ALTER TABLE tasks DROP COLUMN epoch; ALTER TABLE tasks DROP COLUMN losses; ALTER TABLE tasks DROP COLUMN change;
+  ALTER TABLE tasks ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN losses INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN change INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks RENAME COLUMN crashes TO attempts;
+  ALTER TABLE tasks RENAME COLUMN on_trial TO alone;
+  ALTER TABLE tasks ADD COLUMN address TEXT NOT NULL DEFAULT '';
+  ALTER TABLE tasks ADD COLUMN tool_key TEXT NOT NULL DEFAULT '';
+  ALTER TABLE tasks ADD COLUMN call_id TEXT NOT NULL DEFAULT '';
+  ALTER TABLE tasks ADD COLUMN leased_until INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+  UPDATE tasks SET worker = NULL, alone = 0, call_id = call,
+    address = '[' || audience || ',' || id || ']',
+    tool_key = '[' || audience || ',' || tool || ']',
+    call = '[' || audience || ',' || owner || ',' || call || ']',
+    owner = '[' || audience || ',' || owner || ']',
+    holder = '[' || audience || ',' || holder || ']',
+    member = '[' || audience || ',' || member || ']';
+  ALTER TABLE tasks DROP COLUMN audience;
+  ALTER TABLE steps ADD COLUMN attempt TEXT;
+  CREATE TABLE questions (
+    place INTEGER PRIMARY KEY AUTOINCREMENT,
+    task INTEGER NOT NULL REFERENCES tasks ON DELETE CASCADE,
+    wire_key TEXT NOT NULL, key TEXT NOT NULL, question TEXT, times INTEGER NOT NULL,
+    state TEXT NOT NULL, -- open, answered, refused or closed
+    request TEXT, response TEXT, approvers TEXT, answered_by TEXT,
+    UNIQUE (task, wire_key)
+  ) STRICT;
+  INSERT INTO questions (task, wire_key, key, question, times, state, request, response, approvers, answered_by)
+    SELECT task, wire_key, key, question, times, state, request, response, approvers, answered_by FROM asks ORDER BY rowid;
+  DROP TABLE asks;
+  CREATE UNIQUE INDEX tasks_by_address ON tasks (address, owner);
+  CREATE UNIQUE INDEX tasks_by_call ON tasks (call);
+  CREATE INDEX tasks_by_owner ON tasks (owner);
+  CREATE INDEX tasks_by_change ON tasks (change) WHERE change > 0;
+  CREATE INDEX tasks_by_worker ON tasks (worker) WHERE worker IS NOT NULL;
+  CREATE INDEX tasks_running ON tasks (holder) WHERE worker IS NOT NULL;
+  CREATE INDEX tasks_ready ON tasks (tool_key, number + 0)
+    WHERE status = 'working' AND worker IS NULL AND attempts < 2;
+  CREATE INDEX tasks_ready_by_holder ON tasks (tool_key, holder)
+    WHERE status = 'working' AND worker IS NULL AND attempts < 2;
+  CREATE INDEX tasks_suspect ON tasks (tool_key, retry_at)
+    WHERE status = 'working' AND worker IS NULL AND attempts >= 2;
+  CREATE INDEX tasks_unfinished ON tasks (holder || '') WHERE status IN ('working', 'input_required');
+  CREATE INDEX tasks_unfinished_of_member ON tasks (member || '') WHERE status IN ('working', 'input_required')`
+
+/** The format of the file of a task store. */
+export const TASK_FILE: SqliteFormat = {
   applicationId: 0x50_54_73_6b, // "PTsk"
   makesFolder: false,
   noun: 'a task store',
   pragmas: 'PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON',
-  migrations: [FIRST, TRIALS, APPROVERS, PROGRESS, HOLDERS, MEMBERS],
+  migrations: [FIRST, TRIALS, APPROVERS, PROGRESS, HOLDERS, MEMBERS, CLOCK, ONE_ENGINE],
 }
 
 export function openTaskFile(path: string): DatabaseSync {
   try {
-    return openSqliteFile(path, FORMAT)
+    return openSqliteFile(path, TASK_FILE)
   } catch (error) {
     if (!(error instanceof StateError)) throw error
     const { code, message, cause } = error

@@ -6,20 +6,15 @@
  * - A promise resolves when its write is on the disk.
  * - A write may refuse by throwing a TaskError before it has changed anything. Any other error rolls the transaction back,
  *   and its writes are repeated one by one, so that one failing write does not affect the others.
+ * - A write awaits nothing but its statements, which have run when they return, so a transaction ends before any other
+ *   callback of the event loop. Only other continuations may come between; `settled` is for those that read.
  * - While another process has locked the file, the queue tries again after pauses, in which the event loop is free. A write
  *   that has waited for `LOCK_WAIT_MS` fails.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StateError } from '../../state/internal.ts'
-import {
-  inTransaction,
-  isLocked,
-  LOCK_WAIT_MS,
-  lockPauseMs,
-  withoutWaiting,
-  withStoreErrors,
-} from '../../state/stores/index.ts'
+import { isLocked, LOCK_WAIT_MS, lockPauseMs, withoutWaiting, withStoreErrors } from '../../state/stores/index.ts'
 import { TaskError } from '../errors.ts'
 
 // With more writes per transaction the first would wait too long for the last.
@@ -36,27 +31,19 @@ interface QueuedWrite {
 type WriteOutcome = { readonly value: unknown } | { readonly error: Error }
 type SettledWrite = readonly [QueuedWrite, WriteOutcome]
 
-export interface WriteQueueOptions {
-  /** Called after each transaction. */
-  onCommit(): void
-  /** @default LOCK_WAIT_MS */
-  lockWaitMs?: number
-}
-
 export class WriteQueue {
   readonly #database: DatabaseSync
-  readonly #onCommit: () => void
   readonly #lockWaitMs: number
   readonly #waiting: QueuedWrite[] = []
+  #committing: Promise<void> | undefined
   #transactionCount = 0
   /** How often in a row the file was found locked. */
   #lockedTries = 0
   #isScheduled = false
   #isClosed = false
 
-  constructor(database: DatabaseSync, { onCommit, lockWaitMs = LOCK_WAIT_MS }: WriteQueueOptions) {
+  constructor(database: DatabaseSync, lockWaitMs = LOCK_WAIT_MS) {
     this.#database = database
-    this.#onCommit = onCommit
     this.#lockWaitMs = lockWaitMs
   }
 
@@ -70,8 +57,13 @@ export class WriteQueue {
     return this.#lockedTries > 0
   }
 
+  /** Resolves when no transaction is open: what it writes is not to be read before the commit. */
+  async settled(): Promise<void> {
+    while (this.#committing !== undefined) await this.#committing
+  }
+
   /** Runs a function in a write transaction, possibly with others. It may run twice. */
-  write<T>(run: () => T): Promise<T> {
+  write<T>(run: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw new StateError('STORE_UNAVAILABLE', 'The task store was closed.')
       const settle = (outcome: WriteOutcome): void => {
@@ -85,8 +77,8 @@ export class WriteQueue {
 
   /** Commits the queued writes, at once if the file is not locked, and refuses new ones afterwards. */
   async close(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      this.#commit()
+    while (this.#waiting.length > 0 || this.#committing !== undefined) {
+      await this.#commit()
       if (this.isLocked) await sleep(this.#pauseMs)
     }
     this.#isClosed = true
@@ -99,30 +91,34 @@ export class WriteQueue {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    if (this.isLocked) setTimeout(() => this.#turn(), this.#pauseMs)
-    else setImmediate(() => this.#turn())
+    if (this.isLocked) setTimeout(() => void this.#turn(), this.#pauseMs)
+    else setImmediate(() => void this.#turn())
   }
 
-  #turn(): void {
-    if (this.#waiting.length > 0) this.#commit()
+  async #turn(): Promise<void> {
+    if (this.#waiting.length > 0) await this.#commit()
     this.#isScheduled = false
     if (this.#waiting.length > 0) this.#schedule()
   }
 
-  #commit(): void {
-    const settled = this.#commitTogether()
-    if (!this.isLocked) this.#onCommit()
-    for (const [write, outcome] of settled) write.settle(outcome)
+  #commit(): Promise<void> {
+    this.#committing ??= this.#commitTogether().then((settled) => {
+      this.#committing = undefined
+      for (const [write, outcome] of settled) write.settle(outcome)
+    })
+    return this.#committing
   }
 
   /** Commits the first writes of the queue, and gives those that are settled. */
-  #commitTogether(): SettledWrite[] {
+  async #commitTogether(): Promise<SettledWrite[]> {
     const done: SettledWrite[] = []
     const begun: QueuedWrite[] = []
     try {
-      this.#transaction(() => {
+      await this.#transaction(async () => {
         for (let write = this.#next(begun); write !== undefined; write = this.#next(begun)) {
-          done.push([write, runWrite(write.run)])
+          const outcome = runWrite(write.run)
+          // A single statement has run already.
+          done.push([write, outcome instanceof Promise ? await outcome : outcome])
         }
       })
       return done
@@ -161,28 +157,43 @@ export class WriteQueue {
     return overdue.map((write) => [write, failedWrite(error)])
   }
 
-  #transaction(run: () => void): void {
+  async #transaction(run: () => Promise<void>): Promise<void> {
+    const execute = (text: string) => withStoreErrors(() => this.#database.exec(text))
+    const begin = () => execute('BEGIN IMMEDIATE')
     this.#transactionCount++
-    const transaction = () => withStoreErrors(() => inTransaction(this.#database, run))
     try {
       // Only the first try may wait a little for the lock, because that blocks the event loop.
-      if (this.isLocked) withoutWaiting(this.#database, transaction)
-      else transaction()
+      if (this.isLocked) withoutWaiting(this.#database, begin)
+      else begin()
+      await run()
+      execute('COMMIT')
       this.#lockedTries = 0
     } catch (error) {
       this.#lockedTries = isLocked(error) ? this.#lockedTries + 1 : 0
-      throw error
+      if (this.#database.isTransaction) execute('ROLLBACK')
+      withStoreErrors(() => {
+        throw error
+      })
     }
   }
 }
 
-function runWrite(run: () => unknown): WriteOutcome {
+function runWrite(run: () => unknown): WriteOutcome | Promise<WriteOutcome> {
   try {
-    return { value: run() }
+    const value = run()
+    return value instanceof Promise ? value.then(succeededWrite, refusedWrite) : { value }
   } catch (error) {
-    if (error instanceof TaskError) return { error }
-    throw error
+    return refusedWrite(error)
   }
+}
+
+function succeededWrite(value: unknown): WriteOutcome {
+  return { value }
+}
+
+function refusedWrite(error: unknown): WriteOutcome {
+  if (error instanceof TaskError) return { error }
+  throw error
 }
 
 function failedWrite(error: unknown): WriteOutcome {

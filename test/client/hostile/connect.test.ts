@@ -73,7 +73,7 @@ describe('the program says what happened in a line, with the exit code for it', 
     ['no-message', [], 4, /^error: The server's response is not an MCP message\.\n$/],
     ['unknown', [], 4, /^error: The server answered with error -32601: None\.\n$/],
     ['page', [], 4, /^error: The server answered HTTP 500\.\n$/],
-    ['deep', [], 4, /^error: The server gave more than can be shown as JSON\.\n$/],
+    ['deep', [], 4, /^error: The message nests deeper than 128 levels\.\n$/],
     [
       'asks-again',
       ['--yes', '--max-rounds', '3'],

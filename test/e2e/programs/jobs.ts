@@ -6,7 +6,7 @@ import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer } from 'pannier/server'
 import { z } from 'zod'
-import { listenAsInstance } from './listen.ts'
+import { listenAsInstance } from '../../../examples/demos/listen.ts'
 
 const { INSTANCE: instance, LEDGER: path = '', MAX_IN_FLIGHT: max, HOST: host } = process.env
 const server = createServer({

@@ -1,4 +1,5 @@
 /** What the matrix does with a client, whichever it is, and what each client notes of what it hears. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pipe } from '../fleet/pipe.ts'
 
 export interface CallOptions {
@@ -50,10 +51,19 @@ export interface Connecting {
   readonly endsSession?: boolean | undefined
   /** Whether it lets tools run as tasks that may. */
   readonly takesTasks?: boolean | undefined
+  /** The bearer token it sends. @default none */
+  readonly token?: string | undefined
+  /** How long a person takes to fill in a form, in milliseconds. @default 0 */
+  readonly thinksMs?: number | undefined
 }
 
 /** The header by which the balancer knows a caller. */
 export const CALLER_HEADER = 'x-matrix-caller'
+
+/** The headers of each request of a caller. */
+export function headersOf({ name, token }: Connecting): Record<string, string> {
+  return { [CALLER_HEADER]: name, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
+}
 
 export const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
 
@@ -65,18 +75,21 @@ export const RECONNECTION = {
 }
 
 /** Answers of one caller. */
-export function answersOf({ name, heard }: Connecting) {
+export function answersOf({ name, heard, thinksMs = 0 }: Connecting) {
   const noted = (text: string): string => {
     heard.asked.push(text)
     return text
   }
   return {
-    elicit: (asked: { readonly message?: unknown }) => {
+    elicit: async (asked: { readonly message?: unknown }) => {
       const message = noted(String(asked.message))
+      if (thinksMs > 0) await sleep(thinksMs)
       if (message.startsWith('Decline?')) return { action: 'decline' as const }
       if (message.startsWith('Cancel?')) return { action: 'cancel' as const }
       if (message.startsWith('Visit?')) return { action: 'accept' as const }
-      return { action: 'accept' as const, content: { name } }
+      // It answers each of its calls with what that call is known by.
+      const key = message.slice(message.lastIndexOf(' ') + 1)
+      return { action: 'accept' as const, content: { name: key.startsWith(name) ? key : name } }
     },
     sample: (asked: { readonly messages?: unknown }) => {
       noted(JSON.stringify(asked.messages))

@@ -1,15 +1,15 @@
 /** `connect` of ours, in a session or stateless, which answers, and follows tasks, by its layers. */
 import { connect } from 'pannier/client'
-import { answersOf, CALLER_HEADER, type Connecting, type MatrixClient } from './client.ts'
+import { answersOf, type Connecting, headersOf, type MatrixClient } from './client.ts'
 import { sdkMethods } from './sdkV2.ts'
 
 export async function connectOurs(connecting: Connecting, isStateless: boolean): Promise<MatrixClient> {
-  const { url, name, heard, takesTasks = false } = connecting
+  const { url, heard, takesTasks = false } = connecting
   const answers = answersOf(connecting)
   const params = (request: { readonly params?: unknown }): object => request.params ?? {}
   const client = await connect(url, {
     era: isStateless ? 'stateless' : 'session',
-    headers: { [CALLER_HEADER]: name },
+    headers: headersOf(connecting),
     // A server of the stateless era does not list which tools run as tasks.
     tasks: { optional: takesTasks },
     answerers: {

@@ -15,16 +15,16 @@ import {
 import {
   allPages,
   answersOf,
-  CALLER_HEADER,
   CAPABILITIES,
   type Connecting,
+  headersOf,
   type MatrixClient,
   RECONNECTION,
   type ToolResult,
 } from './client.ts'
 
 export async function connectSdkV1(connecting: Connecting): Promise<MatrixClient> {
-  const { url, name, heard, timeout } = connecting
+  const { url, heard, timeout } = connecting
   const client = new Client({ name: 'v1', version: '1' }, { capabilities: { ...CAPABILITIES, tasks: {} } })
   const answers = answersOf(connecting)
   client.setRequestHandler(ElicitRequestSchema, ({ params }) => answers.elicit(params))
@@ -39,7 +39,7 @@ export async function connectSdkV1(connecting: Connecting): Promise<MatrixClient
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
     heard.lists++
   })
-  const requestInit = { headers: { [CALLER_HEADER]: name } }
+  const requestInit = { headers: headersOf(connecting) }
   const transport =
     connecting.transport?.() ??
     (connecting.isSse

@@ -8,9 +8,9 @@ import { envelope, TAKES_TASKS, TaskCaller, VERSION } from '../../fixtures/moder
 import {
   allPages,
   answersOf,
-  CALLER_HEADER,
   CAPABILITIES,
   type Connecting,
+  headersOf,
   type Heard,
   type MatrixClient,
   RECONNECTION,
@@ -20,14 +20,14 @@ import {
 const LOG_LEVEL = { 'io.modelcontextprotocol/logLevel': 'info' }
 
 export async function connectSdkV2(connecting: Connecting, isStateless: boolean): Promise<MatrixClient> {
-  const { url, name, heard, timeout } = connecting
+  const { url, heard, timeout } = connecting
   const mode = isStateless ? 'auto' : 'legacy'
   const client = new Client({ name: 'v2', version: '1' }, { capabilities: CAPABILITIES, versionNegotiation: { mode } })
   const answers = answersOf(connecting)
   client.setRequestHandler('elicitation/create', ({ params }) => answers.elicit(params))
   client.setRequestHandler('sampling/createMessage', ({ params }) => answers.sample(params))
   client.setRequestHandler('roots/list', answers.roots)
-  const requestInit = { headers: { [CALLER_HEADER]: name } }
+  const requestInit = { headers: headersOf(connecting) }
   await client.connect(
     new StreamableHTTPClientTransport(new URL(url), { requestInit, reconnectionOptions: RECONNECTION }),
     timeout === undefined ? {} : { timeout },
@@ -67,8 +67,8 @@ export function sdkMethods(client: Client, heard: Heard, isStateless: boolean): 
 
 /** The official client of the extension makes tasks by the SDK's client, and its other requests as it is told. */
 function extensionTask(client: Client, connecting: Connecting): MatrixClient['call'] {
-  const { url, name } = connecting
-  const wire = new TaskCaller(url, { headers: { [CALLER_HEADER]: name } })
+  const { url } = connecting
+  const wire = new TaskCaller(url, { headers: headersOf(connecting) })
   const capabilities = { ...TAKES_TASKS, ...CAPABILITIES }
   const answers = answersOf(connecting)
   const options: unknown = {

@@ -13,8 +13,10 @@ import {
   filledIn,
   type GatewayCommand,
   ourGateway,
+  ourServer,
   PANNIER,
   isServing,
+  type StartedGateway,
   type Words,
 } from './gateways.ts'
 import { type Effect, Effects } from './effects.ts'
@@ -23,7 +25,7 @@ import { type LineTap, startLineTap } from './lineTap.ts'
 import type { OnPassing } from './passing.ts'
 import { Pipe } from './pipe.ts'
 import { newPort } from './ports.ts'
-import { childrenOf, endProcess, kill, orphansOf, reaped, start } from './processes.ts'
+import { childrenOf, endProcess, hasEnded, kill, orphansOf, type Signal, start } from './processes.ts'
 import { KINDS, type ServerKind, type ServerName } from './servers.ts'
 import { startTap, type Tap } from './tap.ts'
 import { reachesServer, readVitals, type Vitals, workersServe } from './vitals.ts'
@@ -44,6 +46,8 @@ interface Member {
 
 const VITALS = fileURLToPath(new URL('vitals.cjs', import.meta.url))
 const ORPHANS_END_WITHIN_MS = 60_000
+/** The time in which a drain has to be over, 25 seconds, and what it needs to leave, on a machine that is busy. */
+const STOPS_WITHIN_MS = 40_000
 /** A gateway that does not serve so long after a kill is started anew. */
 const HEALS_WITHIN_MS = 5000
 
@@ -65,7 +69,9 @@ export class Fleet {
   #front: Tap | undefined
   #database = ''
   #starting: Promise<unknown> | undefined
-  #workersKilled = 0
+  #workersEnded = 0
+  /** Of processes that were stopped: whether they ended in time. */
+  readonly #leaving: Promise<boolean>[] = []
   readonly #effects = new Effects(join(this.#folder, 'effects'))
 
   private constructor(server: ServerName, command: GatewayCommand) {
@@ -79,10 +85,12 @@ export class Fleet {
     const onPassing: OnPassing = (passing) => fleet.onPassing(passing)
     fleet.#front = await startTap({ way: 'client ↔ gateway', onPassing, isBalancer: true })
     fleet.#tellFront()
-    if (fleet.#kind.isProcess) fleet.#lines = await startLineTap(fleet.#linesPath, onPassing)
-    else fleet.#http = await HttpServer.start(fleet.#kind, fleet.#env(), onPassing)
     fleet.#database = (await command.database?.()) ?? ''
-    const replicas = command.isPerClient ? 0 : (command.replicas ?? 2)
+    if (fleet.#kind.isProcess) fleet.#lines = await startLineTap(fleet.#linesPath, onPassing)
+    else if (!command.isServer) fleet.#http = await HttpServer.start(fleet.#kind, fleet.#env(), onPassing)
+    // One that serves the caller, and two that calls of the caller come to.
+    const wanted = command.replicas ?? (fleet.#kind.state === 'stateful' ? 3 : 2)
+    const replicas = command.isPerClient ? 0 : wanted
     await Promise.all(Array.from({ length: replicas }, () => fleet.#add()))
     return fleet
   }
@@ -127,22 +135,32 @@ export class Fleet {
   async #add(): Promise<void> {
     const onPassing: OnPassing = (passing) => this.onPassing(passing)
     const tap = await startTap({ way: 'gateway ↔ gateway', onPassing, isBalancer: false })
-    const { isOurs } = this.#command
     const ports = { port: await newPort(), adminPort: await newPort() }
-    const child = this.#spawnGateway(ports, ['ignore', 'ignore', 'pipe'], {
+    // It looks at once whether the address leads to it that it tells the others.
+    tap.targets = [`http://127.0.0.1:${ports.port}`]
+    const { hasWorkers, isServer } = this.#command
+    // The address of a server is that of its endpoint.
+    const path = isServer ? '/mcp' : ''
+    const child = this.#spawnGateway(ports, ['ignore', 'pipe', 'pipe'], {
       NODE_OPTIONS: `${quickStart.NODE_OPTIONS} --require=${JSON.stringify(VITALS)}`.trim(),
       MATRIX_VITALS: this.#folder,
-      ...(!this.#command.hasWorkers && { PANNIER_ADVERTISE: `http://127.0.0.1:${tap.port}` }),
+      ...(!hasWorkers && { PANNIER_ADVERTISE: `http://127.0.0.1:${tap.port}${path}` }),
       // So that they know each other before a client makes them meet.
-      PANNIER_PEERS: `http://127.0.0.1:${this.#front?.port}`,
+      PANNIER_PEERS: `http://127.0.0.1:${this.#front?.port}${path}`,
+      ...(isServer && { PORT: String(ports.port) }),
     })
-    // It looks at once whether the address leads to it that it tells the others.
-    const started = isOurs
-      ? await ourGateway(child, (serving) => (tap.targets = [serving]))
-      : await anyGateway(child, this.#doorOf(`http://127.0.0.1:${ports.port}`), this.toolName('plain'))
+    const started = await this.#started(child, ports)
     const url = new URL(started.url).origin
     this.#members.push({ child, url, admin: started.admin, tap })
     this.#tellFront()
+  }
+
+  #started(child: ChildProcess, { port }: Ports): Promise<StartedGateway> {
+    const { isOurs, isServer } = this.#command
+    if (isServer) return ourServer(child)
+    return isOurs
+      ? ourGateway(child)
+      : anyGateway(child, this.#doorOf(`http://127.0.0.1:${port}`), this.toolName('plain'))
   }
 
   /** `ofOurs`: what only a gateway of ours gets that tells of itself; any other gets what its command says. */
@@ -168,43 +186,63 @@ export class Fleet {
     return pipe
   }
 
-  /** Kills a gateway, at once, and the balancer finds out by itself. Another one is started in its place. */
-  async kill(url: string): Promise<void> {
+  /**
+   * Ends a gateway. Another one is started in its place. Of a kill the balancer finds out by itself; of a stop it learns in
+   * time to send nothing more there.
+   */
+  async end(url: string, signal: Signal): Promise<void> {
     const own = [...this.#pipes.values()].find(({ pipe }) => pipe.target === url)
     if (own !== undefined) return kill(own.child)
     const member = this.#members.find((each) => each.url === url)
     if (member === undefined) return
-    if (this.#command.hasWorkers) return this.#killWorker(member)
+    if (this.#command.hasWorkers) return this.#endWorker(member, signal)
     this.#members = this.#members.filter((each) => each !== member)
-    await kill(member.child)
-    member.tap.close()
     this.#tellFront()
-    this.#starting = this.#add()
-    this.#starting.catch(() => {}) // `mended` tells
+    if (signal === 'SIGKILL') await kill(member.child)
+    this.#mend(this.#add())
+    await this.#left(member.child.pid, signal, () => member.tap.close())
   }
 
   /** One of them, by turns. The gateway starts another one in its place. */
-  async #killWorker({ child, admin }: Member): Promise<void> {
+  async #endWorker({ child, admin }: Member, signal: Signal): Promise<void> {
     const workers = childrenOf(child.pid ?? 0)
-    const victim = workers[this.#workersKilled++ % workers.length]
-    if (victim === undefined) return
-    endProcess(victim)
-    this.#starting = admin === undefined ? undefined : workersServe(admin, workers.length)
-    this.#starting?.catch(() => {}) // `mended` tells
+    const victim = workers[this.#workersEnded++ % workers.length]
+    if (admin !== undefined) this.#mend(workersServe(admin, workers.length))
+    await this.#left(victim, signal)
   }
 
-  /** Kills the process of the server that works on this call, or the newest one. One over HTTP is started again. */
-  async killServer(pid: number | undefined): Promise<void> {
+  /** Ends the process of the server that works on this call, or the newest one. One over HTTP is started again. */
+  async endServer(pid: number | undefined, signal: Signal): Promise<void> {
     if (this.#http !== undefined) {
+      if (signal === 'SIGTERM') return this.#left((await this.#http.replace())?.pid, signal)
       await this.#http.kill()
-      this.#starting = this.#http.restart()
-      this.#starting.catch(() => {})
-      return
+      return this.#mend(this.#http.restart())
     }
     const victim = pid ?? this.#lines?.processes.at(-1)
     if (victim === undefined || !this.#lines?.processes.includes(victim)) return
-    endProcess(victim)
-    this.#starting = reaped(victim)
+    await this.#left(victim, signal)
+  }
+
+  /** Sends the signal to a process, and waits until it has ended where it ends at once. */
+  async #left(pid: number | undefined, signal: Signal, then = (): void => {}): Promise<void> {
+    if (pid === undefined) return
+    endProcess(pid, signal)
+    const ended = hasEnded(pid, STOPS_WITHIN_MS).then((isTrue) => {
+      then()
+      return isTrue
+    })
+    if (signal === 'SIGKILL') await ended
+    else this.#leaving.push(ended)
+  }
+
+  #mend(starting: Promise<unknown>): void {
+    this.#starting = starting
+    starting.catch(() => {}) // `mended` tells
+  }
+
+  /** How many processes that were stopped did not end in time. */
+  async lingering(): Promise<number> {
+    return (await Promise.all(this.#leaving)).filter((hasEndedInTime) => !hasEndedInTime).length
   }
 
   /** Cuts a client off. */
@@ -230,7 +268,7 @@ export class Fleet {
     )
     if (serves.every(Boolean)) return false
     for (const url of this.addresses) {
-      await this.kill(url)
+      await this.end(url, 'SIGKILL')
       await this.mended()
     }
     return true
@@ -285,9 +323,13 @@ export class Fleet {
   }
 
   #serverEnv(): Record<string, string> {
+    const { store, isServer } = this.#command
     return {
       EFFECTS: this.#effects.path,
       PANNIER_KEYS: this.#keys,
+      ...(store && { STORE: store === 'sqlite' ? join(this.#folder, 'carried') : this.#database }),
+      // A gateway brings back what it is given. Without it, clients of the session era bring nothing back.
+      ...(store && !isServer && { CARRY: 'store' }),
       ...(this.#lines && { MATRIX_LINES: this.#linesPath }),
     }
   }

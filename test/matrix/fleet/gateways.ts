@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { type Connecting, Heard } from '../clients/client.ts'
 import { connectSdkV1 } from '../clients/sdkV1.ts'
 import { readUntil } from './processes.ts'
+import { commandLine, KINDS } from './servers.ts'
 import { TABLE } from '../../gateway/fixtures/table.ts'
 
 /**
@@ -28,11 +29,15 @@ export interface GatewayCommand {
   readonly prefix?: string
   /** Whether it says so when it serves, as ours does. Else its port is tried. */
   readonly isOurs?: true
+  /** Whether it is an instance of our own server, which says its port, and has nothing behind it. */
+  readonly isServer?: true
   /** Whether it has workers, of which one is killed in its place, and which have addresses of their own. */
   readonly hasWorkers?: true
   /** Makes what DATABASE stands for, once for each fleet. */
   readonly database?: () => Promise<string>
-  /** How many are behind the balancer. @default 2 */
+  /** Where our own server keeps its journals: in a file, or in DATABASE. @default with the client */
+  readonly store?: 'sqlite' | 'postgres'
+  /** How many are behind the balancer. @default 3 before a server of the session era, else 2 */
   readonly replicas?: number
 }
 
@@ -67,6 +72,16 @@ export const PANNIER: GatewayCommand = {
   isOurs: true,
 }
 
+/** Our own server, several instances of it and no gateway. */
+export const INSTANCES: GatewayCommand = {
+  ...commandLine(KINDS.ours),
+  args: [...commandLine(KINDS.ours).args, '--http'],
+  prefix: '',
+  isOurs: true,
+  isServer: true,
+  replicas: 3,
+}
+
 /** Replaces words in arguments. */
 export function filledIn(args: readonly string[], { COMMAND, ...words }: Words): string[] {
   const fill = (text: string): string =>
@@ -74,12 +89,18 @@ export function filledIn(args: readonly string[], { COMMAND, ...words }: Words):
   return args.flatMap((arg) => (arg === 'COMMAND' ? COMMAND : [fill(arg)]))
 }
 
+/** Waits until an instance of our server has said its port. */
+export function ourServer(child: ChildProcess): Promise<StartedGateway> {
+  child.stderr?.resume()
+  return readUntil(child.stdout, (said) => ({ url: `http://127.0.0.1:${Number(said)}` }))
+}
+
 /** Waits until ours has said where it serves, and what. */
-export function ourGateway(child: ChildProcess, onServing: (url: string) => void): Promise<StartedGateway> {
+export function ourGateway(child: ChildProcess): Promise<StartedGateway> {
+  child.stdout?.resume()
   return readUntil(child.stderr, (said) => {
     const url = /Serving (http:\/\/[^/]+)/.exec(said)?.[1]
     if (url === undefined) return undefined
-    onServing(url)
     const admin = /Health and servers: (http:\/\/[^/]+)/.exec(said)?.[1]
     return TABLE.test(said) ? { url, admin } : undefined
   })
@@ -87,6 +108,7 @@ export function ourGateway(child: ChildProcess, onServing: (url: string) => void
 
 /** Waits until a tool can be called at the address. */
 export async function anyGateway(child: ChildProcess, door: Door, tool: string): Promise<StartedGateway> {
+  child.stdout?.resume()
   child.stderr?.resume()
   const ended = new Promise<false>((resolve) => child.once('exit', () => resolve(false)))
   if (await Promise.race([isServing(door, tool, START_WITHIN_MS), ended])) return door

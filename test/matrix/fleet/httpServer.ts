@@ -1,4 +1,7 @@
-/** The process of a server over HTTP, behind a tap. When it was killed it is started again, at the same port. */
+/**
+ * The process of a server over HTTP, behind a tap. When it was killed it is started again, at the same port. When it is stopped,
+ * requests go to another one that was started before, as in a rolling restart.
+ */
 import type { ChildProcess } from 'node:child_process'
 import type { OnPassing } from './passing.ts'
 import { newPort } from './ports.ts'
@@ -11,7 +14,7 @@ export class HttpServer {
   readonly #env: Readonly<Record<string, string>>
   readonly #tap: Tap
   #child: ChildProcess | undefined
-  readonly #port: number
+  #port: number
 
   private constructor(kind: ServerKind, env: Readonly<Record<string, string>>, tap: Tap, port: number) {
     this.#kind = kind
@@ -28,7 +31,6 @@ export class HttpServer {
     const tap = await startTap({ way: 'gateway ↔ server', onPassing, isBalancer: false })
     const server = new HttpServer(kind, env, tap, await newPort())
     await server.#spawn()
-    tap.targets = [`http://127.0.0.1:${server.#port}`]
     return server
   }
 
@@ -50,6 +52,15 @@ export class HttpServer {
     await this.#tap.reopen()
   }
 
+  /** Gives the process that ends now. */
+  async replace(): Promise<ChildProcess | undefined> {
+    const old = this.#child
+    this.#port = await newPort()
+    await this.#spawn()
+    old?.kill('SIGTERM')
+    return old
+  }
+
   async #spawn(): Promise<void> {
     const { command, args } = commandLine(this.#kind)
     this.#child = start(command, [...args, '--http'], {
@@ -57,5 +68,6 @@ export class HttpServer {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     await readUntil(this.#child.stdout, (said) => Number(said) === this.#port || undefined)
+    this.#tap.targets = [`http://127.0.0.1:${this.#port}`]
   }
 }

@@ -9,7 +9,16 @@ export interface Passing {
   readonly target: string
   readonly what: 'request' | 'response' | 'part'
   readonly body: string
+  /** Whose request it is, or was. */
+  readonly caller?: string | undefined
+  /** Whether it is the first part of a stream. */
+  readonly isFirst?: boolean | undefined
+  /** Whether it belongs to a stream that a peer opened by itself, for what belongs to no request. */
+  readonly isGet?: boolean
 }
 
+/** What becomes of a message: the connection before or behind the tap is cut, a request is delivered twice, or it goes on. */
+export type Fate = 'cut inbound' | 'cut outbound' | 'twice' | undefined
+
 /** Whoever is told may hold the message back for a while. */
-export type OnPassing = (passing: Passing) => Promise<void> | undefined
+export type OnPassing = (passing: Passing) => Promise<Fate> | undefined

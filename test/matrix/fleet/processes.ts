@@ -7,8 +7,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const START_WITHIN_MS = 60_000
-const REAP_TRIES = 400
-const REAP_TRY_MS = 25
+const LOOK_MS = 25
 
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
@@ -29,17 +28,22 @@ export async function kill(child: ChildProcess): Promise<void> {
   await gone
 }
 
-export function endProcess(pid: number): void {
+/** With SIGTERM it ends by itself when it has done what it has to do. */
+export type Signal = 'SIGKILL' | 'SIGTERM'
+
+export function endProcess(pid: number, signal: Signal = 'SIGKILL'): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, signal)
   } catch {
     // it has ended
   }
 }
 
-/** Resolves when the parent of a process that was killed has noticed: until then the process is listed. */
-export async function reaped(pid: number): Promise<void> {
-  for (let tried = 0; tried < REAP_TRIES && existsSync(`/proc/${pid}`); tried++) await sleep(REAP_TRY_MS)
+/** Whether a process has ended within this time, and its parent has noticed: until then the process is listed. */
+export async function hasEnded(pid: number, withinMs = 10_000): Promise<boolean> {
+  for (const until = performance.now() + withinMs; existsSync(`/proc/${pid}`); await sleep(LOOK_MS))
+    if (performance.now() > until) return false
+  return true
 }
 
 /** Reads lines until one of them, or all so far, say what is looked for. What comes later is read and forgotten. */

@@ -12,18 +12,25 @@ export interface ServerKind {
   readonly state: 'stateless' | 'stateful'
   /** Whether its tools may run as tasks. */
   readonly hasTasks: boolean
+  /** Whether it finishes its calls before it ends when it is stopped. */
+  readonly isOurs: boolean
 }
 
 const program = (name: string): string => fileURLToPath(new URL(`../programs/${name}.ts`, import.meta.url))
 const [ours, sdkV1, sdkV2] = ['oursServer', 'sdkV1Server', 'sdkV2Server'].map(program) as [string, string, string]
 
+const stateless = { state: 'stateless', hasTasks: false, isOurs: false } as const
+const ofOurs = { ...stateless, program: ours, hasTasks: true, isOurs: true } as const
+const ofV2 = { ...stateless, program: sdkV2 } as const
+const ofV1 = { program: sdkV1, state: 'stateful', hasTasks: true, isOurs: false } as const
+
 export const KINDS: Readonly<Record<ServerName, ServerKind>> = {
-  ours: { title: 'ours, HTTP', program: ours, isProcess: false, state: 'stateless', hasTasks: true },
-  v2: { title: 'SDK v2, HTTP', program: sdkV2, isProcess: false, state: 'stateless', hasTasks: false },
-  v1: { title: 'SDK v1, HTTP', program: sdkV1, isProcess: false, state: 'stateful', hasTasks: true },
-  'ours-stdio': { title: 'ours, stdio', program: ours, isProcess: true, state: 'stateless', hasTasks: true },
-  'v2-stdio': { title: 'SDK v2, stdio', program: sdkV2, isProcess: true, state: 'stateless', hasTasks: false },
-  'v1-stdio': { title: 'SDK v1, stdio', program: sdkV1, isProcess: true, state: 'stateful', hasTasks: true },
+  ours: { ...ofOurs, title: 'ours, HTTP', isProcess: false },
+  v2: { ...ofV2, title: 'SDK v2, HTTP', isProcess: false },
+  v1: { ...ofV1, title: 'SDK v1, HTTP', isProcess: false },
+  'ours-stdio': { ...ofOurs, title: 'ours, stdio', isProcess: true },
+  'v2-stdio': { ...ofV2, title: 'SDK v2, stdio', isProcess: true },
+  'v1-stdio': { ...ofV1, title: 'SDK v1, stdio', isProcess: true },
 }
 
 /** How a program of this repository is started. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Behaviour } from '../behaviours.ts'
 import { Heard } from '../clients/client.ts'
 import type { Effect } from '../fleet/effects.ts'
-import type { Victim } from '../scenario.ts'
+import type { Victim } from '../faults.ts'
 import type { CallEnd, Outcome } from '../verdict.ts'
 import { type Fate, fatesOf } from './judge.ts'
 
@@ -59,7 +59,14 @@ const CASES: readonly Case[] = [
 
 test.each(CASES)('$of counts as $fates', ({ end, ms = 1, victim, behaviour, effects = [], fates }) => {
   const done = effects.map((what): Effect => ({ what, pid: 1 }))
-  const outcome = (key: string, of: CallEnd): Outcome => ({ key, end: of, ms, heard: new Heard(), effects: [] })
+  const outcome = (key: string, of: CallEnd): Outcome => ({
+    caller: key,
+    key,
+    end: of,
+    ms,
+    heard: new Heard(),
+    effects: [],
+  })
   const judged = {
     behaviour: { tool: 'plain', isRight: () => true, ...behaviour },
     victim,

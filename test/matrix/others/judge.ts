@@ -4,7 +4,8 @@
  */
 import type { Behaviour } from '../behaviours.ts'
 import type { Effect } from '../fleet/effects.ts'
-import type { Limits, Victim } from '../scenario.ts'
+import type { Victim } from '../faults.ts'
+import type { Limits } from '../scenario.ts'
 import { crossedOver, type Outcome, repeatsOf } from '../verdict.ts'
 
 /** How calls end, in the order of the page. */
@@ -28,11 +29,11 @@ export interface Judged {
 /** Fates of all callers but one that was killed: one for how its call ended, and each other that it has beside it. */
 export function fatesOf(outcomes: readonly Outcome[], judged: Judged): Fate[] {
   return outcomes.flatMap((outcome) => {
-    const others = outcomes.filter((each) => each !== outcome).map(({ key }) => key)
+    const others = outcomes.map(({ caller }) => caller).filter((caller) => caller !== outcome.caller)
     const effects = judged.effectsOf(outcome.key)
     return [
       ...endOf(outcome, judged),
-      ...(repeatsOf(judged.behaviour, effects).length > 0 ? (['doubled'] as const) : []),
+      ...(repeatsOf(judged.behaviour, { key: outcome.key, effects }).length > 0 ? (['doubled'] as const) : []),
       ...(crossedOver(outcome, others).length > 0 ? (['crossed'] as const) : []),
     ]
   })

@@ -4,8 +4,9 @@ import { BEHAVIOURS } from '../behaviours.ts'
 import { type Cell, nameOf, whyNot } from '../cells.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import type { GatewayCommand } from '../fleet/gateways.ts'
-import { planKills, type PlannedKill } from '../plan.ts'
-import { type Limits, runScenario, type ScenarioResult, type Victim } from '../scenario.ts'
+import type { Fault, FaultAt, Victim } from '../faults.ts'
+import { planFaults, type PlannedFault } from '../plan.ts'
+import { type Limits, runScenario, type ScenarioResult } from '../scenario.ts'
 import { toldBy } from '../verdict.ts'
 import { addFates, emptyFates, type Trial } from './counts.ts'
 import { folderOf, type OtherGateway } from './gateways.ts'
@@ -40,6 +41,7 @@ const TRIED_WITH_TWO = new Set([
 ])
 
 export const OTHER_VICTIMS = ['holder', 'server', 'client'] as const satisfies readonly Victim[]
+const KILLS: readonly Fault[] = OTHER_VICTIMS.map((victim) => ({ kind: 'kill', victim }))
 
 export async function tryGateway(gateway: OtherGateway, options: TrialOptions): Promise<Trial> {
   const trial = new Running(gateway, options)
@@ -153,8 +155,8 @@ class Running {
 
   async #killAll(stands: readonly Stand[]): Promise<void> {
     const until = performance.now() + this.#options.minutes * 60_000
-    const planned = [...planKills(this.#working(), this.#options.kills, OTHER_VICTIMS)]
-    const take = ({ fleet }: Stand): PlannedKill | undefined => {
+    const planned = [...planFaults(this.#working(), this.#options.kills, KILLS)]
+    const take = ({ fleet }: Stand): PlannedFault | undefined => {
       const at = planned.findIndex(({ cell }) => cell.server === fleet.server)
       return at < 0 ? undefined : planned.splice(at, 1)[0]
     }
@@ -168,11 +170,11 @@ class Running {
     )
   }
 
-  async #kill(stand: Stand, { cell, victim, at }: PlannedKill): Promise<void> {
+  async #kill(stand: Stand, { cell, fault, at }: PlannedFault): Promise<void> {
     const position = 1 + Math.floor(at * (this.#messages.get(nameOf(cell)) ?? MESSAGES))
-    const { result, fates } = await this.#play(stand, cell, { victim, at: position })
-    if (result.killedAt !== undefined) {
-      addFates((this.#trial.kills[victim] ??= emptyFates()), fates)
+    const { result, fates } = await this.#play(stand, cell, { ...fault, at: position })
+    if (result.struckAt !== undefined) {
+      addFates((this.#trial.kills[fault.victim] ??= emptyFates()), fates)
       for (const end of result.ends) {
         const told = toldBy(end)?.replaceAll(/(ann|bob)-\d+-/g, 'KEY')
         if (told !== undefined) this.#trial.told[told] = (this.#trial.told[told] ?? 0) + 1
@@ -180,7 +182,7 @@ class Running {
       const bad = fates.filter((fate) => fate !== 'right' && fate !== 'told')
       if (bad.length > 0)
         this.#options.onProgress?.(
-          `${this.#gateway.name}: ${nameOf(cell)}, ${victim} killed at ${result.killedAt}: ${reasonOf(result, bad)}`,
+          `${this.#gateway.name}: ${nameOf(cell)}, ${fault.victim} killed at ${result.struckAt}: ${reasonOf(result, bad)}`,
         )
     }
     if (await stand.fleet.revived()) this.#trial.revived++
@@ -189,12 +191,12 @@ class Running {
   async #play(
     { fleet, played }: Stand,
     cell: Cell,
-    kill?: { victim: Victim; at: number },
+    kill?: FaultAt,
   ): Promise<{ result: ScenarioResult; fates: Fate[] }> {
     const result = await runScenario(fleet, cell, kill, this.#limits)
     const behaviour = BEHAVIOURS[cell.behaviour]
     if (behaviour === undefined) throw new Error(`There is no behaviour "${cell.behaviour}".`)
-    const victim = result.killedAt && kill?.victim
+    const victim = result.struckAt && kill?.victim
     const effectsOf = (key: string) => fleet.effectsOf(key)
     const fates = fatesOf(result.outcomes, { behaviour, victim, limits: this.#limits, effectsOf })
     if (kill !== undefined) played.push({ cell, result, fates })

@@ -1,6 +1,10 @@
-/** A stateless server of ours with one tool for each behaviour, over HTTP or on standard input and output. */
+/**
+ * A stateless server of ours with one tool for each behaviour, over HTTP or on standard input and output. Journals are in
+ * STORE, the path of a file or the address of a database, as CARRY says; else with the client.
+ */
+import { postgres, postgresCarryStore, postgresLedger } from 'pannier/postgres'
 import { createServer, structured } from 'pannier/server'
-import { sqliteLedger } from 'pannier/state'
+import { sqliteCarryStore, sqliteLedger } from 'pannier/state'
 import { sqliteTasks } from 'pannier/tasks'
 import { z } from 'zod'
 import { change, changingDescription, onChange, waitForCancel, write } from '../serving/effects.ts'
@@ -9,12 +13,23 @@ import { PAGE_SIZE, PAGED } from '../serving/pages.ts'
 
 const isHttp = process.argv.includes('--http')
 const folder = `${process.env['EFFECTS'] ?? ''}.ours`
+
+/** What is to happen once stays so when the process is another one. */
+function stores(at: string | undefined) {
+  if (at?.startsWith('postgres:')) {
+    const database = postgres({ url: at })
+    return { ledger: postgresLedger(database), store: postgresCarryStore(database) }
+  }
+  const ledger = sqliteLedger({ path: `${folder}.ledger` })
+  return at === undefined ? { ledger } : { ledger, store: sqliteCarryStore({ path: at }) }
+}
+
 const server = createServer({
   name: 'matrix',
   version: '1.0.0',
   pageSize: PAGE_SIZE,
-  // What is to happen once stays so when the process is another one.
-  ledger: sqliteLedger({ path: `${folder}.ledger` }),
+  ...stores(process.env['STORE']),
+  ...(process.env['CARRY'] && { carry: 'store' }),
   tasks: sqliteTasks({ path: `${folder}.tasks`, pollMs: 100 }),
 })
 const input = z.object({ key: z.string() })

@@ -1,5 +1,5 @@
 /** The GitHub-style server: over HTTP with the argument http, else on standard input and output. */
-import { serve } from '../fixtures/serve.ts'
-import { githubStyle } from '../fixtures/seedServers.ts'
+import { serve } from '../../../examples/demos/probe/serve.ts'
+import { githubStyle } from '../../../examples/demos/probe/seedServers.ts'
 
 await serve({ open: () => githubStyle })

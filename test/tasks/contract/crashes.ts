@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { EngineOptions, Lease, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
 import { LOST_TOO_OFTEN } from '../../../src/tasks/errors.ts'
@@ -6,8 +7,8 @@ import { WorkerProcess } from './workerProcess.ts'
 
 // Long enough for a busy machine, short enough for a test.
 const LEASE_MS = 1000
-// Each is on trial for half a second.
-const LOST_TOGETHER = 3
+/** As many as a worker process runs at once. */
+const LOST_TOGETHER = 10
 
 /** Workers that are killed or frozen, in processes of their own. */
 export function declareCrashes(harness: ContractHarness): void {
@@ -104,6 +105,18 @@ export function declareCrashes(harness: ContractHarness): void {
       expect(failed).toMatchObject({ status: 'failed', failure: { code: -32603, message: LOST_TOO_OFTEN } })
     },
   )
+
+  test('the tasks of a killed worker are claimed together by the next one', async () => {
+    const engine = await harness.engine({ leaseMs: LEASE_MS })
+    const worker = new WorkerProcess(harness, { leaseMs: LEASE_MS })
+    for (let index = 0; index < LOST_TOGETHER; index++) await engine.create(newTask())
+    for (let index = 0; index < LOST_TOGETHER; index++) await worker.event('holds')
+    await worker.kill()
+    await sleep(LEASE_MS) // each lease is over
+    const nextWorker = harness.worker(await harness.engine({ leaseMs: LEASE_MS }))
+    await nextWorker.nextLease()
+    expect(nextWorker.untaken).toBe(LOST_TOGETHER - 1)
+  })
 
   test('tasks that lose their worker together are not charged, and do not keep others from being run', {
     timeout: 30_000,

@@ -16,9 +16,7 @@ const clock = pathToFileURL(join(root, 'test/tasks/programs/shiftedClock.ts')).h
 
 /** Whoever compared clocks would find every lease long over, or good for another hour. */
 async function startApart(scene: Scene, engine: EngineCase, leaseMs: number): Promise<Fleet> {
-  // Where time is not the store's, a task lives longer than the clocks are apart.
-  const ttlMs = engine.hasClock ? LIMIT_MS : 2 * HOUR_MS
-  const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs }, ttlMs })
+  const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs }, ttlMs: LIMIT_MS })
   const ahead = { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=${clock}`, CLOCK_SHIFT_MS: `${HOUR_MS}` }
   await Promise.all([fleet.start('right'), fleet.start('ahead', {}, ahead)])
   return fleet

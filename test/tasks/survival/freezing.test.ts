@@ -23,6 +23,19 @@ function isTakenOver(effects: Effects, job: string, work: string): boolean {
   return frozen !== undefined && did.some(({ name, by }) => name === work && by !== frozen.by)
 }
 
+/**
+ * Wakes all instances until each of these jobs has gone on where it was frozen: on a busy machine others may have taken it
+ * over before its instance stops.
+ */
+async function wakeAll(scene: Scene, fleet: Fleet, jobs: readonly string[]): Promise<void> {
+  for (;;) {
+    const isOver = jobs.every((job) => fleet.effects.names(job).includes('woken'))
+    for (const name of fleet.names) fleet.wake(name)
+    if (isOver) return
+    await scene.sleep(20)
+  }
+}
+
 forEachEngine((engine) => {
   proves(
     'MRTR-47',
@@ -40,21 +53,20 @@ forEachEngine((engine) => {
       for (const work of ['cut', 'pay']) {
         const job = `woken at ${work}`
         const having = have([{ job, stepMs: 400, trouble: 'frozen' }, ...others(job)])
-        await scene.until(() => isTakenOver(effects, job, work))
-        for (const name of fleet.frozen) fleet.wake(name)
+        await Promise.race([having, scene.until(() => isTakenOver(effects, job, work))])
+        await wakeAll(scene, fleet, [job])
         const done = await having
         const late = effects.of(job).find(({ name }) => name === 'cut')
         expect(done[0]?.text).not.toContain(late?.value)
         all.push(...done)
       }
 
-      // These wake when all is over. Each froze one instance, or both the same.
+      // These wake when all is over. Each froze one instance, or both the same; or one was frozen by the other after it
+      // had claimed its payment, and never began it.
       all.push(...(await have([paying, careful, ...others('paid')])))
       expect(all.find(({ job }) => job === careful)?.text).toMatch(UNSETTLED)
-      while (![paying, careful].every(({ job }) => effects.names(job).includes('woken'))) {
-        for (const name of fleet.names) fleet.wake(name)
-        await scene.sleep(20)
-      }
+      const begun = [paying, careful].map(({ job }) => job).filter((job) => effects.names(job).includes('paying'))
+      await wakeAll(scene, fleet, begun)
 
       all.push(...(await have(others('after all'))))
       expectDone(all, effects)

@@ -1,16 +1,13 @@
-/** Links that are being closed: their processes still run, and count until they have ended. */
+/** Links that are being closed: their processes still run, and count until they have exited. */
 import type { CallerLease, ServerLeases } from '../../leases/serverLeases.ts'
 import type { Link } from '../../links/link.ts'
 
-/**
- * What becomes of a link's session: it is ended; another gateway may go on with it; or another gateway has it already, or
- * may have it.
- */
+/** The fate of a link's session: ended, left for another gateway to claim, or possibly claimed by one. */
 export type Leaving = 'ended' | 'handed on' | 'lost'
 
 interface EndingLink {
   readonly link: Promise<Link>
-  /** What lets this gateway serve the caller. */
+  /** The lease under which this gateway serves the caller. */
   readonly lease: CallerLease | undefined
 }
 
@@ -22,15 +19,15 @@ export class EndingLinks {
     this.#leases = leases
   }
 
-  /** Closes a link. Where no other link is under its lease (`isLast`), the caller is given up. */
+  /** Closes a link. The lease is released with its last link (`isLast`). */
   end(ended: EndingLink, leaving: Leaving, isLast: (lease: CallerLease) => boolean): void {
     const ending = this.#end(ended, leaving, isLast)
     this.#ending.add(ending)
     void ending.then(() => this.#ending.delete(ending))
   }
 
-  /** Where so few processes may run beside the others that those which end fill the room, the next one waits for one of them. */
-  async room(left: number): Promise<void> {
+  /** Waits for one process to exit if the exiting ones use up the remaining places. */
+  async place(left: number): Promise<void> {
     const [ending] = this.#ending
     if (ending === undefined || this.#ending.size < left) return
     this.#ending.delete(ending)
@@ -42,7 +39,7 @@ export class EndingLinks {
   }
 
   async #end({ link, lease }: EndingLink, leaving: Leaving, isLast: (lease: CallerLease) => boolean): Promise<void> {
-    // What another gateway may have taken is not ended here.
+    // A session that another gateway may have claimed is not ended here.
     if (leaving === 'lost' || lease?.isValid === false) return detachLink(link)
     await (leaving === 'ended' ? closeLink(link) : detachLink(link))
     if (lease !== undefined && isLast(lease))
@@ -50,14 +47,14 @@ export class EndingLinks {
   }
 }
 
-/** Ends what the link is to. */
+/** Ends the process or session of a link. */
 async function closeLink(opened: Promise<Link>): Promise<void> {
   const link = await opened.catch(() => undefined)
-  await link?.close().catch(() => {}) // it is gone already
+  await link?.close().catch(() => {}) // already gone
 }
 
-/** Leaves what the link is to for another gateway. */
+/** Leaves the session of a link to another gateway. */
 async function detachLink(opened: Promise<Link>): Promise<void> {
   const link = await opened.catch(() => undefined)
-  await link?.detach().catch(() => {}) // it is gone already
+  await link?.detach().catch(() => {}) // already gone
 }

@@ -1,68 +1,70 @@
 /**
- * Which link serves which call. Calls share a link where the server keeps nothing and cannot ask; a call that the server
- * may ask about has a link for itself; and where the server keeps something, each caller has a link of their own.
+ * The pool of links: which link serves which call. Calls share a link if the server is stateless and cannot ask; a call
+ * that the server may ask about has a link for itself; for a stateful server each caller has its own link.
  *
  * The states of a link:
  *
- *     opening   its process starts, or its session begins. It is taken already, and counts; where it fails, it is dropped.
+ *     opening   its process starts, or its session begins. It is already taken and counts; if it fails, it is dropped.
  *     in use    calls are on it, or it is held for a task.
- *     idle      no call is on it. The next one takes it; after `idleSeconds`, or where another link needs the room, it ends.
- *     retired   calls are still on it, and no other may take it: its server has closed it, or has forgotten its session.
- *               It ends after its last call, and does not count any more.
- *     ending    it is being closed, or left for another gateway. Its process counts until it has ended, where room is short.
+ *     idle      no call is on it. The next one takes it; it ends after `idleSeconds`, or is evicted for another link.
+ *     retired   calls are still on it, and it takes no more: its server has closed it, or has forgotten its session.
+ *               It ends after its last call, and no longer counts.
+ *     ending    it is being closed, or left for another gateway. Its process counts until it has exited.
  */
 import { unref } from '../../../protocol/index.ts'
+import { fairShareOf, Quota } from '../../../state/quota/index.ts'
 import { BackendError } from '../../errors.ts'
 import type { CallerLease, ServerLeases } from '../../leases/serverLeases.ts'
 import type { Link } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
-import { holderOf } from '../callers.ts'
+import { quotaCaller } from '../callers.ts'
 import { EndingLinks, type Leaving } from './endingLinks.ts'
-import { fairShareOf, CallerCounts } from '../callerCounts.ts'
 import { callersOn, type LinkUse, linkKey, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
 import { PoolQueue } from './queue.ts'
 
 export interface LinkPoolOptions {
   readonly server: string
-  /** How many links may be open, beside the shared one. */
+  /** Maximum number of open links, beside the gateway's own. */
   readonly maxLinks: number
-  /** How long a link stays open that nobody uses: the setting `idleSeconds`. */
+  /** Lifetime of an idle link: the setting `idleSeconds`. */
   readonly idleMs: number
-  /** How long a call waits for a link. */
+  /** Maximum wait for a link. */
   readonly waitMs: number
-  /** Opens a link for calls that share it so. */
+  /** Opens a link for calls with this sharing. */
   readonly open: (relayed: Relayed, sharing: Sharing, lease?: CallerLease) => Promise<Link>
-  /** Where gateways look up who of them serves a caller. */
+  /** Leases of callers, where gateways share a database. */
   readonly leases?: ServerLeases | undefined
-  /** Ends a call that waits for an answer, for a call of this caller; false where there is none that may be ended for it. */
-  readonly relieve?: ((caller: string) => boolean) | undefined
+  /** Evicts a parked call to free a link for this caller; returns false if none may be evicted. */
+  readonly evictParked?: ((caller: string) => boolean) | undefined
 }
 
-/** A link beside the gateway's own, and who uses it. */
+/** A link beside the gateway's own, and its use. */
 interface PooledLink extends LinkUse {
-  /** Links are counted as they are opened. */
+  /** The order in which links were opened. */
   readonly number: number
   readonly key: string
-  /** Whose link it counts as. */
-  readonly holder: string
+  /** The caller whose quota it counts in. */
+  readonly caller: string
   readonly link: Promise<Link>
-  /** What lets this gateway serve the caller. */
+  /** The lease under which this gateway serves the caller. */
   readonly lease: CallerLease | undefined
   idle: ReturnType<typeof setTimeout> | undefined
 }
 
-/** After so long without a free link, a call that waits for an answer is ended. Most others take less time. */
-const RELIEVED_AFTER_MS = 1000
-/** With so many calls on each link, another one is opened. */
+/** Wait for a link before a parked call is evicted. Most calls finish sooner. */
+const EVICT_AFTER_MS = 1000
+/** Calls on each shared link before another one is opened. */
 export const CALLS_AT_ONCE = 8
 
 export class LinkPool {
   readonly #options: LinkPoolOptions
   readonly #links = new Set<PooledLink>()
   readonly #waiting = new PoolQueue()
-  /** A call that waits for a person keeps its link, and one caller may have many such calls. */
-  readonly #inUse = new CallerCounts()
-  /** Links that no other call may use, and that are closed after their last. */
+  /** Calls on links, by caller: a call that waits for a person keeps its link. */
+  readonly #inUse = new Quota()
+  /** Open links, by caller. Idle ones may be evicted. */
+  readonly #quota = new Quota<PooledLink>({ evict: (pooled) => this.#drop(pooled) })
+  /** Links that take no more calls, and close after their last. */
   readonly #retired = new Set<PooledLink>()
   readonly #ending: EndingLinks
   #opened = 0
@@ -78,8 +80,8 @@ export class LinkPool {
   }
 
   /**
-   * Runs with a link; opens one where none is free. `hold` keeps it in use until what it gives is called. `lease`: what lets
-   * this gateway serve the caller, where gateways look that up.
+   * Runs `use` with a link; opens one if none is free. `hold` keeps the link in use until the returned function is
+   * called. `lease`: the lease under which this gateway serves the caller.
    */
   async with<T>(
     relayed: Relayed,
@@ -87,21 +89,21 @@ export class LinkPool {
     use: (link: Link, hold: () => () => void) => Promise<T>,
     lease?: CallerLease,
   ): Promise<T> {
-    const holder = holderOf(relayed)
+    const caller = quotaCaller(relayed)
     const pooled = await this.#take(relayed, sharing, lease)
-    this.#inUse.add(holder)
+    this.#inUse.take(caller)
     try {
       const link = await pooled.link
       if (lease !== undefined) this.#options.leases?.assertOwn(lease)
       return await use(link, () => this.#hold(pooled))
     } catch (error) {
-      // What the server still does for this call must not reach the next one.
+      // Late messages of the failed call must not reach the next one.
       if (sharing === 'call') this.#drop(pooled)
       else void this.#dropBroken(pooled)
       throw error
     } finally {
-      this.#inUse.remove(holder)
-      if (pooled.callers === 'one') pooled.isExclusive = false // where others are on it as well, it was not
+      this.#inUse.release(caller)
+      if (pooled.callers === 'one') pooled.isExclusive = false // a link with other calls on it was not exclusive
       this.#release(pooled)
     }
   }
@@ -109,23 +111,23 @@ export class LinkPool {
   #hold(pooled: PooledLink): () => void {
     let isHeld = true
     pooled.uses++
-    this.#inUse.add(pooled.holder)
+    this.#inUse.take(pooled.caller)
     return () => {
       if (!isHeld) return
       isHeld = false
-      this.#inUse.remove(pooled.holder)
+      this.#inUse.release(pooled.caller)
       this.#release(pooled)
     }
   }
 
-  /** Gives up the links of such a call, so that the next one opens another. Calls that are under way there go on. */
+  /** Retires the links of this call's key, so that the next call opens another. Calls in flight finish. */
   forget(relayed: Relayed, sharing: Sharing): void {
     const key = linkKey(relayed, sharing)
     for (const pooled of this.#links) if (pooled.key === key) this.#retire(pooled)
   }
 
-  /** From now on, other gateways may go on with what nobody uses here. */
-  handOn(): void {
+  /** Releases idle sessions to other gateways, now and when further ones become idle. */
+  handOff(): void {
     this.#isHandingOn = true
     for (const pooled of this.#links) if (pooled.uses === 0 && pooled.lease !== undefined) this.#drop(pooled)
   }
@@ -138,27 +140,28 @@ export class LinkPool {
 
   async #take(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<PooledLink> {
     const until = performance.now() + this.#options.waitMs
-    let relieved = performance.now()
+    let evicted = performance.now()
     for (;;) {
       const found = sharing === 'all' ? this.#takeShared(relayed) : this.#takeOwn(relayed, sharing, lease)
       if (found !== undefined) {
         found.uses++
+        this.#quota.setEvictable(found, 'never')
         clearTimeout(found.idle)
         return found
       }
       const now = performance.now()
       if (now >= until) throw this.#full(relayed)
-      if (now >= relieved + RELIEVED_AFTER_MS) {
-        relieved = now
-        if (this.#hasShare(relayed)) this.#options.relieve?.(holderOf(relayed))
+      if (now >= evicted + EVICT_AFTER_MS) {
+        evicted = now
+        if (this.#hasShare(relayed)) this.#options.evictParked?.(quotaCaller(relayed))
       }
-      await this.#waiting.wait(Math.min(until, relieved + RELIEVED_AFTER_MS) - now)
+      await this.#waiting.wait(Math.min(until, evicted + EVICT_AFTER_MS) - now)
     }
   }
 
-  /** Whether this caller has less in use than one may have. */
+  /** Whether this caller has fewer calls on links than its fair share. */
   #hasShare(relayed: Relayed): boolean {
-    return this.#inUse.of(holderOf(relayed)) < fairShareOf(this.#options.maxLinks)
+    return this.#inUse.of(quotaCaller(relayed)).places < fairShareOf(this.#options.maxLinks)
   }
 
   #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): PooledLink | undefined {
@@ -172,7 +175,7 @@ export class LinkPool {
     return found
   }
 
-  /** The link with the fewest calls, unless all have many and there is room for another. */
+  /** The link with the fewest calls; a new one if all are busy and the limit allows it. */
   #takeShared(relayed: Relayed): PooledLink | undefined {
     const key = linkKey(relayed, 'all')
     const usable = [...this.#links].filter((pooled) => pooled.key === key && this.#isUsable(pooled))
@@ -181,7 +184,7 @@ export class LinkPool {
     return isFree ? least : (this.#openAnother(key, relayed, 'all') ?? least)
   }
 
-  /** The first link of a caller, which has what the server keeps, before those that were opened while it was in use. */
+  /** The caller's first link, which has the server's state, before those opened while it was in use. */
   #find(key: string, isExclusive: boolean, lease: CallerLease | undefined): PooledLink | undefined {
     let first: PooledLink | undefined
     for (const pooled of this.#links) {
@@ -191,30 +194,26 @@ export class LinkPool {
     return first
   }
 
-  /** A server may end while nobody uses its link. A call that has not begun gets another one. */
+  /** Retires a link whose server has closed it while it was idle. */
   #isUsable(pooled: PooledLink): boolean {
     if (pooled.opened?.isClosed !== true) return true
     this.#retire(pooled)
     return false
   }
 
-  /** Makes room by closing a link that nobody uses; undefined where all are in use. */
+  /** Opens a link, evicting an idle one at the limit; undefined if all are in use. */
   #openAnother(key: string, relayed: Relayed, sharing: Sharing, lease?: CallerLease): PooledLink | undefined {
-    if (this.#links.size >= this.#options.maxLinks) {
-      const unused = this.#mostDispensable()
-      if (unused === undefined) return undefined
-      this.#drop(unused)
-    }
-    // Only the first link of a caller has the session that gateways hand on.
+    if (this.#links.size >= this.#options.maxLinks && !this.#quota.evict('places')) return undefined
+    // Only the first link of a caller has the session that gateways hand off.
     const resumed = lease !== undefined && !this.#has(lease) ? lease : undefined
     if (lease !== undefined) this.#follow(lease)
     const link = this.#ending
-      .room(this.#options.maxLinks - this.#links.size)
+      .place(this.#options.maxLinks - this.#links.size)
       .then(() => this.#options.open(relayed, sharing, resumed))
     const pooled: PooledLink = {
       number: ++this.#opened,
       key,
-      holder: holderOf(relayed),
+      caller: quotaCaller(relayed),
       link,
       opened: undefined,
       lease,
@@ -224,6 +223,7 @@ export class LinkPool {
       idle: undefined,
     }
     this.#links.add(pooled)
+    this.#quota.put(pooled, { caller: pooled.caller, evictable: 'never' })
     link.then(
       (opened) => (pooled.opened = opened),
       () => this.#drop(pooled),
@@ -235,7 +235,7 @@ export class LinkPool {
     return [...this.#links, ...this.#retired].some((pooled) => pooled.lease === lease)
   }
 
-  /** What another gateway has taken, or may take while it is used here, is closed here. */
+  /** Closes links whose lease another gateway has claimed, or may claim. */
   #follow(lease: CallerLease): void {
     const drop = (isOver: (pooled: PooledLink) => boolean): void => {
       for (const pooled of [...this.#links, ...this.#retired])
@@ -246,24 +246,13 @@ export class LinkPool {
     lease.onLapsed = () => drop(({ uses }) => uses > 0)
   }
 
-  /** Of those who hold the most links, the link that nobody has used for longest. */
-  #mostDispensable(): PooledLink | undefined {
-    const held = new CallerCounts()
-    for (const { holder } of this.#links) held.add(holder)
-    const unused = [...this.#links].filter(({ uses }) => uses === 0)
-    return unused.toSorted((a, b) => held.of(b.holder) - held.of(a.holder))[0]
-  }
-
   #release(pooled: PooledLink): void {
     pooled.uses--
     if (pooled.uses === 0) pooled.isExclusive = false
     if (pooled.uses === 0 && this.#retired.has(pooled)) this.#drop(pooled)
     if (pooled.uses > 0 || !this.#links.has(pooled)) return this.#waiting.wakeAll()
     if (this.#isHandingOn && pooled.lease !== undefined) return this.#drop(pooled)
-    // Last used, last in order: what is closed first is what nobody has used for longest.
-    this.#links.delete(pooled)
-    this.#links.add(pooled)
-    // The setting `idleSeconds`.
+    this.#quota.setEvictable(pooled, 'always')
     pooled.idle = unref(setTimeout(() => this.#drop(pooled), this.#options.idleMs))
     this.#waiting.wakeAll()
   }
@@ -276,6 +265,7 @@ export class LinkPool {
   #drop(pooled: PooledLink, leaving: Leaving = this.#isHandingOn && pooled.lease ? 'handed on' : 'ended'): void {
     clearTimeout(pooled.idle)
     const wasThere = this.#links.delete(pooled)
+    this.#quota.delete(pooled)
     if (!this.#retired.delete(pooled) && !wasThere) return
     this.#ending.end(pooled, leaving, (lease) => !this.#has(lease))
     this.#waiting.wakeAll()
@@ -284,11 +274,12 @@ export class LinkPool {
   #retire(pooled: PooledLink): void {
     if (pooled.uses === 0) return this.#drop(pooled)
     if (!this.#links.delete(pooled)) return
+    this.#quota.delete(pooled)
     this.#retired.add(pooled)
     this.#waiting.wakeAll()
   }
 
-  /** Why a call found no link: the caller has as many as one may have, or all are in use. */
+  /** The error of a call without a link: its caller has used its share, or all links are in use. */
   #full(relayed: Relayed): BackendError {
     const { server, maxLinks, waitMs } = this.#options
     const share = fairShareOf(maxLinks)

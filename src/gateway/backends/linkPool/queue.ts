@@ -1,4 +1,4 @@
-/** Calls that wait for a link. Whoever comes next may have its share already, so all look again when one is free. */
+/** Calls that wait for a link. A free link wakes all of them: the first may have its share already. */
 export class PoolQueue {
   readonly #wakes: (() => void)[] = []
 
@@ -6,7 +6,7 @@ export class PoolQueue {
     for (const wake of this.#wakes.splice(0)) wake()
   }
 
-  /** Resolves when it is woken, or after this time. */
+  /** Resolves when woken, or after this time. */
   async wait(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, ms)

@@ -1,9 +1,42 @@
-/** Who may use one link together. */
+/** Sharing of links: whether callers share links to a server, and which calls share one. */
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
+import type { Verdict } from '../../../probe/index.ts'
+import { isKnownStateless } from '../../../probe/internal.ts'
 import { digestOf } from '../../../state/internal.ts'
+import type { BackendConfig } from '../../config/index.ts'
 import type { Link, LinkCallers } from '../../links/link.ts'
 import { declaredOf, EVERY_QUESTION, questionsOf, type Relayed } from '../../links/relayed.ts'
 import { callerOf, isNameless } from '../callers.ts'
+
+/** The facts about a server that decide sharing. */
+export interface JudgedServer {
+  readonly config: {
+    readonly address: BackendConfig['address']
+    readonly settings: Pick<BackendConfig['settings'], 'state'>
+  }
+  readonly verdict: Pick<Verdict, 'state' | 'process'> | undefined
+  /** The gateway's own link; undefined until the server has been reached. */
+  readonly link: Pick<Link, 'hasSession'> | undefined
+}
+
+/** Whether the server is known to keep state between calls: by its entry, else by the probe. */
+export function isStateful(server: JudgedServer): boolean {
+  const { state } = server.config.settings
+  return state === 'auto' ? server.verdict?.state === 'STATEFUL' : state === 'stateful'
+}
+
+/**
+ * Whether callers may share a link. Two callers in one session or process see each other's state, so a guess is not
+ * enough: over HTTP the server must have given out no session, and a process must be known to be stateless.
+ */
+export function mayShareLinks(server: JudgedServer): boolean {
+  const { address, settings } = server.config
+  if (settings.state !== 'auto') return settings.state === 'stateless'
+  if (isStateful(server)) return false
+  if ('url' in address) return server.link?.hasSession === false
+  const { verdict } = server
+  return verdict !== undefined && isKnownStateless(verdict.process)
+}
 
 /**
  * `caller`: a link for each caller. `call`: a link for each call, kept for the next one. `all`: any calls on one link, and
@@ -12,8 +45,8 @@ import { callerOf, isNameless } from '../callers.ts'
 export type Sharing = 'caller' | 'call' | 'all'
 
 /**
- * Who may use a link. The headers of a principal may be others tomorrow and are still theirs; those of a caller without a
- * name may be another's, and variables are those that the process was started with.
+ * The key of the callers that may use a link. A principal keeps its link when its headers change; an anonymous caller
+ * is identified by its headers, and a process by the variables it was started with.
  */
 export function linkKey(relayed: Relayed, sharing: Sharing): string {
   const caller = callerOf(relayed)
@@ -24,16 +57,16 @@ export function linkKey(relayed: Relayed, sharing: Sharing): string {
   return `caller ${digestOf([caller, Object.values(own).some(Boolean) ? own : {}])}`
 }
 
-/** Whose calls are on a link. */
+/** The callers whose calls are on a link. */
 export function callersOn(relayed: Relayed, sharing: Sharing): LinkCallers {
   if (sharing === 'all') return 'all'
   return sharing === 'caller' && isNameless(relayed) ? 'nameless' : 'one'
 }
 
 /**
- * What a server of the session era is told that it may ask on a link. The clients of a caller can be asked different things,
- * and share the link with what the server keeps there. So it may ask anything, and is refused what the client of a call has
- * not declared. A caller who is a session is one client.
+ * The capabilities declared to a session-era server on a link. The clients of one caller share the link and may differ
+ * in their capabilities, so all are declared, and a question that the call's client did not declare is refused. A
+ * caller identified by its session is one client.
  */
 export function declaredOn(relayed: Relayed, sharing: Sharing): ClientCapabilities {
   const isOneClient = relayed.principal === undefined && relayed.peer.session !== undefined
@@ -42,9 +75,9 @@ export function declaredOn(relayed: Relayed, sharing: Sharing): ClientCapabiliti
 }
 
 /**
- * What a server asks says not in which call. A client of the session era answers it in any of its calls, also where another
- * gateway asks it; one of the stateless era only in the call that it belongs to, and callers without a name are different
- * people. So two of their calls that may be asked about are never on one link.
+ * Whether a call needs a link for itself. A server's question does not name its call. A session-era client answers it
+ * in any of its calls; a stateless one only in the call that it belongs to, and anonymous callers are different people.
+ * So two of their calls that may be asked about are never on one link.
  */
 export function needsOwnLink(relayed: Relayed, sharing: Sharing): boolean {
   const { session, takesInputRequired } = relayed.peer
@@ -52,20 +85,20 @@ export function needsOwnLink(relayed: Relayed, sharing: Sharing): boolean {
   return sharing === 'call' || (!isPlain && Object.keys(questionsOf(relayed)).length > 0)
 }
 
-/** Who is on a link. */
+/** The use of a link. */
 export interface LinkUse {
   readonly callers: LinkCallers
   /** The link, once it is open. */
   opened: Link | undefined
-  /** How many calls are on it, and tasks that it is held for. */
+  /** The number of calls on it, and of tasks that it is held for. */
   uses: number
-  /** Whether one of these calls needs it for itself. */
+  /** Whether one of its calls needs it for itself. */
   isExclusive: boolean
 }
 
 /**
- * Whether a call may use a link beside those that are on it. `isExclusive`: it needs the link for itself. Callers without a
- * name are different people, so that calls count which were given up: the server may still ask about them.
+ * Whether a call may join those on a link. `isExclusive`: it needs the link for itself. Anonymous callers are different
+ * people, so cancelled calls count: the server may still ask about them.
  */
 export function mayJoin({ callers, opened, uses, isExclusive: isTaken }: LinkUse, isExclusive: boolean): boolean {
   if (!isExclusive) return !isTaken

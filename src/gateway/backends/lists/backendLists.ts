@@ -1,4 +1,4 @@
-/** What a server lists, as it was read last, and the tools of it that are withheld. It is read again when it may have changed. */
+/** The latest lists of a server, and its withheld tools. They are refreshed when they may have changed. */
 import { DAY_MS, type Json, unref } from '../../../protocol/index.ts'
 import type { Logger } from '../../../server/internal.ts'
 import type { BackendConfig } from '../../config/index.ts'
@@ -9,13 +9,13 @@ import { NO_LISTS, type ServerLists, type ReadLists, readLists } from './serverL
 export interface BackendListsOptions {
   readonly config: BackendConfig
   readonly logger: () => Logger
-  /** Aborts when the server is not wanted any longer. */
+  /** Aborts when the server is no longer needed. */
   readonly signal: AbortSignal
-  /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
+  /** Compares the definitions of its tools with the pinned ones; returns the names of withheld tools. */
   readonly withheldOf: (tools: readonly Json[]) => Promise<ReadonlySet<string>>
   /** The lists have changed. */
   readonly onLists: () => void
-  /** The lists are so old that they should be read again. */
+  /** The lists have expired and should be refreshed. */
   readonly onStale: () => void
 }
 
@@ -24,14 +24,15 @@ export interface CheckedLists extends ReadLists {
   readonly withheld: ReadonlySet<string>
 }
 
-/** However short the time is that a server gives. */
+/** Minimum ttl of lists, however short the server's is. */
 const LEAST_TTL_MS = 1000
 
 export class BackendLists {
   latest: ServerLists = NO_LISTS
+  /** The tools withheld because their definitions have not been accepted. */
   withheld: ReadonlySet<string> = new Set()
   readonly #options: BackendListsOptions
-  /** When the lists were read, in milliseconds of the process; undefined until they were. */
+  /** Time of the last read, in milliseconds of the process; undefined before the first. */
   #readAt: number | undefined
   #stale: ReturnType<typeof setTimeout> | undefined
 
@@ -39,17 +40,25 @@ export class BackendLists {
     this.#options = options
   }
 
-  /** How many entries there are in all lists. */
+  /** The lists as callers get them: without withheld tools. */
+  served(lists = this.latest): ServerLists {
+    return { ...lists, tools: lists.tools.filter(({ name }) => !this.withheld.has(String(name))) }
+  }
+
+  /** The number of entries in all lists. */
   get count(): number {
     return countOf(this.latest)
   }
 
-  /** How long ago the lists were read, in seconds; undefined where they never were. */
+  /** The age of the lists, in seconds; undefined if they were never read. */
   get ageSeconds(): number | undefined {
     return this.#readAt === undefined ? undefined : (performance.now() - this.#readAt) / 1000
   }
 
-  /** Only definitions that are served are compared: others would be taken for those that are. */
+  /**
+   * Reads the lists and compares their definitions. Only lists that will be served: others would be taken for the
+   * served ones.
+   */
   async readChecked(link: Link): Promise<CheckedLists> {
     const read = await this.read(link)
     return { ...read, withheld: await this.#options.withheldOf(read.lists.tools) }
@@ -59,16 +68,19 @@ export class BackendLists {
     const { config, logger, signal } = this.#options
     const { name, settings } = config
     const late = AbortSignal.timeout(settings.startSeconds * 1000)
-    const read = await readLists(link, AbortSignal.any([late, signal])).catch((error: unknown) => {
+    const read = await readLists(link, settings.tools, AbortSignal.any([late, signal])).catch((error: unknown) => {
       if (!late.aborted) throw error
       const sentence = `has not listed what it offers within ${settings.startSeconds} seconds.`
       throw new BackendError('BACKEND_TIMEOUT', name, sentence)
     })
-    if (read.isCut) logger().warn({ server: name }, 'A server lists more than is read. The rest is left out.')
+    const { isCut, tooLong: count } = read
+    if (count > 0)
+      logger().warn({ server: name, count }, 'A server lists names or addresses that are too long. They are left out.')
+    if (isCut) logger().warn({ server: name }, 'A server lists more than is read. The rest is left out.')
     return read
   }
 
-  /** Keeps what was read, until it may have changed. */
+  /** Stores the lists until they expire. */
   take({ lists, withheld, ttlMs }: CheckedLists): void {
     this.latest = lists
     this.withheld = withheld
@@ -76,19 +88,22 @@ export class BackendLists {
     this.#keepFor(ttlMs === undefined ? this.#limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS))
   }
 
-  /** Reading them has failed: what was read before stays for a while longer. */
+  /** Keeps the previous lists for a while longer after a failed read. */
   keep(): void {
     this.#keepFor(this.#limitMs)
   }
 
-  /** The server is this gateway itself: what it lists is the gateway's own, and would grow with each reading. */
+  /**
+   * Empties the lists of a server that is this gateway itself: they are the gateway's own, and would grow with each
+   * read.
+   */
   empty(): void {
     if (this.latest === NO_LISTS) return
     this.latest = NO_LISTS
     this.#options.onLists()
   }
 
-  /** Compares the definitions again, because others may have been accepted. */
+  /** Compares the definitions again, because some may have been accepted. */
   async recheck(): Promise<void> {
     const { latest } = this
     const withheld = await this.#options.withheldOf(latest.tools)

@@ -1,11 +1,11 @@
-/** The stream on which a server of the stateless era tells that its lists have changed. Not all servers have one. */
+/** Changes of a server's lists: the stream on which stateless-era servers report them, and the debounced refresh. */
 import { backoffMs, type Json, sleep } from '../../../protocol/index.ts'
 import { isUnreachable } from '../../errors.ts'
 import { type Link, ownRequest } from '../../links/link.ts'
 
 export interface ListChangesOptions {
   readonly signal: AbortSignal
-  /** Whether the link is still the one to listen on. */
+  /** Whether this link is still the one to listen on. */
   readonly isWanted: () => boolean
   readonly onNotification: (method: string, params: Json) => void
   /** The stream has ended: the server may be another one, or gone. */
@@ -14,10 +14,10 @@ export interface ListChangesOptions {
 
 const LISTS = { notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true } }
 const RETRY = { firstMs: 500, maxMs: 30_000 }
-/** A server that is being stopped refuses as well, for a while. */
+/** Refusals before giving up; a stopping server also refuses for a while. */
 const MAX_REFUSALS = 5
 
-/** Listens for as long as that is wanted, and the server does not refuse it. */
+/** Listens until it is no longer wanted or the server refuses. Not all servers have such a stream. */
 export async function followListChanges(link: Link, options: ListChangesOptions): Promise<void> {
   const { signal, isWanted, onNotification, onEnded } = options
   const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
@@ -33,5 +33,43 @@ export async function followListChanges(link: Link, options: ListChangesOptions)
     if (!hasEnded && attempt >= MAX_REFUSALS) return
     if (hasEnded) onEnded()
     await sleep(backoffMs(attempt, RETRY), signal).catch(() => {})
+  }
+}
+
+const PAUSE_MS = 500
+
+/**
+ * The notifications after which the lists are refreshed. Changes before the acknowledgement of a subscription were not
+ * reported, so the acknowledgement is one of them.
+ */
+export const LISTS_MAY_DIFFER =
+  /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|subscriptions\/acknowledged)$/
+
+/** Debounces refreshes: one read at a time, with a pause between, however often the lists change. */
+export class ListRefresher {
+  readonly #read: () => Promise<void>
+  readonly #signal: AbortSignal
+  #isReading = false
+  #isStale = false
+
+  constructor(read: () => Promise<void>, signal: AbortSignal) {
+    this.#read = read
+    this.#signal = signal
+  }
+
+  /** Requests a refresh. */
+  request(): void {
+    this.#isStale = true
+    if (!this.#isReading) void this.#readUntilFresh()
+  }
+
+  async #readUntilFresh(): Promise<void> {
+    this.#isReading = true
+    while (this.#isStale && !this.#signal.aborted) {
+      this.#isStale = false
+      await this.#read()
+      await sleep(PAUSE_MS, this.#signal).catch(() => {})
+    }
+    this.#isReading = false
   }
 }

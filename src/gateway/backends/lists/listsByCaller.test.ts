@@ -3,8 +3,15 @@ import { NO_LISTS, type ServerLists, type ReadLists } from './serverLists.ts'
 import { ListsByCaller } from './listsByCaller.ts'
 
 const of = (name: string): ServerLists => ({ ...NO_LISTS, tools: [{ name }] })
-const read = (name: string, bytes = 10, ttlMs?: number): ReadLists => ({ lists: of(name), bytes, ttlMs, isCut: false })
-const by = (caller: string, holder = caller) => ({ caller, holder })
+const read = (name: string, bytes = 10, ttlMs?: number): ReadLists => ({
+  lists: of(name),
+  bytes,
+  ttlMs,
+  isCut: false,
+  tooLong: 0,
+  digest: name,
+})
+const by = (caller: string, quotaCaller = caller) => ({ caller, quotaCaller })
 const HOUR_MS = 3_600_000
 
 test('lists are read once for requests that come together, and again when their time is over', async () => {
@@ -45,13 +52,22 @@ test('a reading that was late is there for the next request', async () => {
   await expect.poll(() => lists.known(by('ann'))).toEqual(of('anns'))
 })
 
+test('callers with equal lists share one copy, which is counted once', async () => {
+  const lists = new ListsByCaller(HOUR_MS, { bytes: 100 })
+  const listed = (caller: string, name: string) => lists.latest(by(caller, 'mallory'), async () => read(name, 40), 1000)
+  const first = await listed('first', 'same')
+  for (const caller of ['second', 'third', 'fourth']) expect(await listed(caller, 'same')).toBe(first)
+  await listed('fifth', 'other')
+  expect(lists.known(by('first'))).toBe(first)
+})
+
 test.each([
   ['bytes', { bytes: 100 }, 40],
   ['callers', { callers: 3 }, 1],
-])('of too many %s whoever holds the most loses their oldest', async (_, limits, bytes) => {
+])('of too many %s the caller with the most loses their oldest', async (_, limits, bytes) => {
   const lists = new ListsByCaller(HOUR_MS, limits)
-  const add = (caller: string, holder: string, size: number) =>
-    lists.latest(by(caller, holder), async () => read(caller, size), 1000)
+  const add = (caller: string, quotaCaller: string, size: number) =>
+    lists.latest(by(caller, quotaCaller), async () => read(caller, size), 1000)
   await add('bob', 'bob', 10)
   for (const session of ['one', 'two', 'three']) await add(session, 'mallory', bytes)
   expect(['bob', 'one', 'two', 'three'].filter((caller) => lists.known(by(caller)) !== undefined)).toEqual([

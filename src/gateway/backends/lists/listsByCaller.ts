@@ -1,56 +1,65 @@
 /**
- * What a server lists to each caller, where callers have credentials of their own there. A caller never gets what another
- * one was listed: where their own lists cannot be read in time, they get the last that were read for them.
+ * A server's lists by caller, for callers with their own credentials there. A caller never gets the lists of another:
+ * if its own cannot be read in time, it gets the last ones read for it. Callers with equal lists share one copy, so
+ * that a made-up token costs next to nothing.
  */
 import { DAY_MS, settledWithin } from '../../../protocol/index.ts'
-import type { ServerLists, ListLimits, ReadLists } from './serverLists.ts'
-import { CallerCounts } from '../callerCounts.ts'
+import { Quota } from '../../../state/quota/index.ts'
+import type { ServerLists, ReadLists } from './serverLists.ts'
 
-/** Whose lists they are, and for whom their size is counted. */
+/** The caller that the lists belong to. */
 export interface ListingCaller {
   readonly caller: string
-  readonly holder: string
+  /** The caller whose quota they count in. */
+  readonly quotaCaller: string
 }
 
 export interface CallerListLimits {
-  /** How many callers' lists are kept. */
+  /** Maximum number of callers whose lists are kept. */
   readonly callers: number
-  /** Of all of them together. */
+  /** Maximum size of all different lists together. */
   readonly bytes: number
 }
 
-interface CallersLists {
-  readonly holder: string
+interface CallersLists extends ListingCaller {
   lists: ServerLists | undefined
+  digest: string
   bytes: number
-  /** Until when it counts as it is, in milliseconds of the process. */
+  /** Expiry, in milliseconds of the process. */
   until: number
   reading: Promise<void> | undefined
 }
 
-/** The limits of one caller's lists. */
-export const ONE_CALLER: ListLimits = { pages: 1000, entries: 5000, bytes: 4 * 1024 * 1024 }
-const LIMITS: CallerListLimits = { callers: 1000, bytes: 64 * 1024 * 1024 }
-/** However short the time is that a server gives, and after a reading that failed. */
+const LIMITS: CallerListLimits = { callers: 1000, bytes: 16 * 1024 * 1024 }
+/** Minimum time between two reads, whatever `ttlMs` a server gives, and after a failed one. */
 const LEAST_MS = 1000
 
 export class ListsByCaller {
   readonly #limits: CallerListLimits
-  /** Of a server that does not say how long its lists stay as they are. */
+  /** The default for `ttlMs`. */
   readonly #usualMs: number
   readonly #byCaller = new Map<string, CallersLists>()
+  readonly #quota: Quota<CallersLists>
 
   constructor(usualMs: number, limits: Partial<CallerListLimits> = {}) {
     this.#usualMs = usualMs
     this.#limits = { ...LIMITS, ...limits }
+    const all = { places: this.#limits.callers }
+    this.#quota = new Quota({ all, evict: ({ caller }) => this.#byCaller.delete(caller) })
   }
 
-  /** What this caller was listed last; undefined where that is not known. */
+  /** The last lists of this caller; undefined if none are known. */
   known({ caller }: ListingCaller): ServerLists | undefined {
     return this.#byCaller.get(caller)?.lists
   }
 
-  /** The same, once it was read again where it may have changed; or after so many milliseconds. */
+  /** Whether they are still kept for a caller. */
+  keeps(lists: ServerLists): boolean {
+    for (const own of this.#byCaller.values()) if (own.lists === lists) return true
+    return false
+  }
+
+  /** The same, refreshed if expired; waits at most `waitMs`. */
   async latest(of: ListingCaller, read: () => Promise<ReadLists>, waitMs: number): Promise<ServerLists | undefined> {
     const own = this.#byCaller.get(of.caller) ?? this.#add(of)
     if (performance.now() >= own.until) {
@@ -60,49 +69,48 @@ export class ListsByCaller {
     return own.lists
   }
 
-  /** All lists may have changed. */
+  /** Expires all lists. */
   expire(): void {
     for (const own of this.#byCaller.values()) own.until = 0
   }
 
-  #add({ caller, holder }: ListingCaller): CallersLists {
-    const own: CallersLists = { holder, lists: undefined, bytes: 0, until: 0, reading: undefined }
-    this.#byCaller.set(caller, own)
-    this.#makeRoom(own)
+  #add(of: ListingCaller): CallersLists {
+    const own: CallersLists = { ...of, lists: undefined, digest: '', bytes: 0, until: 0, reading: undefined }
+    this.#byCaller.set(of.caller, own)
+    this.#count(own)
     return own
   }
 
   async #read(own: CallersLists, read: () => Promise<ReadLists>): Promise<void> {
     try {
-      const { lists, ttlMs = this.#usualMs, bytes } = await read()
-      own.lists = lists
+      const { lists, ttlMs = this.#usualMs, bytes, digest } = await read()
+      own.lists = this.#equalTo(digest) ?? lists
+      own.digest = digest
       own.bytes = bytes
       own.until = performance.now() + Math.min(Math.max(ttlMs, LEAST_MS), DAY_MS)
     } catch {
-      // What was read before stays. The server says itself why it refuses, when it is called.
+      // The previous lists stay. A call will get the server's own error.
       own.until = performance.now() + LEAST_MS
     } finally {
       own.reading = undefined
     }
-    this.#makeRoom(own)
+    if (this.#byCaller.get(own.caller) === own) this.#count(own)
   }
 
-  #makeRoom(latest: CallersLists): void {
-    const { callers, bytes } = this.#limits
-    while (this.#byCaller.size > callers) this.#dropOne(latest, () => 1)
-    while (this.#bytes() > bytes && this.#byCaller.size > 1) this.#dropOne(latest, (own) => own.bytes)
+  #count(own: CallersLists): void {
+    this.#quota.put(own, { caller: own.quotaCaller, chars: own.bytes, evictable: 'never' })
+    while (this.#bytes() > this.#limits.bytes && this.#quota.evict('chars')) continue
+    this.#quota.setEvictable(own, 'always')
+  }
+
+  /** Another caller's lists with the same digest. */
+  #equalTo(digest: string): ServerLists | undefined {
+    for (const own of this.#byCaller.values()) if (own.digest === digest) return own.lists
+    return undefined
   }
 
   #bytes(): number {
-    return [...this.#byCaller.values()].reduce((sum, { bytes }) => sum + bytes, 0)
-  }
-
-  /** Whoever holds the most loses their oldest. */
-  #dropOne(latest: CallersLists, sizeOf: (own: CallersLists) => number): void {
-    const held = new CallerCounts()
-    for (const own of this.#byCaller.values()) held.add(own.holder, sizeOf(own))
-    const others = [...this.#byCaller].filter(([, own]) => own !== latest)
-    const [first] = others.toSorted(([, a], [, b]) => held.of(b.holder) - held.of(a.holder))
-    if (first !== undefined) this.#byCaller.delete(first[0])
+    const sizes = new Map(Array.from(this.#byCaller.values(), ({ lists, bytes }) => [lists, bytes]))
+    return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0)
   }
 }

@@ -1,5 +1,7 @@
-/** The lists of a server, whole, as it gave them. */
-import { CODES, isObject, type Json, RemoteError } from '../../../protocol/index.ts'
+/** The complete lists of a server, unchanged. */
+import { createHash } from 'node:crypto'
+import { CODES, isObject, type Json, MAX_NAME_CHARS, MAX_URI_CHARS, RemoteError } from '../../../protocol/index.ts'
+import { passing, type ToolFilter } from '../../catalog/index.ts'
 import { type Link, ownRequest } from '../../links/link.ts'
 import { EVERY_QUESTION, type Relayed } from '../../links/relayed.ts'
 
@@ -15,7 +17,7 @@ interface ListMethod {
   readonly method: string
   /** The capability without which a server has no such list. */
   readonly capability: string
-  /** The member by which an entry is known. */
+  /** The member that identifies an entry. */
   readonly key: string
 }
 
@@ -26,89 +28,106 @@ const LISTINGS: Readonly<Record<ServerListName, ListMethod>> = {
   resourceTemplates: { method: 'resources/templates/list', capability: 'resources', key: 'uriTemplate' },
 }
 
-/** Far more than any server has; what is beyond is left out. */
-export interface ListLimits {
-  readonly pages: number
-  readonly entries: number
-  /** Of all lists together. */
-  readonly bytes: number
-}
-
-const LIMITS: ListLimits = { pages: 1000, entries: 20_000, bytes: 32 * 1024 * 1024 }
-const MAX_DEPTH = 200
+/** Far more than any server has; the rest is left out. `bytes` and `readChars` are for all lists together. */
+const LIMITS = { pages: 1000, entries: 20_000, bytes: 4 * 1024 * 1024, readChars: 16 * 1024 * 1024 }
+/** Tool definitions are compared part by part at each read, which takes longer. */
+const MAX_TOOLS = 5000
 
 export interface ReadLists {
   readonly lists: ServerLists
-  /** How long the server says that its lists stay as they are; undefined where it does not say. SDKs say 0 by default. */
+  /** The server's ttl for its lists; undefined if it gives none. SDKs give 0 by default. */
   readonly ttlMs: number | undefined
   /** Whether a limit cut something off. */
   readonly isCut: boolean
-  /** How large the lists are together. */
+  /** The number of entries left out because their names or addresses are too long. */
+  readonly tooLong: number
+  /** The size of all lists together. */
   readonly bytes: number
+  /** Equal for equal lists. */
+  readonly digest: string
 }
 
-/** Where lists are read. */
+/** The link that lists are read on. */
 export type ListingLink = Pick<Link, 'about' | 'request'>
 
-/** `signal` ends it. */
-export async function readLists(link: ListingLink, signal: AbortSignal, limits = LIMITS): Promise<ReadLists> {
-  const reading = new ListReading(link, signal, limits)
-  const lists = await Promise.all(LISTS.map(async (list) => [list, await reading.list(list)] as const))
-  const { ttlMs, isCut, bytes } = reading
-  return { lists: { ...NO_LISTS, ...Object.fromEntries(lists) }, ttlMs, isCut, bytes }
+/** Reads all lists, without the tools that the server's entry denies. `signal` aborts it. */
+export async function readLists(link: ListingLink, filter: ToolFilter, signal: AbortSignal): Promise<ReadLists> {
+  const reading = new ListReading(link, signal)
+  const read = await Promise.all(LISTS.map(async (list) => [list, await reading.list(list)] as const))
+  const { ttlMs, isCut, tooLong, bytes } = reading
+  const all: ServerLists = { ...NO_LISTS, ...Object.fromEntries(read) }
+  const lists = { ...all, tools: await passing(all.tools, filter) }
+  return { lists, ttlMs, isCut, tooLong, bytes, digest: reading.digest() }
 }
 
 class ListReading {
   ttlMs: number | undefined
   isCut = false
+  tooLong = 0
   bytes = 0
   readonly #link: ListingLink
   readonly #signal: AbortSignal
-  readonly #limits: ListLimits
+  readonly #hashes = new Map(LISTS.map((list) => [list, createHash('sha256')]))
+  /** Of all pages, whatever they are filled with. */
+  #readChars = 0
 
-  constructor(link: ListingLink, signal: AbortSignal, limits: ListLimits) {
+  constructor(link: ListingLink, signal: AbortSignal) {
     this.#link = link
     this.#signal = signal
-    this.#limits = limits
   }
 
-  /** Entries without a name, second ones of the same name, and those that nest very deep are left out. */
+  /** The digest of the lists, after they have been read completely. */
+  digest(): string {
+    return Array.from(this.#hashes.values(), (hash) => hash.digest('base64url')).join(' ')
+  }
+
+  /** Reads one list. Leaves out entries without a name, with one that cannot be called, and duplicates. */
   async list(list: ServerListName): Promise<readonly Json[]> {
     const { method, capability, key } = LISTINGS[list]
     if (!isObject(this.#link.about.capabilities[capability])) return []
     const entries = new Map<string, Json>()
     let cursor: string | undefined
-    for (let page = 0; page < this.#limits.pages; page++) {
+    for (let page = 0; page < LIMITS.pages; page++) {
       const result = await this.#page(method, cursor)
       const items: readonly unknown[] = Array.isArray(result[list]) ? result[list] : []
       for (const item of items) {
         const name = isObject(item) ? item[key] : undefined
-        if (!isObject(item) || typeof name !== 'string' || entries.has(name) || !isShallow(item)) continue
-        if (!this.#hasRoom(entries.size, item)) return [...entries.values()]
+        if (!isObject(item) || typeof name !== 'string' || !this.#fits(key, name) || entries.has(name)) continue
+        if (!this.#hasRoom(list, entries.size, item)) return [...entries.values()]
         entries.set(name, item)
       }
       this.#note(result)
       const { nextCursor } = result
       if (typeof nextCursor !== 'string' || nextCursor === '' || nextCursor === cursor) return [...entries.values()]
       cursor = nextCursor
+      this.#readChars += charsIn(result)
+      if (this.#readChars > LIMITS.readChars) break
     }
     this.isCut = true
     return [...entries.values()]
   }
 
-  #hasRoom(entries: number, item: Json): boolean {
-    this.bytes += JSON.stringify(item).length
-    const hasRoom = entries < this.#limits.entries && this.bytes <= this.#limits.bytes
+  #fits(key: string, name: string): boolean {
+    const fits = name.length <= (key === 'name' ? MAX_NAME_CHARS : MAX_URI_CHARS)
+    if (!fits) this.tooLong++
+    return fits
+  }
+
+  #hasRoom(list: ServerListName, entries: number, item: Json): boolean {
+    const text = JSON.stringify(item)
+    this.#hashes.get(list)?.update(text)
+    this.bytes += text.length
+    const hasRoom = entries < (list === 'tools' ? MAX_TOOLS : LIMITS.entries) && this.bytes <= LIMITS.bytes
     if (!hasRoom) this.isCut = true
     return hasRoom
   }
 
-  /** The lists are read again together, when the first of them may have changed. */
+  /** The shortest ttl decides: all lists are refreshed together. */
   #note({ ttlMs }: Json): void {
     if (typeof ttlMs === 'number' && ttlMs > 0) this.ttlMs = Math.min(ttlMs, this.ttlMs ?? ttlMs)
   }
 
-  /** Many servers declare resources and have no templates; some declare what they do not have at all. */
+  /** Many servers declare resources and have no templates; some declare capabilities that they do not have. */
   async #page(method: string, cursor: string | undefined): Promise<Json> {
     const signal = this.#signal
     const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
@@ -121,21 +140,29 @@ class ListReading {
   }
 }
 
-/** Some servers list more to clients that can be asked. Whoever lists is asked nothing. */
+/** What a key or a value counts for beside its text, so that many short ones count as well. */
+const CHARS_EACH = 16
+
+/** The size of a page. Goes by lengths, so that long texts cost nothing. */
+function charsIn(value: unknown): number {
+  const open: unknown[] = [value]
+  let chars = 0
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    chars += CHARS_EACH
+    if (typeof each === 'string') chars += each.length
+    else if (Array.isArray(each)) for (const item of each) open.push(item)
+    else if (isObject(each))
+      for (const [name, member] of Object.entries(each)) {
+        chars += name.length + CHARS_EACH
+        open.push(member)
+      }
+  }
+  return chars
+}
+
+/** Declares all questions, because some servers list more to clients that can be asked; refuses each one. */
 function listRequest(method: string, params: Json, onCancel: Relayed['onCancel']): Relayed {
   const request = ownRequest(method, params, { onCancel })
   const ask = (): Promise<Json> => Promise.reject(new RemoteError(CODES.INVALID_REQUEST, 'Nobody can be asked.'))
   return { ...request, peer: { ...request.peer, capabilities: EVERY_QUESTION }, ask }
-}
-
-/** Whether something nests so little that it can be compared and written by functions that call themselves. */
-function isShallow(entry: Json): boolean {
-  let level: readonly unknown[] = [entry]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return false
-    level = level.flatMap((value): readonly unknown[] =>
-      typeof value === 'object' && value !== null ? Object.values(value) : [],
-    )
-  }
-  return true
 }

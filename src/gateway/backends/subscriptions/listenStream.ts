@@ -1,13 +1,16 @@
-/** A stream on which a server of the stateless era tells of some of the resources that callers watch (`subscriptions/listen`). */
+/**
+ * A `subscriptions/listen` stream on which a stateless-era server reports changes of some of the resources that callers
+ * watch.
+ */
 import { type Json, unref } from '../../../protocol/index.ts'
 import { type Link, ownRequest } from '../../links/link.ts'
 
-/** Servers take only so many in one stream; ours takes 1000, and 65,536 characters. */
+/** Servers limit the subscriptions of one stream; ours takes 1000, and 65,536 characters. */
 const MAX_URIS = 500
 const MAX_CHARS = 32_768
-/** After a stream that the server has ended. */
+/** Pause after the server has ended a stream. */
 const AGAIN_MS = 5000
-/** A server that does not acknowledge a stream in this time is taken to have heard of it. */
+/** Timeout after which a stream counts as acknowledged. */
 const ACKNOWLEDGED_MS = 5000
 
 export interface ListenStreamOptions {
@@ -25,7 +28,7 @@ export class ListenStream {
   readonly #uris = new Set<string>()
   #chars = 0
   #listening: OpenListen | undefined
-  /** The one before, until the server has acknowledged the new one. There is never more than one. */
+  /** The previous stream, until the server has acknowledged the new one. There is at most one. */
   #replaced: OpenListen | undefined
   #isSettled = true
   #isClosed = false
@@ -60,7 +63,7 @@ export class ListenStream {
     this.#listening?.ended.abort()
   }
 
-  /** Several changes at once make one new stream, which begins before the old one ends. */
+  /** Replaces the stream once for several changes. The new stream begins before the old one ends. */
   listenAgain(): void {
     if (!this.#isSettled) return
     this.#isSettled = false
@@ -72,7 +75,7 @@ export class ListenStream {
     })
   }
 
-  /** Of the two that are open, the one stays that the server is known to have heard of. */
+  /** Keeps the acknowledged one of two open streams. */
   #replace(): void {
     const [before, last] = [this.#replaced, this.#listening]
     const isBefore = before?.isAcknowledged === true && last?.isAcknowledged !== true

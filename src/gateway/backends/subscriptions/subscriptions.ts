@@ -1,20 +1,19 @@
 /**
- * Subscriptions to the resources of a server that callers watch: one to each, in the era of the server, for as long as
- * somebody watches it here, and again on a new link.
+ * Subscriptions to the resources that callers watch: one for each resource, in the server's era, for as long as a
+ * caller watches it, and renewed on a new link.
  */
-import type { Json } from '../../../protocol/index.ts'
-import type { Link } from '../../links/link.ts'
-import { SessionSubscriptions } from './session.ts'
+import { type Json, isObject } from '../../../protocol/index.ts'
+import { type Link, ownRequest } from '../../links/link.ts'
 import { ListenStream } from './listenStream.ts'
 
 export class BackendSubscriptions {
   readonly #uris = new Map<string, number>()
   readonly #onNotification: (method: string, params: Json) => void
   #link: Link | undefined
-  /** At a server of the stateless era. */
+  /** The streams of a stateless-era server. */
   readonly #streams = new Set<ListenStream>()
   readonly #streamOf = new Map<string, ListenStream>()
-  /** At a server of the session era. */
+  /** The subscriptions of a session-era server. */
   #session: SessionSubscriptions | undefined
 
   constructor(onNotification: (method: string, params: Json) => void) {
@@ -71,5 +70,51 @@ export class BackendSubscriptions {
     if (!stream.isEmpty) return
     this.#streams.delete(stream)
     stream.close()
+  }
+}
+
+/** Maximum number of concurrent subscribe requests; one caller may watch a thousand resources at once. */
+const AT_ONCE = 8
+
+/** The subscriptions on a session-era link, kept in line with the resources that callers watch. */
+class SessionSubscriptions {
+  readonly #link: Link
+  readonly #isWatched: (uri: string) => boolean
+  readonly #uris = new Set<string>()
+  readonly #changed = new Set<string>()
+  readonly #underWay = new Set<string>()
+
+  constructor(link: Link, isWatched: (uri: string) => boolean) {
+    this.#link = link
+    this.#isWatched = isWatched
+  }
+
+  /** Updates the subscription after the first caller began, or the last one stopped, to watch a resource. */
+  changed(uri: string): void {
+    const { resources } = this.#link.about.capabilities
+    if (!isObject(resources) || resources['subscribe'] !== true) return
+    this.#changed.add(uri)
+    this.#go()
+  }
+
+  #go(): void {
+    for (const uri of this.#changed) {
+      if (this.#link.isClosed || this.#underWay.size >= AT_ONCE) return
+      if (this.#underWay.has(uri)) continue
+      this.#changed.delete(uri)
+      if (this.#isWatched(uri) !== this.#uris.has(uri)) void this.#send(uri)
+    }
+  }
+
+  /** Subscribes or unsubscribes. A refusal is ignored: the resource may still be read. */
+  async #send(uri: string): Promise<void> {
+    const isWatched = this.#isWatched(uri)
+    if (isWatched) this.#uris.add(uri)
+    else this.#uris.delete(uri)
+    this.#underWay.add(uri)
+    const method = isWatched ? 'resources/subscribe' : 'resources/unsubscribe'
+    await this.#link.request(ownRequest(method, { uri })).catch(() => {})
+    this.#underWay.delete(uri)
+    this.#go()
   }
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { MAX_MESSAGE_BYTES } from '../../../client/internal.ts'
+import { MAX_MESSAGE_BYTES } from '../../../protocol/index.ts'
 import { EventReader } from './eventReader.ts'
 
 function reading() {
   const events: string[] = []
   const sink = { event: ({ data }: { data: string }) => void events.push(data), retry() {}, end() {} }
-  return { events, reader: new EventReader(sink) }
+  return { events, reader: new EventReader(sink, MAX_MESSAGE_BYTES) }
 }
 
 test('a character that is divided between chunks is whole in its event', () => {

@@ -1,45 +1,46 @@
-/** Reads the events of one response. It may wait for the next one for hours, so it keeps no more than it has to. */
-import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
-import { eventBytes, MAX_MESSAGE_BYTES } from '../../../client/internal.ts'
+/** Reads the events of one response. The next event may take hours, so it keeps as little as possible. */
+import { eventBytes, EventParser, type MessageOverLimit, type StreamEvent } from '../../../client/internal.ts'
 
 export interface EventSink {
-  event(event: EventSourceMessage): void
-  /** The server says how long to wait before its stream is opened again. */
+  event(event: StreamEvent): void
+  /** The server's delay before its stream is reopened. */
   retry(ms: number): void
-  /** The response has ended, or broke off, or had an event that is too large. */
-  end(isTooLarge: boolean): void
+  /** The response has ended, broken off, or had an event that is too large. */
+  end(exceeded?: MessageOverLimit): void
 }
 
 const LAST_ASCII = 0x7f
-/** A stream may begin with it. Elsewhere it is a character like others. */
+/** A byte order mark may start a stream. Elsewhere it is an ordinary character. */
 const BYTE_ORDER_MARK = '\ufeff'
 
 export class EventReader {
   readonly #sink: EventSink
-  readonly #parser: EventSourceParser
+  readonly #maxBytes: number
+  readonly #parser: EventParser
   readonly #sizeWith = eventBytes()
-  /** Only while a character is divided between two chunks. */
+  /** Exists only while a character is split between two chunks. */
   #decoder: TextDecoder | undefined
   #hasBegun = false
 
-  constructor(sink: EventSink) {
+  /** `maxBytes`: the maximum size of an event. */
+  constructor(sink: EventSink, maxBytes: number) {
     this.#sink = sink
-    this.#parser = createParser({
-      maxBufferSize: MAX_MESSAGE_BYTES,
+    this.#maxBytes = maxBytes
+    this.#parser = new EventParser({
       onEvent: (event) => sink.event(event),
       onRetry: (ms) => sink.retry(ms),
     })
   }
 
-  /** False where an event is too large. */
+  /** Returns false if an event is too large. */
   take(chunk: Buffer): boolean {
-    if (this.#sizeWith(chunk) > MAX_MESSAGE_BYTES) return false
+    if (this.#sizeWith(chunk) > this.#maxBytes) return false
     this.#parser.feed(this.#withoutMark(this.#textOf(chunk)))
     return true
   }
 
-  end(isTooLarge: boolean): void {
-    this.#sink.end(isTooLarge)
+  end(exceeded?: MessageOverLimit): void {
+    this.#sink.end(exceeded)
   }
 
   #withoutMark(text: string): string {

@@ -1,9 +1,9 @@
 /**
- * One HTTP request of a session, and its response: its status and headers first, then its events as they come, or its text.
- * Redirects are followed within the server's origin only, because headers, tokens and sessions belong to that server.
+ * One HTTP request of a session and its response: first status and headers, then events as they come, or the text.
+ * Redirects are followed only within the server's origin, because headers, tokens and sessions belong to that server.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { MAX_MESSAGE_BYTES, type SizeCounter, totalBytes } from '../../../client/internal.ts'
+import { COUNTED, MessageOverLimit, readPaced, type SizeCounter, totalBytes } from '../../../client/internal.ts'
 import { mediaTypeOf } from '../../../protocol/index.ts'
 import type { AnswerReceiver, UpstreamRequest } from '../../upstreams/request.ts'
 import type { Upstream } from '../../upstreams/upstreams.ts'
@@ -13,37 +13,37 @@ export interface ExchangeRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly headers: Headers
   readonly body?: string
-  /** Takes the events, where the response is a stream of them. Without it the response is read as text. */
+  /** Receives the events of a streamed response. Without it the response is read as text. */
   readonly sink?: EventSink | undefined
-  /** Gets what can be cancelled, which is another one after each login. */
+  /** Receives the exchange that can be cancelled; a new one after each login. */
   readonly onOpen?: ((exchange: Exchange) => void) | undefined
-  /** Whether nobody waits for it any more. Then it is not sent again after a login. @default never */
+  /** Whether the request was cancelled. Then it is not sent again after a login. @default never */
   readonly isCancelled?: (() => boolean) | undefined
-  /** Told at once when the response begins: its first event may come in the same moment. */
+  /** Called synchronously when the response begins: its first event may be in the same chunk. */
   readonly onReply?: ((reply: Reply) => void) | undefined
 }
 
-/** The beginning of a response. */
+/** The head of a response. */
 export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** Where the request was redirected to. */
+  /** The path that the request was redirected to. */
   readonly path: string | undefined
   /** Whether its events go to the sink. */
   readonly isStream: boolean
-  /** The whole body of another one. */
+  /** The whole body, if it is no stream. */
   text(): Promise<string>
 }
 
 const MAX_REDIRECTS = 3
-/** Other statuses make a GET of a POST. */
+/** Other statuses turn a POST into a GET. */
 const REDIRECTS: ReadonlySet<number> = new Set([307, 308])
 
 export class Exchange implements AnswerReceiver {
   readonly #upstream: Upstream
-  /** Those that are under way. */
+  /** The exchanges in flight. */
   readonly #all: Set<Exchange>
-  /** What is needed until the response has begun. */
+  /** Needed until the response has begun. */
   #opening: { readonly request: ExchangeRequest; readonly settle: PromiseWithResolvers<Reply> } | undefined
   #sent: UpstreamRequest | undefined
   #redirects = 0
@@ -57,7 +57,7 @@ export class Exchange implements AnswerReceiver {
     this.#all = all
   }
 
-  /** Sends the request. Rejects where there is no response. */
+  /** Sends the request. Rejects if there is no response. */
   open(request: ExchangeRequest): Promise<Reply> {
     const settle = Promise.withResolvers<Reply>()
     this.#all.add(this)
@@ -84,9 +84,13 @@ export class Exchange implements AnswerReceiver {
   }
 
   data(chunk: Buffer): void {
+    readPaced(this.#sent, () => this.#take(chunk))
+  }
+
+  #take(chunk: Buffer): void {
     const taken = this.#events?.take(chunk) ?? this.#text?.take(chunk)
     if (taken === false)
-      this.#end(new MessageTooLarge(`The server sent more than ${MAX_MESSAGE_BYTES} bytes in one message.`))
+      this.#end(new MessageOverLimit(`The message is longer than ${this.#upstream.maxMessageBytes} bytes, ${COUNTED}.`))
   }
 
   end(): void {
@@ -97,7 +101,7 @@ export class Exchange implements AnswerReceiver {
     this.#end(error)
   }
 
-  /** Ends it. The sink is told nothing more. */
+  /** Cancels it. The sink gets nothing more. */
   cancel(): void {
     this.#events = undefined
     this.#end(new Error('The connection was closed.'))
@@ -112,16 +116,16 @@ export class Exchange implements AnswerReceiver {
       headers: [...headers].flat(),
     }
     this.#sent = this.#upstream.send(message, this)
-    // It may have failed at once.
+    // Sending may have failed synchronously.
     if (this.#isOver) this.#sent.cancel()
   }
 
   #read(head: Omit<Reply, 'isStream' | 'text'>, sink: EventSink | undefined): Reply {
     if (sink !== undefined) {
-      this.#events = new EventReader(sink)
+      this.#events = new EventReader(sink, this.#upstream.maxMessageBytes)
       return { ...head, isStream: true, text: () => Promise.resolve('') }
     }
-    const body = new TextBody()
+    const body = new TextBody(this.#upstream.maxMessageBytes)
     this.#text = body
     return { ...head, isStream: false, text: () => body.whole }
   }
@@ -141,30 +145,30 @@ export class Exchange implements AnswerReceiver {
     this.#opening?.settle.reject(error ?? new Error('There was no response.'))
     this.#opening = undefined
     this.#text?.end(error)
-    this.#events?.end(error instanceof MessageTooLarge)
+    this.#events?.end(error instanceof MessageOverLimit ? error : undefined)
   }
 }
 
-class MessageTooLarge extends Error {}
-
-/** A body that is no stream of events. */
+/** A body that is no event stream. */
 class TextBody {
   readonly #chunks: Buffer[] = []
   readonly #sizeWith: SizeCounter = totalBytes()
   readonly #whole = Promise.withResolvers<string>()
+  readonly #maxBytes: number
 
-  constructor() {
-    this.#whole.promise.catch(() => {}) // nobody may want it
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+    this.#whole.promise.catch(() => {}) // it may go unread
   }
 
   get whole(): Promise<string> {
     return this.#whole.promise
   }
 
-  /** False where it is too large. */
+  /** Returns false if it is too large. */
   take(chunk: Buffer): boolean {
     this.#chunks.push(chunk)
-    return this.#sizeWith(chunk) <= MAX_MESSAGE_BYTES
+    return this.#sizeWith(chunk) <= this.#maxBytes
   }
 
   end(error: Error | undefined): void {

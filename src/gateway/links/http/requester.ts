@@ -1,19 +1,19 @@
-/** Requests to one address of a server, with the login of the gateway's operator where there is one. */
+/** Requests to one address of a server, with the operator's login if there is one. */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Authorizer } from '../../../client/index.ts'
-import { authorizedFetch, boundedFetch, headersOf, sameOrigin } from '../../../client/internal.ts'
+import { authorizedFetch, headersOf, sameOrigin } from '../../../client/internal.ts'
 import type { Upstream } from '../../upstreams/upstreams.ts'
 import { GATEWAY_INFO } from '../../version.ts'
 import { Exchange, type ExchangeRequest, type Reply } from './exchange.ts'
 
-/** Some servers refuse clients without a name. What is not asked for plainly may come compressed. */
+/** Some servers refuse clients without a user agent. Without `identity` a response may be compressed. */
 export const OWN_HEADERS = {
   'user-agent': `${GATEWAY_INFO.name}/${GATEWAY_INFO.version}`,
   'accept-encoding': 'identity',
 }
 
-/** The requests of a login go to other servers, too. */
-const loginFetch = boundedFetch(sameOrigin(fetch))
+/** The requests of a login also go to other servers. */
+const loginFetch = sameOrigin(fetch)
 
 export class Requester {
   readonly #upstream: Upstream
@@ -30,7 +30,7 @@ export class Requester {
     return this.#authorizer === undefined ? this.#open(request) : this.#authorized(this.#authorizer, request)
   }
 
-  /** Cancels all of them. */
+  /** Cancels all exchanges. */
   close(): void {
     this.#closed.abort(new Error('The connection is closed.'))
     for (const exchange of this.#exchanges) exchange.cancel()
@@ -41,7 +41,10 @@ export class Requester {
     return new Exchange(this.#upstream, this.#exchanges).open(request)
   }
 
-  /** The login looks at status and headers of a response, and at no body: that goes where it goes without a login. */
+  /**
+   * Sends a request with a login. The login reads only status and headers of a response; the body takes the same way as
+   * without a login.
+   */
   async #authorized(authorizer: Authorizer, request: ExchangeRequest): Promise<Reply> {
     const { url } = this.#upstream
     let reply: Reply | undefined

@@ -1,44 +1,47 @@
 /**
- * A stream of messages of a server: the response to one request, or what belongs to none. It outlives its connections. The
- * response to a request goes on where the server has named an event, from that event; the other one is opened again.
+ * A stream of a server's messages: the response to one request, or messages that belong to none. It outlives its
+ * connections: a response resumes after the last event id, and the other stream is reopened.
  */
-import type { EventSourceMessage } from 'eventsource-parser'
-import { backoffMs, isObject, type Json, parseJson, type RequestId } from '../../../protocol/index.ts'
+import type { MessageOverLimit, StreamEvent } from '../../../client/internal.ts'
+import { backoffMs, type RequestId } from '../../../protocol/index.ts'
 import type { EventSink } from './eventReader.ts'
 
 export interface StreamOwner {
-  take(message: Json): void
-  /** Opens a stream again, after the event of this id. */
+  /** Receives the text of a message. `on`: the request on whose stream it came. */
+  receive(text: string, on?: RequestId): void
+  /** The response to this request exceeds the limit. */
+  exceeded(id: RequestId, limit: MessageOverLimit): void
+  /** Reopens a stream after the event of this id. */
   reopen(stream: SessionStream, lastEventId: string | undefined): Promise<Reopening>
-  /** The stream of a request is over. */
+  /** The stream of a request has ended. */
   ended(id: RequestId): void
-  /** Runs it after a while, unless the connection is closed by then. */
+  /** Runs `work` after a delay, unless the connection is closed by then. */
   later(ms: number, work: () => void): void
 }
 
-/** What became of an attempt: the stream is open, it failed, or the server does not do that. */
+/** The outcome of an attempt: the stream is open, it failed, or the server does not support it. */
 export type Reopening = 'open' | 'failed' | 'refused'
 
 /** The request that a stream answers. */
 export interface StreamedRequest {
   readonly id: RequestId
-  /** The stream has ended without the response, and does not go on. */
+  /** The stream has ended without the response, and cannot be resumed. */
   readonly onEnd: (() => void) | undefined
 }
 
-/** What the events come on. */
+/** The connection that carries the events. */
 interface StreamConnection {
-  /** Ends it. The stream is told nothing more. */
+  /** Closes it. The stream gets nothing more. */
   cancel(): void
 }
 
-/** The same as those of the official SDK. */
+/** Backoff as in the official SDK. */
 const PAUSE = { firstMs: 1000, maxMs: 30_000, factor: 1.5 }
 const MAX_FAILURES = 2
-/** What a server may ask for in place of that. */
+/** Bounds of the delay that a server may ask for instead. */
 const ASKED_PAUSE = { leastMs: 100, mostMs: 600_000 }
 
-/** An id that cannot stand in a header is none to go on from. */
+/** An event id that is invalid in a header cannot be resumed from. */
 const IN_HEADER = /^[\x20-\x7e]+$/
 
 export class SessionStream implements EventSink {
@@ -54,10 +57,9 @@ export class SessionStream implements EventSink {
     this.#request = request
   }
 
-  event({ id, event, data }: EventSourceMessage): void {
+  event({ id, event, data }: StreamEvent): void {
     if (id !== undefined && IN_HEADER.test(id)) this.#lastEventId = id
-    const message = event === undefined || event === 'message' ? parseJson(data) : undefined
-    if (isObject(message)) this.#owner.take(message)
+    if (event === undefined || event === 'message') this.#owner.receive(data, this.#request?.id)
   }
 
   retry(ms: number): void {
@@ -72,25 +74,34 @@ export class SessionStream implements EventSink {
     return this.#isAbandoned
   }
 
-  /** Nobody waits for the response any more: it has come, or the request was cancelled. */
+  /** Marks the response as no longer needed: it has come, or the request was cancelled. */
   abandon(): void {
     this.#isAbandoned = true
   }
 
-  /** Closes what a server has left open. */
+  /** Closes an abandoned connection that the server has left open. */
   closeAbandoned(): void {
     if (!this.#isAbandoned) return
     this.#connection?.cancel()
     this.#over()
   }
 
-  /** Its connection has ended. What is too large would come again after the same event. */
-  end(isTooLarge: boolean): void {
-    if (isTooLarge) this.#lastEventId = undefined
+  /**
+   * Handles the end of the connection. An event that is too large would come again after the same event id, so the
+   * stream does not resume there.
+   */
+  end(exceeded?: MessageOverLimit): void {
+    if (exceeded !== undefined) {
+      this.#lastEventId = undefined
+      if (this.#request !== undefined) this.#owner.exceeded(this.#request.id, exceeded)
+    }
     this.#goOn(0)
   }
 
-  /** What belongs to no request is worth any number of attempts; whoever waits for a response is told. */
+  /**
+   * Reopens the stream with backoff. A stream of no request retries without limit; a response that cannot be resumed
+   * ends.
+   */
   #goOn(failures: number): void {
     if (this.#isAbandoned) return this.#over()
     const isLost = this.#lastEventId === undefined || failures >= MAX_FAILURES

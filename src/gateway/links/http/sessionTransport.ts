@@ -1,49 +1,59 @@
 /**
- * The session era over Streamable HTTP (2025-03-26 to 2025-11-25), on undici's `dispatch`. A session may wait for a person
- * for hours, and the official SDK's transport with `fetch` takes four times the memory meanwhile.
+ * The session era over Streamable HTTP (2025-03-26 to 2025-11-25), on undici's `dispatch`. A session may wait for a
+ * person for hours, and the official SDK's transport with `fetch` needs four times the memory meanwhile.
  *
- * - A message is one POST. The response to a request is JSON, or a stream, which goes on by `Last-Event-ID` when it breaks.
- * - What belongs to no request comes on a stream of its own (GET), from the moment the session is initialized. Servers need
- *   not have one (405).
- * - DELETE ends the session. Closing without it leaves the session to whoever goes on with it.
+ * - A message is one POST. The response to a request is JSON, or a stream, which resumes by `Last-Event-ID` when it
+ * breaks.
+ * - Messages that belong to no request come on their own stream (GET), from the moment the session is initialized.
+ * Servers
+ *   need not have one (405).
+ * - DELETE ends the session. Closing without it leaves the session for another gateway to resume.
  */
 import {
   type JSONRPCMessage,
   SdkError,
   SdkErrorCode,
-  SdkHttpError,
   type Transport,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client'
 import type { Authorizer, HttpAddress } from '../../../client/index.ts'
-import { headersOf } from '../../../client/internal.ts'
+import {
+  headersOf,
+  mayBeMessage,
+  MessageOverLimit,
+  parseServerText,
+  refusalOf,
+  ServerUnreadable,
+  UnreadableRun,
+} from '../../../client/internal.ts'
 import {
   isId,
+  isMessage,
   isObject,
   type Json,
   mediaTypeOf,
   OpenRequests,
-  parseJson,
   readMessage,
   type RequestId,
   settledWithin,
   unref,
 } from '../../../protocol/index.ts'
 import type { Upstream } from '../../upstreams/upstreams.ts'
-import type { UpstreamSession } from '../link.ts'
-import { lostIn, mayBeLost } from '../lostSession.ts'
+import type { MessageInfo, UpstreamSession } from '../link.ts'
 import { type Exchange, type ExchangeRequest, isOk, type Reply } from './exchange.ts'
+import { sendNotice } from './notice.ts'
+import { refusalOfPost } from './refusedPost.ts'
 import { OWN_HEADERS, Requester } from './requester.ts'
 import { SessionStream, type Reopening, type StreamedRequest, type StreamOwner } from './sessionStream.ts'
 
 export interface SessionTransportOptions {
   readonly address: HttpAddress
   readonly upstream: Upstream
-  /** The login of the gateway's operator, where there is one. */
+  /** The operator's login, if there is one. */
   readonly authorizer: Authorizer | undefined
   /** The headers of the one caller of the link. */
   readonly headers: Readonly<Record<string, string>> | undefined
-  /** The session to go on with. @default a new one */
+  /** The session to resume. @default a new one */
   readonly session: UpstreamSession | undefined
 }
 
@@ -51,27 +61,26 @@ const SESSION = 'mcp-session-id'
 const VERSION = 'mcp-protocol-version'
 const STREAM = 'text/event-stream'
 const WHOLE = 'application/json'
-/** The stream of the gateway before may be open for a while, and servers take only one. */
+/** The previous gateway's stream may stay open for a while, and servers take only one. */
 const TAKEN = 409
-/** Of other refusals these may be over later. */
+/** Refusals that may be temporary. */
 const PASSING: ReadonlySet<number> = new Set([401, 408, TAKEN, 425, 429])
-/** So long a server may take to end the stream of a request that is over. Some never do, and each takes a connection. */
+/** Maximum time for a server to end the stream of a finished request. Some never do, and each holds a connection. */
 const LINGER_MS = 2000
-/** How long the response may take to what needs none. */
-const NOTICE_MS = 60_000
-/** How long whoever closes waits for the end of a session. */
+/** Maximum wait for the end of a session when the transport closes. */
 const END_MS = 2000
 
 export class SessionTransport implements Transport, StreamOwner {
-  declare onmessage?: Transport['onmessage']
+  declare onmessage?: (message: JSONRPCMessage, info?: MessageInfo) => void
   declare onclose?: Transport['onclose']
   declare onerror?: Transport['onerror']
   sessionId: string | undefined
   readonly #options: SessionTransportOptions
   readonly #listening = Promise.withResolvers<void>()
   readonly #requester: Requester
-  /** Of requests. */
+  /** The streams of requests. */
   readonly #streams = new OpenRequests<SessionStream>()
+  readonly #unreadable = new UnreadableRun()
   readonly #timers = new Set<ReturnType<typeof setTimeout>>()
   #headers: Readonly<Record<string, string>> | undefined
   #version: string | undefined
@@ -86,7 +95,7 @@ export class SessionTransport implements Transport, StreamOwner {
     this.#version = options.session?.version
   }
 
-  /** Resolves when the stream for what belongs to no request is open, or it is known that there will be none for now. */
+  /** Resolves when the stream for messages of no request is open, or will not be for now. */
   get listening(): Promise<void> {
     return this.#listening.promise
   }
@@ -99,7 +108,7 @@ export class SessionTransport implements Transport, StreamOwner {
     this.#version = version
   }
 
-  /** The caller's headers from now on: tokens change while a session lasts. */
+  /** Replaces the caller's headers: tokens change while a session lasts. */
   setHeaders(headers: Readonly<Record<string, string>>): void {
     this.#headers = headers
   }
@@ -111,10 +120,10 @@ export class SessionTransport implements Transport, StreamOwner {
     return this.#tell(message)
   }
 
-  /** Opens the stream for what belongs to no request, and keeps it open. */
+  /** Opens the stream for messages of no request, and keeps it open. */
   async listen(): Promise<void> {
     const stream = new SessionStream(this)
-    if ((await this.reopen(stream, undefined)) === 'failed') stream.end(false)
+    if ((await this.reopen(stream, undefined)) === 'failed') stream.end()
   }
 
   /** Ends the session at the server, which need not allow that. */
@@ -136,10 +145,46 @@ export class SessionTransport implements Transport, StreamOwner {
     return Promise.resolve()
   }
 
+  receive(text: string, on?: RequestId): void {
+    if (this.#unreadable.isOver || !mayBeMessage(text)) return
+    try {
+      const message = this.#parsed(text)
+      if (isObject(message)) this.#take(message, on)
+      if (isMessage(message)) this.#unreadable.end()
+      else this.#skip()
+    } catch (error) {
+      if (!(error instanceof MessageOverLimit)) throw error
+      this.#refuse(error)
+      this.#skip()
+    }
+  }
+
+  #skip(): void {
+    if (!this.#unreadable.add()) return
+    this.onerror?.(new ServerUnreadable())
+    void this.close()
+  }
+
+  exceeded(id: RequestId, { message }: MessageOverLimit): void {
+    this.#refuse({ id, method: undefined, message })
+  }
+
+  #parsed(text: string): unknown {
+    return parseServerText(text, this.#options.upstream.maxMessageBytes)
+  }
+
   /** The response to a request may come on any stream. */
-  take(message: Json): void {
+  #take(message: Json, on?: RequestId): void {
     if (!('method' in message)) this.#abandon(message['id'])
-    this.onmessage?.(message as unknown as JSONRPCMessage)
+    this.onmessage?.(message as unknown as JSONRPCMessage, on === undefined ? undefined : { relatedRequestId: on })
+  }
+
+  /** Answers a message over the limit with an error: to the server for a request, to the caller for a response. */
+  #refuse(limit: Pick<MessageOverLimit, 'id' | 'method' | 'message'>): void {
+    const refusal = refusalOf(limit)
+    if (refusal === undefined) return
+    if (limit.method === undefined) this.#take({ ...refusal })
+    else this.#tell({ ...refusal }).catch(() => {}) // a server that is gone needs no answer
   }
 
   ended(id: RequestId): void {
@@ -177,27 +222,21 @@ export class SessionTransport implements Transport, StreamOwner {
       const text = await reply.text()
       if (reply.status === 202) return this.ended(request.id) // the response comes on another stream
       this.#takeWhole(reply, text)
-      stream.end(false)
+      stream.end()
     } catch (error) {
       this.ended(request.id)
       throw error
     }
   }
 
-  /** Sends what is no request. Nobody waits for its response, so that has its time. */
-  async #tell(message: Json): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const onOpen = (exchange: Exchange): void => {
-      clearTimeout(timer)
-      timer = unref(setTimeout(() => exchange.cancel(), NOTICE_MS))
-    }
-    try {
+  /** Sends a notification or an answer. */
+  #tell(message: Json): Promise<void> {
+    const post = async (onOpen: (exchange: Exchange) => void): Promise<Reply> => {
       const reply = await this.#post(message, { onOpen })
       if (message['method'] === 'notifications/initialized') void this.listen()
-      await reply.text()
-    } finally {
-      clearTimeout(timer)
+      return reply
     }
+    return sendNotice(post, () => this.#isClosed)
   }
 
   #abandon(id: unknown): void {
@@ -207,7 +246,7 @@ export class SessionTransport implements Transport, StreamOwner {
     this.#sweepLater()
   }
 
-  /** One timer for all: most streams end by themselves, at once. */
+  /** One timer for all: most streams end by themselves at once. */
   #sweepLater(): void {
     if (this.#isSweeping) return
     this.#isSweeping = true
@@ -224,9 +263,9 @@ export class SessionTransport implements Transport, StreamOwner {
       const sentence = 'The server answered with something that is no MCP message.'
       throw new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, sentence, { contentType })
     }
-    for (const message of [parseJson(text)].flat()) {
+    for (const message of [this.#parsed(text)].flat()) {
       readMessage(message)
-      this.take(message as Json)
+      this.#take(message as Json)
     }
   }
 
@@ -240,11 +279,10 @@ export class SessionTransport implements Transport, StreamOwner {
       ...receiver,
       ...(begins && { onReply: (begun) => this.#beginSession(begun) }),
     })
-    const { status } = reply
-    if (isOk(status)) return reply
+    if (isOk(reply.status)) return reply
+    const { status, headers } = reply
     const text = await reply.text().catch(() => '')
-    const lost = begins || !mayBeLost(status) ? undefined : lostIn(text, { status, hasSession, id: message['id'] })
-    throw lost ?? refused(status, text)
+    throw refusalOfPost(message, { status, headers, text, hasSession }, this.#options.upstream.maxMessageBytes)
   }
 
   #beginSession({ status, headers }: Reply): void {
@@ -260,9 +298,4 @@ export class SessionTransport implements Transport, StreamOwner {
     }
     return headersOf(OWN_HEADERS, this.#options.address.headers, this.#headers, session, more)
   }
-}
-
-function refused(status: number, text: string): SdkHttpError {
-  const sentence = `The server answered HTTP ${status}.`
-  return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, sentence, { status, statusText: '', text })
 }

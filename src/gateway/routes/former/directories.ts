@@ -1,19 +1,19 @@
 /**
- * What names led to before the configuration was read again. A call that began before, and waits for its client, goes on
- * under its name for as long as a drain takes; no other call begins there.
+ * Directories from before a reload. A call that began before it, and waits for its client, continues under its name
+ * until the drain timeout; no new call begins there.
  */
 import { unref } from '../../../protocol/index.ts'
 import { DRAIN_MS } from '../../../server/internal.ts'
 import type { RouteDirectory } from '../directory.ts'
 
-/** A file may be written many times in that time. */
+/** Maximum number kept: a file may be written many times within that timeout. */
 const MAX_FORMER = 8
 
 export class FormerDirectories {
-  /** The latest first. */
+  /** Latest first. */
   readonly #kept: RouteDirectory[] = []
 
-  /** What this directory says now is kept for a while. */
+  /** Keeps a snapshot of this directory until the drain timeout. */
   keep(directory: RouteDirectory): void {
     const former = directory.frozen()
     this.#kept.unshift(former)
@@ -21,12 +21,15 @@ export class FormerDirectories {
     unref(setTimeout(() => this.#drop(former), DRAIN_MS))
   }
 
-  /** What is found there, the latest first. */
+  /** The matches in all of them, latest first. */
   all<T>(look: (directory: RouteDirectory) => T | undefined): readonly T[] {
     return this.#kept.flatMap((directory) => look(directory) ?? [])
   }
 
-  /** Whether rounds may come of calls that are parked at a server of before: their tickets have to be read. */
+  /**
+   * Whether rounds of calls may come that are parked at a server of an earlier configuration: their tickets must be
+   * read.
+   */
   get mayHaveParked(): boolean {
     return this.#kept.some(({ hasLegacyServer }) => hasLegacyServer)
   }

@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers())
 
 function begin() {
   const drain = vi.fn(async () => {})
-  const assembly = { replicas: { messages: { mediaType: 'application/message' } } }
+  const assembly = { cluster: { mediaType: 'application/message' } }
   const route = { path: '/mcp/files', assembly, drain } as unknown as Route
   const former = new FormerRoutes()
   former.keep(route)

@@ -1,6 +1,6 @@
 /**
- * Addresses that the configuration does not have any more. Clients whose calls wait there, or are under way, come back for
- * as long as a drain takes; for everything else the address is gone.
+ * Routes that a reload has removed. Clients whose calls wait or run there can come back until the drain timeout; for
+ * everything else the route is gone.
  */
 import { type HeaderReader, unref } from '../../../protocol/index.ts'
 import { DRAIN_MS } from '../../../server/internal.ts'
@@ -11,7 +11,7 @@ interface FormerRoute {
   readonly timer: ReturnType<typeof setTimeout>
 }
 
-/** What may be another round of a call. */
+/** Methods that may be another round of a call. */
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 export class FormerRoutes {
@@ -29,7 +29,7 @@ export class FormerRoutes {
     this.#byPath.set(route.path, { route, timer: unref(timer) })
   }
 
-  /** The route of an address that the configuration has again. */
+  /** The route of a path that the configuration has again. */
   take(path: string): Route | undefined {
     const former = this.#byPath.get(path)
     clearTimeout(former?.timer)
@@ -37,7 +37,7 @@ export class FormerRoutes {
     return former?.route
   }
 
-  /** The route for a request that may belong to a call which began there. */
+  /** The route for a request that may belong to a call that began there. */
   at(path: string, header: HeaderReader): Route | undefined {
     const route = this.#byPath.get(path)?.route
     return route !== undefined && mayComeBack(header, route) ? route : undefined
@@ -46,9 +46,5 @@ export class FormerRoutes {
 
 function mayComeBack(header: HeaderReader, { assembly }: Route): boolean {
   const isOfSession = typeof header('mcp-session-id') === 'string'
-  return (
-    isOfSession ||
-    CALLS.has(header('mcp-method') ?? '') ||
-    header('content-type') === assembly.replicas.messages.mediaType
-  )
+  return isOfSession || CALLS.has(header('mcp-method') ?? '') || header('content-type') === assembly.cluster.mediaType
 }

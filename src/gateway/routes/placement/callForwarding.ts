@@ -1,32 +1,35 @@
-/** Forwards calls of callers whom another gateway serves: that gateway answers, and its questions are asked here. */
-import { isObject, type Json, RemoteError } from '../../../protocol/index.ts'
-import { type Call, type Instance, type MethodParts, withObjectOutput } from '../../../server/internal.ts'
+/** Forwards calls of callers that another gateway serves: that gateway answers, and its questions are asked here. */
+import { isObject, type Json, MODERN_VERSION, RemoteError } from '../../../protocol/index.ts'
+import type { Instance } from '../../../cluster/index.ts'
+import { type Call, type MethodParts, withObjectOutput } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { type BackendCode, callLost } from '../../errors.ts'
 import { resultOf } from '../../response.ts'
 import { forwardable } from '../../links/relayed.ts'
-import { inputRequired } from '../relayedCall.ts'
 import { withTasks } from '../tasks/source.ts'
 import type { RecordedCall } from '../../telemetry/calls.ts'
+import { runInPlace } from './roundsInPlace.ts'
 
-/** What is called, at which server. */
+/** The target of a call, and its server. */
 export interface PlacedTarget {
   readonly backend: Backend
   readonly name: string
-  /** What another gateway answered, as this caller of the session era takes it. @default as it is */
+  /** The arguments, as the server gets them. */
+  readonly args?: unknown
+  /** Converts another gateway's result for this session-era caller. @default unchanged */
   readonly forwarded?: (result: Json) => Json
 }
 
 /**
- * Why the other gateway did not begin the call: it is gone; it is silent, and may have got the call all the same; it was sent
- * nothing, because it is not found; it does not serve the caller; or it does not know whether it does.
+ * The reason why the other gateway did not start the call: it is gone; it is silent, and may have got the call all the
+ * same; nothing was sent, because it was not found; it does not serve the caller; or it does not know whether it does.
  */
 export type ForwardFailure = { readonly kind: 'gone' | 'silent' | 'unsent' | 'moved' | 'unplaced' }
 
-/** Why a call is lost that a gateway may have got and does not answer. */
+/** The reason in the error for a call that a silent gateway may have got. */
 export const SILENT = 'the gateway that serves this caller did not answer'
 const ENDED = 'the gateway that serves this caller ended'
-/** What another gateway answers that has not begun the call. */
+/** Error codes of a gateway that has not started the call. */
 const NOT_BEGUN: Readonly<Partial<Record<BackendCode, ForwardFailure['kind']>>> = {
   CALLER_MOVED: 'moved',
   CALLER_UNPLACED: 'unplaced',
@@ -39,7 +42,7 @@ export class CallForwarding {
     this.#parts = parts
   }
 
-  /** Gives the text of the result, or why there is none. */
+  /** Returns the text of the result, or the reason why there is none. */
   async answer(recorded: RecordedCall, target: PlacedTarget, owner: Instance): Promise<string | ForwardFailure> {
     const { call } = recorded
     if (call.peer.takesInputRequired) {
@@ -51,18 +54,20 @@ export class CallForwarding {
     // Other clients of the session era are asked here, on the stream of their call.
     const { backend, name } = target
     let failure: ForwardFailure | undefined
-    const text = await this.#parts.rounds.run<Json>(call, {
-      subject: { name: `${backend.name} ${name}`, args: call.params },
-      invoke: async ({ requestState, inputResponses }) => {
-        const round = requestState === undefined ? {} : { requestState, inputResponses }
-        const result = await this.#forward({ ...call, params: { ...call.params, ...round } }, target, owner)
+    const text = await runInPlace(this.#parts, {
+      call,
+      backend,
+      name,
+      args: target.args,
+      round: async (brought) => {
+        const result = await this.#forward({ ...call, params: { ...call.params, ...brought } }, target, owner)
         if (isNotBegun(result)) {
-          if (requestState !== undefined) throw result.error ?? callLost(backend.name, name, ENDED)
+          if (brought['requestState'] !== undefined) throw result.error ?? callLost(backend.name, name, ENDED)
           failure = result.failure
           return {}
         }
         recorded.result(result)
-        return result['resultType'] === 'input_required' ? inputRequired(result) : result
+        return result
       },
       finish: target.forwarded ?? ((result) => result),
     })
@@ -70,13 +75,11 @@ export class CallForwarding {
   }
 
   async #forward(call: Call, { backend, name }: PlacedTarget, owner: Instance): Promise<Json | NotBegun> {
-    // A later round is known by its ticket, and answered once.
+    // A later round is identified by its ticket, and has one outcome.
     const isOnce = call.params['requestState'] === undefined
-    const forwarded = await this.#parts.replicas.calls.forward(owner, asModern(call), { isOnce })
-    if (forwarded.kind === 'gone') {
-      if (forwarded.wasReached) throw callLost(backend.name, name, ENDED)
-      return new NotBegun({ kind: forwarded.wasSent ? 'silent' : 'gone' })
-    }
+    const forwarded = await this.#parts.calls.forward(owner, asModern(call), { isOnce })
+    if (forwarded.kind === 'broken') throw callLost(backend.name, name, ENDED)
+    if (forwarded.kind !== 'answered') return new NotBegun({ kind: forwarded.kind })
     try {
       return resultOf(forwarded.response)
     } catch (error) {
@@ -87,15 +90,23 @@ export class CallForwarding {
   }
 }
 
-/** The call as one of the stateless era, as gateways send them to each other. One that asks for a task takes them. */
+/**
+ * The call in the form of the stateless era, which gateways send to each other. One that asks for a task accepts tasks.
+ */
 export function asModern(call: Call): Call & { readonly session?: string } {
   const peer = isObject(call.params['task']) || call.method.startsWith('tasks/') ? withTasks(call.peer) : call.peer
   return forwardable({ ...call, peer }, unused)
 }
 
+/** A round of a call in the form of a stateless-era client. */
+export function asRound(call: Call, round: Json): Call {
+  const modern = asModern({ ...call, params: { ...call.params, ...round } })
+  return { ...modern, peer: { ...call.peer, era: 'modern', version: MODERN_VERSION, takesInputRequired: true } }
+}
+
 class NotBegun {
   readonly failure: ForwardFailure
-  /** What a caller hears whose call has begun before. */
+  /** The error for a caller whose call has started before. */
   readonly error: Error | undefined
 
   constructor(failure: ForwardFailure, error?: Error) {
@@ -113,7 +124,7 @@ function whyNotBegun(error: unknown): ForwardFailure['kind'] | undefined {
   return NOT_BEGUN[code as BackendCode]
 }
 
-/** That it is there says that the caller can be asked. */
+/** Its presence shows that the caller can be asked. */
 function unused(): Promise<Json> {
   return Promise.reject(new TypeError('The other gateway asks.'))
 }

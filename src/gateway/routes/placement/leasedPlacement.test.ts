@@ -11,14 +11,14 @@ afterEach(() => void vi.useRealTimers())
 
 test('a call that waits for the lease of a silent gateway to end waits no longer than its caller', async () => {
   let leftMs = 20_000
-  const takeFrom = vi.fn(async () => ({ kind: 'leased', leftMs: (leftMs -= 200) }))
+  const takeFrom = vi.fn(async () => ({ kind: 'leased', leftMs: (leftMs -= 200), isStopping: false }))
   const find = async () => ({ kind: 'elsewhere', gateway: { id: 'silent', address: undefined } })
   const unreachable = () => new Error('Not begun.')
   const leases = { find, takeFrom, unreachable, forget: () => {} } as unknown as ServerLeases
   const cancel: (() => void)[] = []
   const call = { channel: { onCancel: (listener: () => void) => void cancel.push(listener) } }
   const target = { backend: { name: 's' }, name: 't' } as unknown as PlacedTarget
-  const placement = new LeasedPlacement({} as MethodParts, '/mcp')
+  const placement = new LeasedPlacement({} as MethodParts)
   const forwarded = placement.forward({ call } as unknown as RecordedCall, target, leases, 'ann')
   const failed = forwarded.catch((error: unknown) => error)
   await vi.advanceTimersByTimeAsync(1000)
@@ -36,15 +36,33 @@ test('a call that a silent gateway may have begun is lost where PostgreSQL canno
     takeFrom: () => Promise.reject(unplaced),
     forget: () => {},
   } as unknown as ServerLeases
-  const replicas = {
-    self: {},
-    seeker: { find: async (url: string) => ({ id: 'silent', url }) },
-    calls: { forward: async () => ({ kind: 'gone', why: 'no reply in time', wasReached: false, wasSent: true }) },
+  const parts = {
+    scope: { self: {}, discovery: { find: async (url: string) => ({ id: 'silent', url }) } },
+    calls: { forward: async () => ({ kind: 'silent', why: 'no reply in time' }) },
   }
   const peer = { era: 'modern', takesInputRequired: true, capabilities: {} }
   const call = { method: 'tools/call', params: {}, meta: {}, peer, channel: { onCancel: () => {} } }
   const target = { backend: { name: 's' }, name: 't' } as unknown as PlacedTarget
-  const placement = new LeasedPlacement({ replicas } as unknown as MethodParts, '/mcp')
+  const placement = new LeasedPlacement(parts as unknown as MethodParts)
   const forwarding = placement.forward({ call } as unknown as RecordedCall, target, leases, 'ann')
   await expect(forwarding).rejects.toMatchObject({ reason: 'CALL_LOST' })
+})
+
+test.each([
+  ['waits for the release where that gateway is being stopped', true, undefined],
+  ['fails where it is there', false, 'Not begun.'],
+])('a call to a gateway that cannot be reached and renews its lease %s', async (_, isStopping, failure) => {
+  let looks = 0
+  const takeFrom = async () => ({ kind: 'leased', leftMs: 10_000 + (looks += 1), isStopping })
+  const find = async () =>
+    looks < 5 ? { kind: 'elsewhere', gateway: { id: 'stops', address: undefined } } : { kind: 'here' }
+  const leases = { find, takeFrom, unreachable: () => new Error('Not begun.'), forget: () => {} }
+  const call = { channel: { onCancel: () => {} } }
+  const target = { backend: { name: 's' }, name: 't' } as unknown as PlacedTarget
+  const placement = new LeasedPlacement({} as MethodParts)
+  const recorded = { call } as unknown as RecordedCall
+  const forwarded = placement.forward(recorded, target, leases as unknown as ServerLeases, 'ann')
+  const outcome = forwarded.catch((error: unknown) => (error as Error).message)
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(await outcome).toBe(failure)
 })

@@ -1,54 +1,58 @@
 /**
- * Which gateway serves a caller, by what PostgreSQL says: the one that has the caller, or whoever takes them first.
+ * The gateway that serves a caller, by the leases in PostgreSQL: the one that has claimed the caller, or the first to
+ * do so.
  *
- * - A gateway that has ended loses its callers at once. One that is silent, because it is frozen or cut off, loses them when
- *   its lease is over: until then it may be serving them.
- * - A call that a silent gateway may have got is sent to no other gateway. It is begun here once the lease of that one is
- *   over, after which that one does not begin it.
- * - While PostgreSQL cannot be asked, the other gateways are asked instead, and a call is forwarded to the one that says it
- *   serves the caller. That decides nothing: a gateway begins a call only under its own lease, and nobody is taken over.
+ * - A gateway that has ended loses its callers at once. One that is silent, because it is frozen or cut off, loses them
+ * when
+ *   its lease expires: until then it may be serving them.
+ * - A call that a silent gateway may have got is forwarded to no other gateway. It starts here once that gateway's
+ * lease has
+ *   expired, after which that gateway does not start it.
+ * - While PostgreSQL is down, the other gateways are asked, and a call is forwarded to the one that says it serves the
+ *   caller. That decides nothing: a gateway starts a call only under its own lease, and no caller is claimed.
  */
 import { sleep } from '../../../protocol/index.ts'
-import type { Call, Instance, MethodParts } from '../../../server/internal.ts'
+import type { Instance } from '../../../cluster/index.ts'
+import type { Call, MethodParts } from '../../../server/internal.ts'
 import type { PlacedGateway } from '../../../postgres/internal.ts'
 import { BackendError, callLost } from '../../errors.ts'
 import type { CallerPlace, ServerLeases } from '../../leases/serverLeases.ts'
 import type { RecordedCall } from '../../telemetry/calls.ts'
+import { clusterUrl } from '../cluster.ts'
 import { CallForwarding, type PlacedTarget, SILENT, type ForwardFailure } from './callForwarding.ts'
 
-/** How often a caller may move while one of their calls looks for them. */
+/** Maximum number of moves of a caller while one call looks for it. */
 const MAX_MOVES = 5
 const LOOK_AGAIN_MS = 200
-/** A gateway that is being stopped gives its callers up when their calls have ended. */
+/** Maximum wait for a stopping gateway, which releases its callers when their calls have ended. */
 const PATIENCE_MS = 60_000
-/** One that cannot ask PostgreSQL, while this one can, loses its lease. */
+/** Maximum wait for a gateway that cannot reach PostgreSQL while this one can: it loses its lease. */
 const UNPLACED_PATIENCE_MS = 4000
 
-/** A gateway said that it serves the caller. */
+/** The place of a caller by another gateway's own report. */
 interface PlaceByWord {
   readonly kind: 'by word'
   readonly instance: Instance
 }
 
-/** A call that was sent to other gateways. */
+/** A call that was forwarded. */
 interface SentCall {
-  /** One of them did not answer, and may have begun it. */
+  /** A gateway did not answer, and may have started it. */
   isSilent: boolean
 }
 
 export class LeasedPlacement {
   readonly #parts: MethodParts
-  readonly #path: string
   readonly #forwarding: CallForwarding
 
-  /** `path`: that of the route, which is the same at all gateways. */
-  constructor(parts: MethodParts, path: string) {
+  constructor(parts: MethodParts) {
     this.#parts = parts
-    this.#path = path
     this.#forwarding = new CallForwarding(parts)
   }
 
-  /** Has a caller's gateway answer; gives the text of the result, or undefined where the call is served here. */
+  /**
+   * Forwards a call to the caller's gateway; returns the text of the result, or undefined if the call is served here.
+   */
   async forward(
     recorded: RecordedCall,
     target: PlacedTarget,
@@ -74,7 +78,7 @@ export class LeasedPlacement {
     for (let moves = 0; moves < MAX_MOVES; moves++) {
       const place = await this.#find(leases, caller, recorded.call)
       if (place.kind === 'here') return undefined
-      if (recorded.call.isForwarded) throw leases.moved()
+      if (recorded.call.forwardedBy) throw leases.moved()
       const answer =
         place.kind === 'elsewhere'
           ? await this.#answerAt(place.gateway, recorded, target)
@@ -88,22 +92,18 @@ export class LeasedPlacement {
     throw leases.unreachable()
   }
 
-  /** Where the caller is by what PostgreSQL says, else by what the other gateways say. */
-  async #find(leases: ServerLeases, caller: string, { isForwarded }: Call): Promise<CallerPlace | PlaceByWord> {
+  /** The place of the caller by PostgreSQL, else by asking the other gateways. */
+  async #find(leases: ServerLeases, caller: string, { forwardedBy }: Call): Promise<CallerPlace | PlaceByWord> {
     try {
       return await leases.find(caller)
     } catch (error) {
       const addresses = leases.others.flatMap(({ address }) => address ?? [])
-      const urls = addresses.map((address) => this.#urlAt(address))
-      const instance = isForwarded ? undefined : await this.#parts.replicas.whoServes(leases.rowOf(caller), urls)
+      const instance = forwardedBy
+        ? undefined
+        : await this.#parts.scope.whoOwnsAt(addresses.map(clusterUrl), 'caller', leases.rowOf(caller))
       if (instance === undefined) throw error
       return { kind: 'by word', instance }
     }
-  }
-
-  /** This route at another gateway. */
-  #urlAt(address: string): string {
-    return new URL(this.#path, address).href
   }
 
   async #answerAt(
@@ -112,20 +112,20 @@ export class LeasedPlacement {
     target: PlacedTarget,
   ): Promise<string | ForwardFailure> {
     if (address === undefined) return { kind: 'unsent' }
-    const url = this.#urlAt(address)
-    // Whoever had the address of this gateway before is gone.
-    if (url === this.#parts.replicas.self.url) return { kind: 'gone' }
-    const { seeker } = this.#parts.replicas
-    const owner = await seeker.find(url)
+    const url = clusterUrl(address)
+    // The previous process at this gateway's address is gone.
+    if (url === this.#parts.scope.self.url) return { kind: 'gone' }
+    const { discovery } = this.#parts.scope
+    const owner = await discovery.find(url)
     if (owner === 'nobody') return { kind: 'gone' }
     if (owner === undefined) return { kind: 'unsent' }
     const answer = await this.#forwarding.answer(recorded, target, owner)
     if (typeof answer === 'string' || answer.kind !== 'gone') return answer
-    // Who was known at the address is gone; the caller may be with the next process there.
-    return { kind: (await seeker.find(url)) === 'nobody' ? 'gone' : 'moved' }
+    // The known process at the address is gone; the next one there may have the caller.
+    return { kind: (await discovery.find(url)) === 'nobody' ? 'gone' : 'moved' }
   }
 
-  /** Takes the caller, as soon as that may be, unless the call is given up. */
+  /** Claims the caller as soon as that is allowed, unless the call is cancelled. */
   async #replace(
     gateway: PlacedGateway,
     { kind }: ForwardFailure,
@@ -140,13 +140,14 @@ export class LeasedPlacement {
     for (let leftMs = Number.POSITIVE_INFINITY; performance.now() < until; ) {
       const taken = await leases.takeFrom(gateway, caller, kind === 'gone').catch((error: unknown) => {
         if (kind === 'silent') throw error
-        return { kind: 'unknown' } as const // somebody else may serve the caller by now
+        return { kind: 'unknown' } as const // another gateway may serve the caller by now
       })
       if (taken.kind !== 'leased') return
       const isRenewed = taken.leftMs > leftMs
       if (isRenewed && kind === 'unplaced') return
-      // It is there, and may begin what it was sent.
-      if (isRenewed && kind !== 'gone') throw leases.unreachable()
+      // It is alive, and may start what it was sent. A stopping one that was sent nothing will soon release the caller.
+      const isReleased = kind === 'gone' || (kind === 'unsent' && taken.isStopping)
+      if (isRenewed && !isReleased) throw leases.unreachable()
       leftMs = taken.leftMs
       await sleep(LOOK_AGAIN_MS, left.signal).catch(() => Promise.reject(leases.unreachable()))
       leases.forget(caller)

@@ -1,24 +1,26 @@
 /**
- * Which gateway serves a caller of a server that keeps something for each of them: all of a caller's calls must come to one
- * session or process, and that is in one gateway.
+ * The gateway that serves a caller of a stateful server: all calls of a caller must reach one session or process, which
+ * is in one gateway.
  *
- * - Where gateways have PostgreSQL, the one that has taken the caller (leasedPlacement.ts). Else:
- * - A session of a client belongs to the gateway that began it; its id says which.
- * - A principal belongs to one of the gateways that know each other, which all choose alike (rendezvous hashing); so do all
- *   callers without a name together.
- * - A client that keeps state for the gateway has its name from the gateway that it first came to, and belongs there: the
- *   name is one that is chosen so.
+ * - With PostgreSQL, the gateway that has claimed the caller (leasedPlacement.ts). Otherwise:
+ * - A client's session belongs to the gateway that began it; its id names that gateway.
+ * - A principal belongs to one of the gateways that know each other, chosen by rendezvous hashing; so do all anonymous
+ *   callers together.
+ * - A client that keeps state for the gateway gets its name from the first gateway it reaches, and belongs there: the
+ * name
+ *   is chosen to hash to that gateway.
  */
 import { randomUUID } from 'node:crypto'
-import type { Call, Instance, MethodParts } from '../../../server/internal.ts'
+import type { Instance } from '../../../cluster/index.ts'
+import type { Call, MethodParts } from '../../../server/internal.ts'
 import { digestOf } from '../../../state/internal.ts'
 import { callerOf, clientCaller } from '../../backends/callers.ts'
-import { callLost } from '../../errors.ts'
+import { callerMoved, callLost } from '../../errors.ts'
 import { CallForwarding, type PlacedTarget, SILENT } from './callForwarding.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
 import type { RecordedCall } from '../../telemetry/calls.ts'
 
-/** Each of them belongs here with the chance of one in all gateways. */
+/** Maximum number of tries. A random name hashes to this gateway with a chance of one in the number of gateways. */
 const MAX_TRIES = 1000
 
 export class Placement {
@@ -27,20 +29,23 @@ export class Placement {
 
   readonly #leased: LeasedPlacement
 
-  /** `path`: that of the route, which is the same at all gateways. */
-  constructor(parts: MethodParts, path: string) {
+  constructor(parts: MethodParts) {
     this.#parts = parts
     this.#forwarding = new CallForwarding(parts)
-    this.#leased = new LeasedPlacement(parts, path)
+    this.#leased = new LeasedPlacement(parts)
   }
 
   /**
-   * Has the gateway answer that serves the caller; gives the text of the result, or undefined where the call is served here.
-   * `kept`: who calls, where only the client's state tells that.
+   * Forwards a call to the gateway that serves the caller; returns the text of the result, or undefined if the call is
+   * served here. `kept`: the caller's name, if only the client's state identifies it.
    */
   async forward(recorded: RecordedCall, target: PlacedTarget, kept: string | undefined): Promise<string | undefined> {
     const { call } = recorded
     const { backend } = target
+    const isNew = call.params['requestState'] === undefined
+    // A stopping gateway starts no forwarded call: the sender does, or the caller's next gateway.
+    if (call.forwardedBy && isNew && this.#parts.scope.members.isStopping)
+      throw backend.leases?.unreachable() ?? callerMoved(backend.name)
     if (backend.isShared) return undefined
     const caller = callerOf({ ...call, caller: kept })
     if (backend.leases !== undefined) return this.#leased.forward(recorded, target, backend.leases, caller)
@@ -51,39 +56,40 @@ export class Placement {
     return undefined
   }
 
-  /** A name for a client that keeps it: one that belongs here. */
+  /** A new name for a client, which hashes to this gateway. */
   readonly newCaller = (): string => {
-    const { self } = this.#parts.replicas
+    const { self } = this.#parts.scope
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const caller = randomUUID()
       const owner = rendezvous(this.#parts, clientCaller(caller))
       if (owner === undefined || owner.id === self.id) return caller
     }
-    return randomUUID() // then its calls are forwarded
+    return randomUUID() // its calls are forwarded then
   }
 }
 
-/** The gateway that serves a caller, without PostgreSQL; undefined where that is this one. */
+/** The gateway that serves a caller, without PostgreSQL; undefined if it is this one. */
 export function placeOf(
-  parts: Pick<MethodParts, 'replicas'>,
-  { isForwarded, peer, principal }: Call,
+  parts: Pick<MethodParts, 'scope'>,
+  { forwardedBy, peer, principal }: Call,
   caller: string,
 ): Instance | undefined {
-  if (isForwarded) return undefined
-  const { self, peers } = parts.replicas
+  if (forwardedBy) return undefined
+  const { self, members } = parts.scope
   const { begunBy } = peer
-  const hasBegun = principal === undefined && begunBy !== undefined && !peers.isLost(begunBy.id)
+  const hasBegun =
+    principal === undefined && begunBy !== undefined && !members.isLost(begunBy.id) && !members.isLeaving(begunBy.id)
   const owner = hasBegun ? begunBy : rendezvous(parts, caller)
   return owner?.id === self.id || owner?.url === undefined ? undefined : owner
 }
 
 /**
- * Rendezvous hashing: the gateway with the greatest digest of its address and the caller. Addresses are the same for all
- * routes of a gateway, and for the next process there.
+ * Rendezvous hashing: the gateway with the greatest digest of its address and the caller. The next process at an
+ * address gets the same callers.
  */
-function rendezvous({ replicas }: Pick<MethodParts, 'replicas'>, caller: string): Instance | undefined {
+function rendezvous({ scope }: Pick<MethodParts, 'scope'>, caller: string): Instance | undefined {
   let best: { instance: Instance; weight: string } | undefined
-  for (const instance of [replicas.self, ...replicas.peers.known()]) {
+  for (const instance of [scope.self, ...scope.members.knownToStay()]) {
     if (instance.url === undefined) continue
     const weight = digestOf([new URL(instance.url).origin, caller])
     if (best === undefined || weight > best.weight) best = { instance, weight }

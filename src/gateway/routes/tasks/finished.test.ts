@@ -13,7 +13,7 @@ test('a caller keeps the newest results, and loses none to another who has less'
   const kept = (all: readonly string[]): boolean[] => all.map((id) => tasks.has(id))
   const [ann, bob] = [ids('ann', 1), ids('bob', 3)]
   expect([kept(ann), kept(bob)]).toEqual([[true], [false, true, true]])
-  const cyd = ids('cyd', 1) // all together are too many: the largest holder loses its oldest
+  const cyd = ids('cyd', 1) // all together are too many: the largest caller loses its oldest
   expect([kept(ann), kept(bob), kept(cyd)]).toEqual([[true], [false, false, true], [true]])
 })
 

@@ -1,19 +1,18 @@
 /**
- * Results of calls that a session-era client made as tasks, and that a server of the stateless era answered at once: there
- * the server decides, in the session era the client. They are kept for a while as tasks that are completed.
+ * Results of calls that a session-era client made as tasks and that a stateless-era server answered at once: in the
+ * stateless era the server decides on tasks, in the session era the client. They are kept for a while as completed
+ * tasks.
  */
 import { randomUUID } from 'node:crypto'
 import { isObject, type Json, ProtocolError, relatedTask, unref } from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'
+import { Quota } from '../../../state/quota/index.ts'
 import { callerOf } from '../../backends/callers.ts'
 import { sessionForm } from './forms.ts'
 import type { TaskSource } from './source.ts'
 
 interface FinishedTask {
   readonly caller: string
-  /** For whom it is counted: one who calls may have many sessions. */
-  readonly holder: string
-  readonly chars: number
   readonly result: Json
   readonly endedAt: string
 }
@@ -25,33 +24,33 @@ export interface FinishedLimits {
 }
 
 const LIMITS: FinishedLimits = { ttlMs: 300_000, maxCharsOfCaller: 32 * 1024 * 1024, maxChars: 128 * 1024 * 1024 }
-/** What a small result costs beside its characters. */
+/** The cost of a result beside its characters. */
 const ENTRY_CHARS = 1000
 
 export class FinishedTasks implements TaskSource {
   readonly #limits: FinishedLimits
-  /** The oldest first. */
   readonly #tasks = new Map<string, FinishedTask>()
-  readonly #charsOf = new Map<string, number>()
-  #chars = 0
+  readonly #quota: Quota<string>
 
   constructor(limits: FinishedLimits = LIMITS) {
     this.#limits = limits
+    const { maxChars, maxCharsOfCaller } = limits
+    const evict = (id: string): void => void this.#tasks.delete(id)
+    this.#quota = new Quota({ all: { chars: maxChars }, caller: { chars: maxCharsOfCaller }, evict })
   }
 
   has(id: string): boolean {
     return this.#tasks.has(id)
   }
 
-  /** Keeps a result as a task, and gives that task in the form of the extension. */
-  keep(result: Json, call: Call, holder: string): Json {
+  /**
+   * Keeps a result as a task, and returns that task in the form of the extension. `quotaCaller`: the caller that it counts
+   * for, who may have many sessions.
+   */
+  keep(result: Json, call: Call, quotaCaller: string): Json {
     const id = randomUUID()
-    const caller = callerOf(call)
-    const chars = JSON.stringify(result).length + ENTRY_CHARS
-    this.#tasks.set(id, { caller, holder, chars, result, endedAt: new Date().toISOString() })
-    this.#count(holder, chars)
-    while ((this.#charsOf.get(holder) ?? 0) > this.#limits.maxCharsOfCaller) this.#dropOldest(holder)
-    while (this.#chars > this.#limits.maxChars) this.#dropOldest(this.#largestHolder())
+    this.#tasks.set(id, { caller: callerOf(call), result, endedAt: new Date().toISOString() })
+    this.#quota.put(id, { caller: quotaCaller, chars: JSON.stringify(result).length + ENTRY_CHARS })
     unref(setTimeout(() => this.#drop(id), this.#limits.ttlMs))
     return this.#task(call, id)
   }
@@ -85,25 +84,8 @@ export class FinishedTasks implements TaskSource {
     throw new ProtocolError('PARAMS_INVALID', 'There is no task with this id, or it has expired.')
   }
 
-  #count(holder: string, chars: number): void {
-    const held = (this.#charsOf.get(holder) ?? 0) + chars
-    this.#chars += chars
-    if (held > 0) this.#charsOf.set(holder, held)
-    else this.#charsOf.delete(holder)
-  }
-
   #drop(id: string): void {
-    const task = this.#tasks.get(id)
-    if (task === undefined) return
     this.#tasks.delete(id)
-    this.#count(task.holder, -task.chars)
-  }
-
-  #dropOldest(holder: string): void {
-    for (const [id, task] of this.#tasks) if (task.holder === holder) return this.#drop(id)
-  }
-
-  #largestHolder(): string {
-    return [...this.#charsOf].reduce((largest, each) => (each[1] > largest[1] ? each : largest))[0]
+    this.#quota.delete(id)
   }
 }

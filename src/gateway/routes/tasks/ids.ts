@@ -5,7 +5,7 @@
  */
 import { parseJson } from '../../../protocol/index.ts'
 import type { Principal } from '../../../server/index.ts'
-import { type Instance, readInstance, writeInstance } from '../../../server/internal.ts'
+import { type Instance, readInstance, writeInstance } from '../../../cluster/index.ts'
 import { MARK_CHARS, type Marks } from '../../../state/seal/index.ts'
 
 export interface OwnTaskId {
@@ -24,12 +24,12 @@ export class TaskIds {
 
   exposed(own: OwnTaskId, principal: Principal | undefined): string {
     const mark = this.#marks.of(marked(own, principal))
-    // Addresses of replicas are nobody else's business.
+    // Addresses of replicas are hidden from clients.
     const place = own.owner === undefined ? '' : `@${this.#marks.hidden(ownerText(own.owner), mark)}`
     return `${encodeURIComponent(own.server)}${place}:${own.id}:${mark}`
   }
 
-  /** Undefined where it is no id of the gateway, or of a task of another caller. */
+  /** Returns undefined for an id that is none of the gateway, or belongs to a task of another caller. */
   resolve(exposed: string, principal: Principal | undefined): OwnTaskId | undefined {
     const { server: written, place, id, mark } = PARTS.exec(exposed)?.groups ?? {}
     const server = written === undefined ? undefined : decoded(written)

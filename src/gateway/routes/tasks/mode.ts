@@ -19,11 +19,11 @@ export interface CalledTool {
 }
 
 export function taskModeOf(
-  { peer, params, isForwarded }: Call,
+  { peer, params, forwardedBy }: Call,
   { backend, name, listed }: CalledTool,
 ): RelayedTaskMode {
   // Another gateway has found this for its client of the session era.
-  if (isForwarded && isObject(params['task']) && backend.era === 'legacy') return 'session'
+  if (forwardedBy && isObject(params['task']) && backend.era === 'legacy') return 'session'
   const support = takesTasks(backend) ? taskSupportOf(listed) : 'never'
   if (peer.era === 'legacy') {
     if (!isObject(params['task'])) return 'plain'

@@ -12,11 +12,13 @@ function served(...tasks: readonly object[]) {
   const asked: unknown[] = []
   const sent: string[] = []
   const left = [...tasks]
+  let listening = 0
   const backend = {
     name: 'crm',
     isShared: true,
-    request: async ({ method }: { method: string }) => {
+    request: async ({ method, onCancel }: { method: string; onCancel: (listener: () => void) => void }) => {
       sent.push(method)
+      onCancel(() => {})
       return method === 'tasks/get' ? (left.shift() ?? completed) : {}
     },
   } as unknown as Backend
@@ -26,14 +28,15 @@ function served(...tasks: readonly object[]) {
     peer: { era: 'legacy', capabilities: { elicitation: {} }, session: 's' },
     channel: {
       notify() {},
-      onCancel() {},
+      onCancel: () => void listening++,
       push: async (request: unknown) => {
         asked.push(request)
         return { action: 'accept', content: {} }
       },
     },
   } as unknown as Call
-  return { source: new ModernTaskSource(backend.name, requestsTo(backend)), call, asked, sent }
+  const source = new ModernTaskSource(backend.name, requestsTo(backend))
+  return { source, call, asked, sent, listening: () => listening }
 }
 
 test('a question is asked once, also where its task shows the answer late', async () => {
@@ -41,6 +44,14 @@ test('a question is asked once, also where its task shows the answer late', asyn
   await source.result(call, '1', 'exposed')
   expect(asked).toHaveLength(1)
   expect(sent.filter((method) => method === 'tasks/update')).toHaveLength(1)
+})
+
+test('a call that waits for its task listens for its end once, however often the task is polled', async () => {
+  const working = { ...asking, status: 'working', inputRequests: undefined }
+  const { source, call, sent, listening } = served(working, working, working)
+  await source.result(call, '1', 'exposed')
+  expect(sent).toHaveLength(4)
+  expect(listening()).toBe(1)
 })
 
 test('a key that was closed in between is another question', async () => {

@@ -3,7 +3,16 @@
  * pushes the questions.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { CODES, isObject, type Json, relatedTask, sleep, TaskFailed } from '../../../protocol/index.ts'
+import {
+  CODES,
+  isObject,
+  type Json,
+  relatedTask,
+  RemoteError,
+  remoteErrorIn,
+  sleep,
+  TaskFailed,
+} from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { BackendError } from '../../errors.ts'
@@ -44,10 +53,11 @@ export class ModernTaskSource implements TaskSource {
   async result(call: Call, id: string, exposed: string): Promise<Json> {
     const left = new AbortController()
     call.channel.onCancel(() => left.abort())
+    const poll = polling(call)
     /** A server may acknowledge an answer before its task shows it. */
     const answered = new Set<string>()
     for (;;) {
-      const task = await this.whole(call, id)
+      const task = await this.whole(poll, id)
       const { status, result, error, inputRequests } = task
       if (status === 'completed' && isObject(result)) return ended(result, exposed)
       if (status === 'failed' || status === 'cancelled') throw failureOf(error)
@@ -64,7 +74,7 @@ export class ModernTaskSource implements TaskSource {
     }
   }
 
-  /** Asks all at once; goes on when they are answered, here or through another client. */
+  /** Asks all questions at once; resolves when they are answered, here or through another client. */
   async #ask(
     call: Call,
     id: string,
@@ -96,8 +106,9 @@ export class ModernTaskSource implements TaskSource {
     questions: ReadonlyMap<string, unknown>,
     signal: AbortSignal,
   ): Promise<void> {
+    const poll = polling(call)
     for (;;) {
-      const task = await this.whole(call, id)
+      const task = await this.whole(poll, id)
       const open = isObject(task['inputRequests']) ? task['inputRequests'] : {}
       if (![...questions.keys()].some((key) => Object.hasOwn(open, key))) return
       await this.#pause(task, signal)
@@ -107,6 +118,22 @@ export class ModernTaskSource implements TaskSource {
   async #pause({ pollIntervalMs }: Json, signal: AbortSignal): Promise<void> {
     const wished = typeof pollIntervalMs === 'number' ? pollIntervalMs : POLL_MS.usual
     await sleep(Math.min(Math.max(wished, POLL_MS.least), POLL_MS.most), signal)
+  }
+}
+
+/** A call for its polls, of which there may be thousands: they do not listen for its end. */
+function polling(call: Call): Call {
+  const { channel } = call
+  const { push } = channel
+  return {
+    ...call,
+    channel: {
+      address: channel.address,
+      cancelled: channel.cancelled,
+      notify: (method, params) => channel.notify(method, params),
+      onCancel: () => {},
+      ...(push !== undefined && { push: push.bind(channel) }),
+    },
   }
 }
 
@@ -126,8 +153,9 @@ function ended(result: Json, exposed: string): Json {
   return { ...rest, _meta: { ...(isObject(meta) ? meta : {}), ...relatedTask(exposed) } }
 }
 
+const CANCELLED = new RemoteError(CODES.INTERNAL_ERROR, 'The task was cancelled.')
+
 function failureOf(error: unknown): TaskFailed {
-  const { code, message, data } = isObject(error) ? error : {}
-  if (typeof code === 'number' && typeof message === 'string') return new TaskFailed({ code, message, data })
-  return new TaskFailed({ code: CODES.INTERNAL_ERROR, message: 'The task was cancelled.' })
+  const { code, message, data } = remoteErrorIn(error) ?? CANCELLED
+  return new TaskFailed({ code, message, data })
 }

@@ -32,7 +32,7 @@ type ResultWay = Pick<Relayed, 'ask' | 'notify' | 'onCancel' | 'isDelivered'>
 const QUESTIONS_MS = 1000
 
 export class OpenResult {
-  /** Resolves when the server has answered, or nobody waits any longer. */
+  /** Resolves when the server has answered, or no client waits any more. */
   readonly ended: Promise<void>
   readonly #result: Promise<Json>
   readonly #questions = new Map<string, TaskQuestion>()

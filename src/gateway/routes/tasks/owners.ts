@@ -3,7 +3,8 @@
  * Requests about them may reach any replica, and go to that one, as requests of the stateless era.
  */
 import type { Json } from '../../../protocol/index.ts'
-import type { Call, Instance, MethodParts } from '../../../server/internal.ts'
+import type { Instance } from '../../../cluster/index.ts'
+import type { Call, MethodParts } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { callerOf } from '../../backends/callers.ts'
 import { taskLost } from '../../errors.ts'
@@ -15,15 +16,15 @@ import { ModernTaskSource } from './modernSource.ts'
 import type { TaskSource } from './source.ts'
 
 export class TaskOwners {
-  #parts: Pick<MethodParts, 'replicas'> | undefined
+  #parts: Pick<MethodParts, 'scope' | 'calls'> | undefined
 
   /** From now on requests about a task in another process go there. */
-  join(parts: Pick<MethodParts, 'replicas'>): void {
+  join(parts: Pick<MethodParts, 'scope' | 'calls'>): void {
     this.#parts = parts
   }
 
   get self(): Instance | undefined {
-    return this.#parts?.replicas.self
+    return this.#parts?.scope.self
   }
 
   /** The process that a new task of a server lives in; undefined where any can ask for it. */
@@ -55,15 +56,15 @@ export class TaskOwners {
     })
   }
 
-  /** What the process that serves a caller answers; undefined where that is this one, or is gone. */
+  /** The answer of the process that serves a caller; undefined if it is this one, or is gone. */
   async answerOfPlace(call: Call): Promise<Json | undefined> {
     const owner = this.#parts && placeOf(this.#parts, call, callerOf({ ...call, caller: undefined }))
     return owner && this.#forward(call, owner)
   }
 
-  /** Undefined where the other process is gone. */
+  /** Returns undefined if the other process is gone. */
   async #forward(call: Call, owner: Instance): Promise<Json | undefined> {
-    const forwarded = await this.#parts?.replicas.calls.forward(owner, asModern(call))
+    const forwarded = await this.#parts?.calls.forward(owner, asModern(call))
     return forwarded?.kind === 'answered' ? resultOf(forwarded.response) : undefined
   }
 }

@@ -69,8 +69,8 @@ export class RelayedTasks implements Tasks, TaskService {
     const asksForTask = call.peer.era === 'legacy' && isObject(call.params['task'])
     if (resultType === 'task') return this.#created(result, call, backend)
     if (!asksForTask || backend.era === 'legacy' || resultType === 'input_required') return result
-    const holder = this.#host?.holderOf(call) ?? callerOf(call)
-    return this.#created(this.#finished.keep(result, call, holder), call, backend)
+    const quotaCaller = this.#host?.holderOf(call) ?? callerOf(call)
+    return this.#created(this.#finished.keep(result, call, quotaCaller), call, backend)
   }
 
   /** The same for what another gateway answered, where it has the task. */
@@ -98,9 +98,9 @@ export class RelayedTasks implements Tasks, TaskService {
     return this.#options.ids.exposed({ server: backend.name, id, owner }, principal)
   }
 
-  method({ method, peer, isForwarded }: Call): Answering | undefined {
+  method({ method, peer, forwardedBy }: Call): Answering | undefined {
     // Another gateway asks for a client of the session era.
-    const isList = method === 'tasks/list' && isForwarded
+    const isList = method === 'tasks/list' && forwardedBy
     const here = (peer.era === 'modern' && !isList ? this.#modern : this.#session).get(method)
     return here && (async (call) => (await this.#elsewhere(call)) ?? here(call))
   }
@@ -132,7 +132,7 @@ export class RelayedTasks implements Tasks, TaskService {
         const found = this.#find(declared(call))
         const { id } = found
         const source = this.#source(found)
-        // A server of the session era refuses to cancel what has ended; for the caller nothing is wrong.
+        // A session-era server refuses to cancel a finished task; for the caller that is no error.
         await source.cancel(call, id).catch(async (error: unknown) => {
           if (!(error instanceof RemoteError) || !isOver(await source.status(call, id))) throw error
         })
@@ -213,7 +213,7 @@ export class RelayedTasks implements Tasks, TaskService {
     return { ...(await this.#source(found).status(call, found.id)), taskId: found.exposed }
   }
 
-  /** The tasks of the caller's sessions. Of servers that all callers share nobody could tell whose a task is. */
+  /** The tasks of the caller's sessions. On a server that all callers share, the owner of a task is unknown. */
   async #list(call: Call): Promise<readonly Json[]> {
     const lists = this.#options
       .backends()

@@ -29,7 +29,7 @@ export class SessionTaskSource implements TaskSource {
     if (isOver(status)) return { ...task, ...(await this.#outcome(call, id)) }
     if (status['status'] !== 'input_required') return task
     const questions = await this.#openResult(call, id).questions()
-    // All are answered, and the server has not said so yet; or it asks in a way that nobody can see here.
+    // All are answered, and the server has not confirmed it yet; or it asks in a way that is not visible here.
     if (questions.size === 0) return { ...task, status: 'working' }
     return { ...task, inputRequests: toObject(questions) }
   }

@@ -32,17 +32,22 @@ export async function requestFor(
   return isObject(result) ? { ...named, result: state.result(result) } : named
 }
 
+/** A server by what it declares. */
+export interface DeclaringServer extends Pick<Backend, 'era'> {
+  readonly connector: Pick<Backend['connector'], 'about'>
+}
+
 /** Whether calls of a server may become tasks, by what it declares. */
-export function takesTasks({ about, era }: Pick<Backend, 'about' | 'era'>): boolean {
-  return offersTasks(era, about?.capabilities ?? {})
+export function takesTasks({ connector, era }: DeclaringServer): boolean {
+  return offersTasks(era, connector.about?.capabilities ?? {})
 }
 
 /** Whether a session-era server lists the tasks of a session. */
-export function listsTasks({ about, era }: Pick<Backend, 'about' | 'era'>): boolean {
-  return era === 'legacy' && isObject(memberOf(about?.capabilities ?? {}, 'tasks')['list'])
+export function listsTasks({ connector, era }: DeclaringServer): boolean {
+  return era === 'legacy' && isObject(memberOf(connector.about?.capabilities ?? {}, 'tasks')['list'])
 }
 
-/** What a tool says of tasks. */
+/** A tool's declared support for tasks. */
 export function taskSupportOf(listed: Json | undefined): 'optional' | 'required' | 'never' {
   const { taskSupport } = memberOf(listed ?? {}, 'execution')
   return taskSupport === 'optional' || taskSupport === 'required' ? taskSupport : 'never'
@@ -52,7 +57,7 @@ export function taskSupportOf(listed: Json | undefined): 'optional' | 'required'
  * How a tool is listed for the session era. A server of the stateless era decides with each call whether it becomes a
  * task; one that has no tasks says nothing of them.
  */
-export function taskListing(backend: Pick<Backend, 'about' | 'era'>, listed: Json): Json {
+export function taskListing(backend: DeclaringServer, listed: Json): Json {
   if (!takesTasks(backend)) return { execution: undefined }
   if (backend.era === 'legacy') return {}
   return { execution: { ...memberOf(listed, 'execution'), taskSupport: 'optional' } }

@@ -1,4 +1,4 @@
-/** Tells a subscriber of tasks by reading them again and again. */
+/** Notifies a subscriber of tasks by polling them. */
 import { CODES, type Json, ProtocolError, RemoteError, sleep } from '../../../protocol/index.ts'
 import { BackendError } from '../../errors.ts'
 import { isOver } from './forms.ts'
@@ -40,7 +40,7 @@ export async function watchTasks<T>(
   }
 }
 
-/** It has expired, or what had it has ended. Of a server that cannot be reached now nobody knows. */
+/** The task has expired, or its owner has ended. For a server that is unreachable now this is unknown. */
 function isUnknown(error: unknown): boolean {
   if (error instanceof BackendError) return error.reason === 'BACKEND_LOST' && error.cause === undefined
   return error instanceof ProtocolError || (error instanceof RemoteError && error.code === CODES.INVALID_PARAMS)

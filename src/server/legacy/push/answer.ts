@@ -1,4 +1,4 @@
-/** What the response of a client to a pushed question gives whoever waits for it. */
+/** Converts a client's response to a pushed question into the answer. */
 import { ECHO_META_KEY, isObject, type Json, type ResponseMessage } from '../../../protocol/index.ts'
 import { ServerError } from '../../errors.ts'
 

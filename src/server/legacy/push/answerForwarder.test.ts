@@ -4,8 +4,8 @@ import { memoryLedger } from '../../../state/stores/index.ts'
 import type { Sink } from '../../http/exchange.ts'
 import { CarryRules } from '../../catalog/carry.ts'
 import { localBus } from '../../lifecycle/eventBus.ts'
-import type { ClientRequest, Forwarded, Forwarder } from '../../replicas/forwarder.ts'
-import { type Instance, Self } from '../../replicas/instance.ts'
+import type { ClientRequest, ClientRequests, ForwardedRequest } from '../../forwarding/clientRequests.ts'
+import { type Instance, Self } from '../../../cluster/index.ts'
 import { legacyPeer } from '../session.ts'
 import { AnswerForwarder } from './answerForwarder.ts'
 import { PushBroker } from './broker.ts'
@@ -31,14 +31,14 @@ function receiver(there: readonly Instance[], clock = Date.now) {
     ttlSeconds: 60,
     clock,
   }
-  const nobody = { canHandOver: async () => false, handOver: async () => undefined }
+  const nobody = { canHandOff: async () => false, handOff: async () => undefined }
   const pushes = new PushBroker({ ...common, ...nobody, self, cancel() {}, logger })
   const forward = vi.fn(
-    async (instance: Instance): Promise<Forwarded> =>
+    async (instance: Instance): Promise<ForwardedRequest> =>
       there.includes(instance) ? { kind: 'replied', reply: { status: 202 } } : { kind: 'gone', why: 'refused' },
   )
-  const forwarder = { forward } as unknown as Forwarder
-  const answers = new AnswerForwarder({ ...common, pushes, bus, forwarder, revive: vi.fn(), end: vi.fn(), logger })
+  const forwarder = { forward } as unknown as ClientRequests
+  const answers = new AnswerForwarder({ ...common, pushes, bus, forwarder, resume: vi.fn(), end: vi.fn(), logger })
   const take = (question = 'question') => {
     const id = new QuestionIds(sealer, asker).write(question, caller)
     const message = { kind: 'response', id, result: { roots: [] }, error: undefined, state: undefined } as const
@@ -79,7 +79,7 @@ test('an answer is taken here when its call comes here while it is looked for', 
   const call = { call: 'call', generation: 0, carried: false, request: { id: 1, method: 'tools/call', params: {} } }
   const questions = [{ key: 'key', question: 'question', id: 'id' }]
   bus.subscribe((event) => {
-    if (event.kind === 'question-wanted') void pushes.adopt({ ...call, journal: [], questions }, 'stream', caller)
+    if (event.kind === 'question-wanted') void pushes.resume({ ...call, journal: [], questions }, 'stream', caller)
   })
   expect(await take()).toEqual({ status: 202 })
 })

@@ -1,13 +1,15 @@
 /** Answers to pushed questions: each goes to the call that asked, at whichever instance that is. */
+import { goneReply, movedReply } from '../../../cluster/index.ts'
 import type { Json, ResponseMessage } from '../../../protocol/index.ts'
 import type { Caller } from '../../call.ts'
 import type { HttpReply, Sink } from '../../http/exchange.ts'
 import { refusal } from '../../http/refusal.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
-import { Allowance, holderOf } from '../../limits/holders.ts'
+import { CallerRate } from '../../limits/callerRate.ts'
+import { quotaCaller } from '../../limits/quotaCaller.ts'
 import type { Logger } from '../../logger.ts'
-import { type ClientRequest, type Forwarder, leftReply, movedReply } from '../../replicas/forwarder.ts'
-import type { RevivedCall } from './handOver.ts'
+import type { ClientRequest, ClientRequests } from '../../forwarding/clientRequests.ts'
+import type { ResumedCall } from './handOff.ts'
 import type { PushBroker } from './broker.ts'
 import { tooManyAnswers } from './relay.ts'
 import type { PushState } from './state.ts'
@@ -15,11 +17,11 @@ import { ASK_EVERY_MS, FOUND_WITHIN_MS } from '../streams/resumption.ts'
 
 export interface AnswerForwarderOptions {
   readonly pushes: PushBroker
-  readonly forwarder: Forwarder
+  readonly forwarder: ClientRequests
   readonly bus: EventBus
-  /** Runs a call whose instance is gone. */
-  readonly revive: (call: RevivedCall, caller: Caller, position: number) => void
-  /** Tells the client of a call which nobody goes on with. */
+  /** Resumes a call whose instance is gone. */
+  readonly resume: (call: ResumedCall, caller: Caller, position: number) => void
+  /** Ends the stream of a call that no instance can resume: its client gets an error. */
   readonly end: (state: PushState, caller: Caller) => void
   readonly clock: () => number
   readonly logger: () => Logger
@@ -27,13 +29,14 @@ export interface AnswerForwarderOptions {
 
 const OWNER_GONE =
   'The instance that asked is gone, and its call with it. It may have had effects; look before you repeat it.'
+const STOPPING = 'This instance is being stopped. Send the answer again, to another one.'
 const OWNER_UNREACHABLE = 'Another instance asked this, and it cannot be reached from here.'
 
 // One instance after the other may have stopped while a call waited.
 const MAX_HOPS = 10
-// Of one caller. All instances hear of each search several times.
+// Limit per caller. Each search reaches all instances several times.
 const SEARCHES_PER_SECOND = 100
-// Of one caller. Each is a message to one instance, which may be gone.
+// Limit per caller. Each forward is a message to one instance, which may be gone.
 const FORWARDS_PER_SECOND = 1000
 
 /** The message as it came, for another instance. */
@@ -43,36 +46,36 @@ function bodyOf({ id, result, error, state }: ResponseMessage): Json {
 
 export class AnswerForwarder {
   readonly #options: AnswerForwarderOptions
-  /** The questions that are looked for, so that an answer which comes many times is looked for once at a time. */
+  /** Questions being searched for, so that a repeated answer starts one search at a time. */
   readonly #wanted = new Set<string>()
-  readonly #searches: Allowance
-  readonly #forwards: Allowance
+  readonly #searches: CallerRate
+  readonly #forwards: CallerRate
 
   constructor(options: AnswerForwarderOptions) {
     this.#options = options
-    this.#searches = new Allowance(SEARCHES_PER_SECOND, options.clock)
-    this.#forwards = new Allowance(FORWARDS_PER_SECOND, options.clock)
+    this.#searches = new CallerRate(SEARCHES_PER_SECOND, options.clock)
+    this.#forwards = new CallerRate(FORWARDS_PER_SECOND, options.clock)
   }
 
-  /** `sink` is absent where the answer was forwarded here: it is forwarded once. */
+  /** `sink` is absent if the answer was forwarded here: it is forwarded once. */
   async take(
     message: ResponseMessage,
     caller: Caller,
     request: ClientRequest,
     sink: Sink | undefined,
   ): Promise<HttpReply | undefined> {
-    const { pushes, forwarder, revive, end, logger } = this.#options
+    const { pushes, forwarder, resume, end, logger } = this.#options
     const gone = new Set(request.gone)
     for (let hops = 0; hops < MAX_HOPS; hops++) {
       const taken = await pushes.take(message, caller, gone)
       switch (taken.kind) {
         case 'settled':
           return { status: 202 }
-        case 'revived':
-          revive(taken.call, caller, taken.state.position)
+        case 'resumed':
+          resume(taken.call, caller, taken.state.position)
           return { status: 202 }
         case 'left':
-          return leftReply()
+          return sink === undefined ? goneReply('it is being stopped') : refusal(503, STOPPING)
         case 'ended':
           end(taken.state, caller)
           return { status: 202 }
@@ -87,7 +90,7 @@ export class AnswerForwarder {
         case 'elsewhere': {
           const { instance } = taken
           if (sink === undefined) return movedReply(instance)
-          if (!this.#forwards.take(holderOf(caller))) throw tooManyAnswers()
+          if (!this.#forwards.take(quotaCaller(caller))) throw tooManyAnswers()
           const forwarded = await forwarder.forward(instance, { ...request, body: bodyOf(message), gone }, sink)
           if (forwarded.kind === 'replied') return forwarded.reply
           if (forwarded.kind === 'moved') {
@@ -106,12 +109,12 @@ export class AnswerForwarder {
     return refusal(410, OWNER_GONE)
   }
 
-  /** Whether an instance that is there waits for the answer. One that has just started may not have met the others yet. */
+  /** Whether a live instance waits for the answer. One that has just started may not have met the others yet. */
   async #find(question: string | undefined, caller: Caller, gone: ReadonlySet<string>): Promise<boolean> {
     const { pushes, bus } = this.#options
     if (question === undefined) return false
     const isFirst = !this.#wanted.has(question)
-    if (isFirst && !this.#searches.take(holderOf(caller))) return false
+    if (isFirst && !this.#searches.take(quotaCaller(caller))) return false
     this.#wanted.add(question)
     try {
       for (let waitedMs = 0; waitedMs < FOUND_WITHIN_MS; waitedMs += ASK_EVERY_MS) {

@@ -1,38 +1,39 @@
 /**
- * Takes the answers to pushed questions, and decides where their calls go on.
+ * Takes the answers to pushed questions, and decides where their calls continue.
  *
- * - The id of a question names, sealed, the instance that asked. Its answer belongs there, wherever it comes in.
- * - Only when that instance is gone may another go on with the call: from the state that the answer brings (SEP-1685)
- *   or that lies in the store. Without one the call is lost with its instance, and whoever answers is told.
- * - Each answer that lets a call go on is claimed once, under the call's generation, by the instance that goes on: in
- *   place or elsewhere. So a call never forks, however many answers come, where, and how often.
+ * - The sealed id of a question names the instance that asked. Its answer is forwarded there from any instance.
+ * - Only when that instance is gone may another resume the call: from the state that the answer brings (SEP-1685) or
+ * that
+ *   is in the store. Without a state the call is lost with its instance, and the answering client gets an error.
+ * - Each answer that continues a call is claimed once, under the call's generation, by the instance that continues it.
+ * So a
+ *   call never forks, however many answers come, where, and how often.
  */
 import { readJournal } from '../../../journal/index.ts'
 import type { ResponseMessage } from '../../../protocol/index.ts'
 import type { Caller } from '../../call.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
-import { holderOf } from '../../limits/holders.ts'
-import type { Instance, Self } from '../../replicas/instance.ts'
+import { quotaCaller } from '../../limits/quotaCaller.ts'
+import type { Claims, Instance, Self } from '../../../cluster/index.ts'
 import { bareResult } from './answer.ts'
-import type { Generations } from './generations.ts'
-import type { RevivedCall } from './handOver.ts'
+import type { ResumedCall } from './handOff.ts'
 import type { PushedCall } from './pushedCall.ts'
 import { PushRelay } from './relay.ts'
 import type { BroughtState, PushState, PushStates, PushStatesOptions } from './state.ts'
 import type { QuestionIds } from './questionIds.ts'
 import type { WaitingCalls } from './waitingCalls.ts'
 
-/** What becomes of an answer. */
+/** The outcome of an answer. */
 export type Taken =
-  /** The call goes on where it is, or has ended. */
+  /** The call continues where it is, or has ended. */
   | { readonly kind: 'settled' }
-  /** The call goes on here, and whoever asks has to run it. */
-  | { readonly kind: 'revived'; readonly call: RevivedCall; readonly state: PushState }
+  /** The call is resumed here, and the caller of this method must run it. */
+  | { readonly kind: 'resumed'; readonly call: ResumedCall; readonly state: PushState }
   /** The answer belongs to that instance. */
   | { readonly kind: 'elsewhere'; readonly instance: Instance }
-  /** This instance is being stopped, and has left the call to whoever can go on with it. */
+  /** This instance is stopping, and has left the call for another to resume. */
   | { readonly kind: 'left' }
-  /** The instance that asked is gone, and nobody can go on with the call. */
+  /** The instance that asked is gone, and no instance can resume the call. */
   | { readonly kind: 'lost'; readonly state?: PushState }
   /** The call came to its end at an instance that is gone, or here; its client may not know. */
   | { readonly kind: 'ended'; readonly state: PushState }
@@ -45,7 +46,7 @@ export interface AnswerTakerOptions extends Pick<PushStatesOptions, 'sealer' | '
   readonly calls: WaitingCalls
   readonly states: PushStates
   readonly ids: QuestionIds
-  readonly generations: Generations
+  readonly generations: Claims
   /** The instance that a call with this question went to while it waited. */
   readonly movedTo: (question: string) => Instance | undefined
 }
@@ -65,8 +66,8 @@ const TWICE = 'An answer came twice, or from somebody who may not give it any mo
 export class AnswerTaker {
   readonly #options: AnswerTakerOptions
   readonly #relay: PushRelay | undefined
-  /** Calls that this instance is about to revive, by name. */
-  readonly #reviving = new Map<string, Promise<Taken>>()
+  /** Calls that this instance is about to resume, by name. */
+  readonly #resuming = new Map<string, Promise<Taken>>()
 
   constructor(options: AnswerTakerOptions) {
     this.#options = options
@@ -77,7 +78,7 @@ export class AnswerTaker {
     this.#relay = bus && new PushRelay({ bus, sealer, callerOf, take, clock })
   }
 
-  /** Takes an answer. `gone` are the instances that did not answer. Throws when its state is not what was sent. */
+  /** Takes an answer. `gone`: the instances that did not answer. Throws if its state is not the one that was sent. */
   async take(response: ResponseMessage, caller: Caller, gone: ReadonlySet<string>): Promise<Taken> {
     const { self, ids, states, movedTo } = this.#options
     const asked = ids.read(response.id, caller)
@@ -86,7 +87,7 @@ export class AnswerTaker {
     if (asked === undefined) return this.#ignore('An answer came to a question that was never asked.')
     const { question } = asked
     const answer: ArrivedAnswer = { question, response, echo }
-    const taken = (await this.#takeHere(answer, caller)) ?? (await this.#takeAdopted(answer, caller))
+    const taken = (await this.#takeHere(answer, caller)) ?? (await this.#takeResumed(answer, caller))
     if (taken !== undefined) return taken
     const instance = movedTo(question) ?? asked.instance
     if (instance.id === self.id) {
@@ -97,9 +98,19 @@ export class AnswerTaker {
     return this.#takeFrom(instance, answer, caller, gone)
   }
 
-  /** Whether it can be known that this instance is gone, so that another may go on with its calls. */
-  mayRevive({ url }: Instance): boolean {
+  /** Whether the end of this instance can be detected, so that another may resume its calls. */
+  mayResume({ url }: Instance): boolean {
     return url !== undefined || this.#relay !== undefined
+  }
+
+  /** Makes answers to this call wait until it is decided whether it is resumed here. */
+  async decide<T>(call: string, deciding: () => Promise<T>): Promise<T> {
+    await this.#resuming.get(call)
+    const decided = deciding()
+    const settled = decided.then(() => SETTLED).finally(() => this.#resuming.delete(call))
+    this.#resuming.set(call, settled)
+    await settled
+    return decided
   }
 
   /** An answer to a question of this process; undefined when the question is not open. */
@@ -121,7 +132,7 @@ export class AnswerTaker {
 
   async #settle(asking: PushedCall, { question, response, echo }: ArrivedAnswer, caller: Caller): Promise<Taken> {
     const report = await this.#options.states.examine(echo)
-    const movedTo = asking.handingOver && (await asking.handingOver)
+    const movedTo = asking.handingOff && (await asking.handingOff)
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
     const other = asking.carried
       ? await asking.advance(question, (generation) => this.#advance(asking, generation))
@@ -131,10 +142,10 @@ export class AnswerTaker {
     return other === undefined ? SETTLED : { kind: 'elsewhere', instance: other }
   }
 
-  /** Claims the next generation for this process; gives the instance that has it already, if one has. */
+  /** Claims the next generation for this process; returns the instance that has claimed it already, if any. */
   async #advance({ name, holder }: PushedCall, generation: number): Promise<Instance | undefined> {
     const claimant = await this.#options.generations.claim(name, generation, holder || undefined)
-    // Where the ledger cannot tell, the process that has the call goes on with it.
+    // If the ledger fails, the process that has the call continues it.
     if (typeof claimant === 'string' || claimant.id === this.#options.self.id) return undefined
     return claimant
   }
@@ -146,18 +157,19 @@ export class AnswerTaker {
     caller: Caller,
     gone: ReadonlySet<string>,
   ): Promise<Taken> {
-    const { states } = this.#options
+    const { calls, states } = this.#options
     const report = await states.examine(echo)
-    // An instance whose address leads nowhere may still be there.
+    // An instance whose address is wrong may still be alive.
     if (await this.#relay?.offer(question, response, caller)) {
       report()
       return SETTLED
     }
-    if (!this.mayRevive(instance)) return { kind: 'unreachable' }
+    if (!this.mayResume(instance)) return { kind: 'unreachable' }
     const brought = echo ?? (await states.readStored(question, caller))
-    if (brought === undefined) return LOST
+    if (brought === undefined)
+      return calls.hasEnded(question) ? this.#ignore('An answer came to a question of a call that has ended.') : LOST
     const taken = await this.#goOn(brought.state, response, caller, new Set([...gone, instance.id]))
-    if (taken.kind === 'revived') report()
+    if (taken.kind === 'resumed') report()
     if (echo === undefined) this.#inherit(question, brought.state)
     return taken
   }
@@ -170,9 +182,9 @@ export class AnswerTaker {
     asking.earlier.inherit(question)
   }
 
-  /** The instance that asked is gone: goes on from the state, where no other instance does. */
+  /** Resumes the call of an instance that is gone from the state, unless another instance has. */
   async #goOn(state: PushState, response: ResponseMessage, caller: Caller, gone: ReadonlySet<string>): Promise<Taken> {
-    const underWay = this.#reviving.get(state.call)
+    const underWay = this.#resuming.get(state.call)
     if (underWay !== undefined) {
       const taken = await underWay
       if (taken.kind === 'elsewhere') return taken
@@ -182,12 +194,12 @@ export class AnswerTaker {
       if (!asking.takeAnswer(state.key, response, caller)) this.#ignore(TWICE)
       return SETTLED
     }
-    const reviving = this.#revive(state, response, caller, gone).finally(() => this.#reviving.delete(state.call))
-    this.#reviving.set(state.call, reviving)
-    return reviving
+    const resuming = this.#resume(state, response, caller, gone).finally(() => this.#resuming.delete(state.call))
+    this.#resuming.set(state.call, resuming)
+    return resuming
   }
 
-  async #revive(
+  async #resume(
     state: PushState,
     response: ResponseMessage,
     caller: Caller,
@@ -195,7 +207,7 @@ export class AnswerTaker {
   ): Promise<Taken> {
     const { call, key, request, stream } = state
     const journal = readJournal(call, 0, state.journal)
-    const claimed = await this.#options.generations.claimAfter(call, state.generation, gone, holderOf(caller))
+    const claimed = await this.#options.generations.claimAfter(call, state.generation, gone, quotaCaller(caller))
     if (claimed === 'unknown') return { kind: 'lost', state }
     if (typeof claimed === 'string' || (typeof claimed === 'object' && claimed.id === this.#options.self.id))
       return { kind: 'ended', state }
@@ -205,15 +217,15 @@ export class AnswerTaker {
     if (result === undefined) asking.takeAnswer(key, response, caller)
     else asking.earlier.markTaken(response.id)
     const params = { ...request.params, inputResponses: result === undefined ? {} : { [key]: result } }
-    return { kind: 'revived', call: { id: request.id, method: request.method, params, stream, journal }, state }
+    return { kind: 'resumed', call: { id: request.id, method: request.method, params, stream, journal }, state }
   }
 
-  async #takeAdopted({ question, response, echo }: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
+  async #takeResumed({ question, response, echo }: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
     const { calls, states } = this.#options
-    const { asking, key } = calls.adopterOf(question) ?? {}
+    const { asking, key } = calls.resumerOf(question) ?? {}
     if (asking === undefined || key === undefined) return undefined
     const report = await states.examine(echo)
-    const movedTo = await asking.handingOver
+    const movedTo = await asking.handingOff
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
     if (calls.get(asking.name) !== asking) return undefined
     if (asking.takeAnswer(key, response, caller)) report()

@@ -2,10 +2,10 @@ import { describe, expect, test, vi } from 'vitest'
 import { newJournal, writeJournal } from '../../../journal/index.ts'
 import type { Json, ResponseMessage } from '../../../protocol/index.ts'
 import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
-import { memoryLedger } from '../../../state/stores/index.ts'
+import { memoryCarryStore, memoryLedger } from '../../../state/stores/index.ts'
 import type { Call } from '../../call.ts'
 import { CarryRules } from '../../catalog/carry.ts'
-import { Self } from '../../replicas/instance.ts'
+import { Self } from '../../../cluster/index.ts'
 import type { Logger } from '../../logger.ts'
 import { PushBroker, type PushBrokerOptions } from './broker.ts'
 import type { PushStream } from './state.ts'
@@ -16,7 +16,7 @@ const sealer = createSealer(sealing)
 const settled = { kind: 'settled' }
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 const request = { method: 'roots/list' } as const
-const stream = { name: 'stream', position: 0, connected: true, noteRevivable() {} }
+const stream = { name: 'stream', position: 0, connected: true, noteOwed() {} }
 
 const dead = new Self('http://dead/mcp')
 const gone = new Set([dead.id])
@@ -32,8 +32,8 @@ function process(options: Partial<PushBrokerOptions> = {}): PushBroker {
     onDifference() {},
     ledger: memoryLedger(),
     ttlSeconds: 60,
-    canHandOver: async () => true,
-    handOver: async () => undefined,
+    canHandOff: async () => true,
+    handOff: async () => undefined,
     cancel() {},
   }
   return new PushBroker({ ...defaults, clock: () => Date.now(), logger: () => silent, ...options })
@@ -57,7 +57,7 @@ async function ask(
   const question = await new Promise<Json>((resolve) => {
     answer = pushes.push(by, request, carried, stream, {
       send: resolve,
-      elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOver() {} },
+      elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOff() {} },
     })
   })
   answer.catch(() => {}) // most tests leave it open
@@ -68,8 +68,21 @@ function answerTo({ id, state }: Json, root: string): ResponseMessage {
   return { kind: 'response', id: id as string, state, result: { roots: [root] }, error: undefined }
 }
 
+test('a call with very large parameters has no state, which would take long to seal; its answer is taken in place', async () => {
+  const pushes = process({ sealer: createSealer({ ...sealing, maxBytes: 2 ** 24, deflateAboveBytes: Infinity }) })
+  const asked = async (chars: number) => {
+    const params = { arguments: { text: 'x'.repeat(chars) } }
+    return ask(pushes, 'a', `call ${chars}`, { ...call, params })
+  }
+  expect((await asked(1_000_000)).question).toHaveProperty('state')
+  const { question, answer } = await asked(1_100_000)
+  expect(question).not.toHaveProperty('state')
+  expect(await pushes.take(answerTo(question, 'A'), caller)).toEqual(settled)
+  expect(await answer).toEqual({ roots: ['A'] })
+})
+
 describe('two questions of a process that is gone', () => {
-  test('revive one call, which has the second answer before it asks', async () => {
+  test('resume one call, which has the second answer before it asks', async () => {
     const before = process({ self: dead })
     const [a, b] = [await ask(before, 'a'), await ask(before, 'b')]
     const pushes = process()
@@ -78,23 +91,23 @@ describe('two questions of a process that is gone', () => {
       pushes.take(answerTo(b.question, 'B'), caller, gone),
     ])
     expect(taken).toMatchObject([
-      { kind: 'revived', call: { id: 1, params: { inputResponses: { a: { roots: ['A'] } } } } },
+      { kind: 'resumed', call: { id: 1, params: { inputResponses: { a: { roots: ['A'] } } } } },
       { kind: 'settled' },
     ])
     const carried = { id: 'call', key: 'b', body: () => ({}) }
     const unasked = {
       send: (): never => expect.unreachable(),
-      elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOver() {} },
+      elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOff() {} },
     }
     expect(await pushes.push(call, request, carried, stream, unasked)).toEqual({ roots: ['B'] })
   })
 
-  test('revive nothing once the call has ended where it went on', async () => {
+  test('resume nothing once the call has ended where it went on', async () => {
     const { question } = await ask(process({ self: dead }), 'a')
     const ledger = memoryLedger()
     const self = new Self('http://second/mcp')
     const pushes = process({ ledger, self })
-    expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toMatchObject({ kind: 'revived' })
+    expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toMatchObject({ kind: 'resumed' })
     pushes.end('call')
     expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toMatchObject({ kind: 'ended' })
     const both = new Set([...gone, self.id])
@@ -112,7 +125,7 @@ describe('two questions of a process that is gone', () => {
       instance: { id: self.id },
     })
     const both = new Set([...gone, self.id])
-    expect(await third.take(answerTo(question, 'A'), caller, both)).toMatchObject({ kind: 'revived' })
+    expect(await third.take(answerTo(question, 'A'), caller, both)).toMatchObject({ kind: 'resumed' })
   })
 })
 
@@ -137,16 +150,16 @@ test('a caller who asks and cancels for ever fills its own part of the ledger, a
   expect(await ledger.claim('payment', 60, 'principal ann')).toEqual({ state: 'fresh' })
   const other = { ...caller, principal: { id: 'ann' } }
   const { question } = await ask(process({ self: dead }), 'a', 'hers', { ...call, ...other })
-  expect(await process({ ledger }).take(answerTo(question, 'A'), other, gone)).toMatchObject({ kind: 'revived' })
+  expect(await process({ ledger }).take(answerTo(question, 'A'), other, gone)).toMatchObject({ kind: 'resumed' })
 })
 
-test('instances that share a ledger revive a call once between them', async () => {
+test('instances that share a ledger resume a call once between them', async () => {
   const { question } = await ask(process({ self: dead }), 'a')
   const ledger = memoryLedger()
   const takes = [process({ ledger }), process({ ledger })].map((pushes) =>
     pushes.take(answerTo(question, 'A'), caller, gone),
   )
-  expect((await Promise.all(takes)).filter(({ kind }) => kind === 'revived')).toHaveLength(1)
+  expect((await Promise.all(takes)).filter(({ kind }) => kind === 'resumed')).toHaveLength(1)
 })
 
 describe('an answer to a question of another instance', () => {
@@ -184,15 +197,15 @@ test('a call that went on elsewhere is left to that instance when its answer com
 })
 
 test('a call on a connection that no other instance has waits for its answer also while the process stops', async () => {
-  const handOver = vi.fn(async () => new Self('http://next/mcp'))
-  const pushes = process({ handOver })
+  const handOff = vi.fn(async () => new Self('http://next/mcp'))
+  const pushes = process({ handOff })
   let answer: Promise<unknown> = Promise.resolve()
   const question = await new Promise<Json>((send) => {
     answer = pushes.push(call, request, { id: 'call', key: 'a', body: () => ({}) }, stream, { send })
   })
   await pushes.drain(patience)
   await pushes.take(answerTo(question, 'A'), caller)
-  expect([await answer, handOver.mock.calls]).toEqual([{ roots: ['A'] }, []])
+  expect([await answer, handOff.mock.calls]).toEqual([{ roots: ['A'] }, []])
 })
 
 describe('a process that stops before it has met another', () => {
@@ -203,32 +216,32 @@ describe('a process that stops before it has met another', () => {
 
   test('lets a call go on with its answer, and hands it over when it asks again and another is there', async () => {
     let isThere = false
-    const handOver = vi.fn(async () => next)
-    const pushes = process({ canHandOver: async () => isThere, handOver })
+    const handOff = vi.fn(async () => next)
+    const pushes = process({ canHandOff: async () => isThere, handOff })
     const first = await ask(pushes, 'a', 'call', plain)
     const drained = pushes.drain(patience)
     await pushes.take(answerTo(first.question, 'A'), { peer: plainPeer, principal: undefined })
     expect(await first.answer).toEqual({ roots: ['A'] })
     await drained
-    expect(handOver).not.toHaveBeenCalled()
+    expect(handOff).not.toHaveBeenCalled()
     isThere = true
     const second = await ask(pushes, 'b', 'call', plain)
     await expect(second.answer).rejects.toThrow('goes on at another instance')
-    expect(handOver).toHaveBeenCalledTimes(1)
+    expect(handOff).toHaveBeenCalledTimes(1)
   })
 
   test('offers a call again when one that was there did not take it', async () => {
-    const handOver = vi.fn<() => Promise<Self | undefined>>(async () => next).mockResolvedValueOnce(undefined)
-    const pushes = process({ handOver })
+    const handOff = vi.fn<() => Promise<Self | undefined>>(async () => next).mockResolvedValueOnce(undefined)
+    const pushes = process({ handOff })
     const { answer } = await ask(pushes, 'a', 'call', plain)
     await pushes.drain(patience)
     await expect(answer).rejects.toThrow('goes on at another instance')
-    expect(handOver).toHaveBeenCalledTimes(2)
+    expect(handOff).toHaveBeenCalledTimes(2)
   })
 
   test('tells the calls that are left when its patience is over, and those that ask later at once', async () => {
     const over = new AbortController()
-    const pushes = process({ canHandOver: async () => false })
+    const pushes = process({ canHandOff: async () => false })
     const { answer } = await ask(pushes, 'a', 'call', plain)
     const drained = pushes.drain(over.signal)
     over.abort()
@@ -251,8 +264,8 @@ describe('an answer that comes while the process stops', () => {
 
   test('goes to the call here when it was being taken, and the call goes nowhere', async () => {
     const { ledger, open } = slowLedger()
-    const handOver = vi.fn(async () => new Self('http://next/mcp'))
-    const pushes = process({ ledger, handOver })
+    const handOff = vi.fn(async () => new Self('http://next/mcp'))
+    const pushes = process({ ledger, handOff })
     const { question, answer } = await ask(pushes, 'a')
     const taken = pushes.take(answerTo(question, 'A'), caller)
     await Promise.resolve()
@@ -260,13 +273,13 @@ describe('an answer that comes while the process stops', () => {
     open()
     await drained
     expect(await Promise.all([taken, answer])).toEqual([settled, { roots: ['A'] }])
-    expect(handOver).not.toHaveBeenCalled()
+    expect(handOff).not.toHaveBeenCalled()
   })
 
   test('goes to the call here when no other instance takes the call', async () => {
     let refuse = (): void => {}
     const refused = new Promise<undefined>((resolve) => (refuse = () => resolve(undefined)))
-    const pushes = process({ handOver: () => refused })
+    const pushes = process({ handOff: () => refused })
     const { question, answer } = await ask(pushes, 'a')
     const drained = pushes.drain(patience)
     const taken = pushes.take(answerTo(question, 'A'), caller)
@@ -301,7 +314,7 @@ test.each([
     const pushes = process()
     const noted: boolean[] = []
     const sent: Json[] = []
-    const on = { ...stream, noteRevivable: (isRevivable: boolean) => void noted.push(isRevivable) }
+    const on = { ...stream, noteOwed: (question: string | undefined) => void noted.push(question !== undefined) }
     const asked = ['a', 'b'].map((key) =>
       pushes.push(by, request, { id: 'call', key, body: () => ({}), ...more }, on, { send: (each) => sent.push(each) }),
     )
@@ -328,7 +341,7 @@ describe('calls that wait', () => {
       { ...stream, ...on },
       {
         send() {},
-        elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOver() {} },
+        elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOff() {} },
       },
     )
     answer.catch(() => {})
@@ -422,13 +435,13 @@ test('an answer that came before a call asked here anew, from somebody who may n
   const id = question['id'] as string
   const name = pushes.questionOf(answerTo(question, 'A'), caller) ?? ''
   const journal = writeJournal(newJournal('call'))
-  const handedOver = {
+  const handedOff = {
     call: 'call',
     generation: 0,
     carried: false,
     request: { id: 1, method: 'tools/call', params: {} },
   }
-  await pushes.adopt({ ...handedOver, journal, questions: [{ key: 'a', question: name, id }] }, 'stream', caller)
+  await pushes.resume({ ...handedOff, journal, questions: [{ key: 'a', question: name, id }] }, 'stream', caller)
   expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toEqual(settled)
   let may = false
   const onAnswer = vi.fn()
@@ -457,6 +470,41 @@ test.each([
   expect(await answer).toEqual({ roots: ['hers'] })
 })
 
+describe('an answer to a question of an instance that is gone, without a state of the client,', () => {
+  const from = { ...caller, peer: echoless }
+
+  test('is ignored when its call was handed over and has ended here', async () => {
+    let now = 0
+    const pushes = process({ clock: () => now })
+    const { question } = await ask(process({ self: dead }), 'a', 'call', { ...call, ...from })
+    const answer = answerTo(question, 'late')
+    const name = pushes.questionOf(answer, from) ?? ''
+    const questions = [{ key: 'a', question: name, id: question['id'] as string }]
+    const handedOff = {
+      call: 'call',
+      generation: 0,
+      carried: false,
+      questions,
+      journal: writeJournal(newJournal('call')),
+    }
+    await pushes.resume({ ...handedOff, request: { id: 1, method: 'tools/call', params: {} } }, 'stream', from)
+    pushes.end('call')
+    expect(await pushes.take(answer, from, gone)).toEqual(settled)
+    expect(pushes.hasResumed(name)).toBe(true)
+    now = 60_000
+    expect(await pushes.take(answer, from, gone)).toEqual({ kind: 'lost' })
+  })
+
+  test('is ignored when its call went on from the store and has ended here', async () => {
+    const stored = { store: memoryCarryStore(), rules: new CarryRules('store', true) }
+    const { question } = await ask(process({ ...stored, self: dead }), 'a', 'call', { ...call, ...from })
+    const pushes = process(stored)
+    expect(await pushes.take(answerTo(question, 'A'), from, gone)).toMatchObject({ kind: 'resumed' })
+    pushes.end('call')
+    expect(await pushes.take(answerTo(question, 'A'), from, gone)).toEqual(settled)
+  })
+})
+
 test('a claim on a call outlives the states it guards', async () => {
   const { question } = await ask(process({ self: dead }), 'a')
   const claimed: number[] = []
@@ -477,4 +525,14 @@ test.each([
   const answer = { kind: 'response', id, state: undefined, result: {}, error: undefined } as const
   expect(await process({ store, bus }).take(answer, from)).toEqual(settled)
   expect(asked).toEqual([])
+})
+
+test('a question that cannot be sent fails at once, and nothing waits for its answer', async () => {
+  const pushes = process()
+  const carried = { id: 'call', key: 'key', body: () => writeJournal(newJournal('call')) }
+  const send = (): never => {
+    throw new RangeError('Maximum call stack size exceeded')
+  }
+  await expect(pushes.push(call, request, carried, stream, { send })).rejects.toThrow('Maximum call stack')
+  expect(pushes.end('call')).toEqual([])
 })

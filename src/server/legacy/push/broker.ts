@@ -4,18 +4,17 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { readJournal, ScopeClosed } from '../../../journal/index.ts'
-import type { ResponseMessage } from '../../../protocol/index.ts'
+import { type ResponseMessage, unref } from '../../../protocol/index.ts'
 import { ExpiringMap, type Ledger } from '../../../state/stores/index.ts'
 import type { Call, Caller, CarriedCall } from '../../call.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
 import { errorDetails } from '../../logger.ts'
-import type { Instance, Self } from '../../replicas/instance.ts'
+import { Claims, type Instance, type Self } from '../../../cluster/index.ts'
 import { newId } from '../../binding.ts'
 import { AnswerTaker, type Taken } from './answerTaker.ts'
 import { Departure, type DepartureOptions } from './departure.ts'
-import { holderOf } from '../../limits/holders.ts'
-import { Generations } from './generations.ts'
-import type { CallHandOver, RevivedCall } from './handOver.ts'
+import { quotaCaller } from '../../limits/quotaCaller.ts'
+import type { CallHandOff, ResumedCall } from './handOff.ts'
 import type { PushedCall } from './pushedCall.ts'
 import { type PushedQuestion, type PushElsewhere, type PushWay, withdrawal } from './pushWay.ts'
 import { PushStates, type PushStatesOptions, type PushStream } from './state.ts'
@@ -25,33 +24,38 @@ import { WaitingCalls, type WaitingCallsOptions } from './waitingCalls.ts'
 export interface PushBrokerOptions
   extends PushStatesOptions,
     WaitingCallsOptions,
-    Pick<DepartureOptions, 'canHandOver' | 'handOver' | 'cancel'> {
+    Pick<DepartureOptions, 'canHandOff' | 'handOff' | 'cancel'> {
   /** This process. */
   readonly self: Self
-  /** A bus that reaches other instances, where one is configured. */
+  /** The configured bus to other instances, if any. */
   readonly bus: EventBus | undefined
   /** Common to all instances. */
   readonly ledger: Ledger
 }
 
 const NONE: ReadonlySet<string> = new Set()
+// A killed process may accept connections for a moment after another instance has found it gone.
+const ENDED_WITHIN_MS = 500
+/** The largest parameters of a call that has states. Others are not written and sealed only to find that out. */
+const MAX_CARRIED_CHARS = 1024 * 1024
 
 export class PushBroker {
   readonly #options: PushBrokerOptions
   readonly #states: PushStates
   readonly #ids: QuestionIds
-  readonly #generations: Generations
+  readonly #generations: Claims
   readonly #calls: WaitingCalls
   readonly #answers: AnswerTaker
   /** Questions of calls that went from one instance to another while they waited. */
   readonly #moved: ExpiringMap<Instance>
   readonly #departure: Departure
+  #askingAgain: ReturnType<typeof setTimeout> | undefined
 
   constructor(options: PushBrokerOptions) {
     this.#options = options
     this.#states = new PushStates(options)
     this.#ids = new QuestionIds(options.sealer, options.self)
-    this.#generations = new Generations(options)
+    this.#generations = new Claims(options)
     this.#calls = new WaitingCalls(options, (question) => this.#forget(question))
     this.#moved = new ExpiringMap(options.clock)
     this.#answers = new AnswerTaker({
@@ -73,12 +77,21 @@ export class PushBroker {
     })
   }
 
-  /** Whether another instance can go on with a call of this client when this one, which has it, is gone. */
-  mayRevive(instance: Instance, caller: Caller): boolean {
-    return this.#states.mayCarry(caller) && this.#answers.mayRevive(instance)
+  /** Whether this client may repeat its answer, from which another instance resumes the call when this one is gone. */
+  mayAnswerAgain(instance: Instance, caller: Caller): boolean {
+    return this.#states.mayEcho(caller) && this.#answers.mayResume(instance)
   }
 
-  /** Sends a question and waits for its answer. `stream` is where the result will go. */
+  /** The call on this stream that waits for an answer at an instance that is gone, as the store has it. */
+  async stored(question: string, stream: string, asker: Instance, caller: Caller): Promise<CallHandOff | undefined> {
+    if (!this.#answers.mayResume(asker)) return undefined
+    const { state } = (await this.#states.readStored(question, caller)) ?? {}
+    if (state?.id === undefined || state.stream !== stream) return undefined
+    const { call, generation, request, journal, key, id } = state
+    return { call, generation, carried: true, request, journal, questions: [{ key, question, id, mayBeLost: true }] }
+  }
+
+  /** Sends a question and waits for its answer. `stream`: the stream of the result. */
   async push(
     call: Call,
     request: InputRequest,
@@ -92,7 +105,7 @@ export class PushBroker {
     if (early !== undefined) return early
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call)
-    const isCarried = this.#states.carries(request, call, carried)
+    const isCarried = asking.chars <= MAX_CARRIED_CHARS && this.#states.carries(request, call, carried)
     asking.carried ||= isCarried
     asking.isBound ||= carried.isBound === true
     if (way.elsewhere !== undefined && !asking.isBound) this.#prepare(asking, call, carried, way.elsewhere)
@@ -107,46 +120,57 @@ export class PushBroker {
     const { key, mayAnswer, onAnswer } = carried
     const { generation } = asking
     const { ttlSeconds } = this.#options
-    const askAgain = way.elsewhere && (() => void this.#askAgain(asking, asked))
+    const notAsked = (error: unknown): void =>
+      this.#options.logger().warn({ err: errorDetails(error) }, 'A question could not be asked again.')
+    const askAgain = way.elsewhere && (() => void this.#askAgain(asking, asked).catch(notAsked))
     const withdraw = (requestId: string): void => way.send(withdrawal(requestId))
     const of = { caller: call, key, mayAnswer, onAnswer, isCarried }
     const waiting = { ...of, generation, stream, ttlSeconds, askAgain, withdraw }
-    const adopted = asking.earlier.takeAdopted(key)
-    if (adopted !== undefined) {
-      this.#calls.noteAsked(adopted.question, asking)
-      return { promise: asking.wait(adopted.question, { ...waiting, id: adopted.id }) }
+    const resumed = asking.earlier.takeResumed(key)
+    if (resumed !== undefined) {
+      this.#calls.noteAsked(resumed.question, asking)
+      const promise = asking.wait(resumed.question, { ...waiting, id: resumed.id })
+      if (resumed.mayBeLost) askAgain?.()
+      return { promise }
     }
     const { question, id, message } = await this.#write(asking, asked)
-    if (asking.handingOver !== undefined) await asking.handingOver // where it may go on, and ask this
+    if (asking.handingOff !== undefined) await asking.handingOff // its new owner may resume it and ask this
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call) // again, because other calls may have come meanwhile
     this.#calls.noteAsked(question, asking)
     const promise = asking.wait(question, { ...waiting, id })
-    way.send(message)
+    try {
+      way.send(message)
+    } catch (error) {
+      asking.fail(question, error as Error) // no answer will come
+    }
     return { promise }
   }
 
   async #askAgain(asking: PushedCall, asked: PushedQuestion): Promise<void> {
     const { question, id, message } = await this.#write(asking, asked)
-    // It may have been answered meanwhile.
-    if (asking.handingOver !== undefined || !asking.waitAlso(asked.carried.key, question, id)) return
+    // The question may have been answered by now.
+    if (asking.handingOff !== undefined || !asking.waitAlso(asked.carried.key, question, id)) return
     this.#calls.noteAsked(question, asking)
     asked.way.send(message)
   }
 
-  async #write({ generation }: PushedCall, { call, request, carried, stream }: PushedQuestion) {
+  async #write({ generation }: PushedCall, { call, request, carried, isCarried, stream }: PushedQuestion) {
     const question = newId()
     const id = this.#ids.write(question, call)
-    const message = await this.#states.write({ id, question }, request, call, { ...carried, generation }, stream)
+    const asking = isCarried ? { ...carried, generation } : undefined
+    const message = await this.#states.write({ id, question }, request, call, asking, stream)
     return { question, id, message }
   }
 
-  /** An instance is gone without a word, perhaps with an answer that it was about to forward here. */
+  /** Repeats questions after an instance crashed, perhaps with an answer that it was about to forward here. */
   askAgain(): void {
-    for (const asking of this.#calls.movable()) asking.askAgain()
+    clearTimeout(this.#askingAgain)
+    const ask = (): void => this.#calls.movable().forEach((asking) => asking.askAgain())
+    this.#askingAgain = unref(setTimeout(ask, ENDED_WITHIN_MS))
   }
 
-  /** The call waits for what any instance could wait for; gives the function to be called when it goes on. */
+  /** Marks the call as waiting for something that any instance could wait for; returns the function that ends this. */
   waitAnywhere(call: Call, carried: Omit<CarriedCall, 'key'>, elsewhere: PushElsewhere): () => void {
     const asking = this.#calls.get(carried.id) ?? this.#calls.enter(carried.id, 0)
     this.#prepare(asking, call, carried, elsewhere)
@@ -157,46 +181,53 @@ export class PushBroker {
     }
   }
 
-  /** Takes an answer. `gone` are the instances that did not answer. Throws when its state is not what was sent. */
+  /** Takes an answer. `gone`: the instances that did not answer. Throws if its state is not the one that was sent. */
   take(response: ResponseMessage, caller: Caller, gone: ReadonlySet<string> = NONE): Promise<Taken> {
     return this.#answers.take(response, caller, gone)
   }
 
-  /** The call is over; gives the ids of the questions that the client need not answer any more. */
+  /** Ends a call; returns the ids of its questions that no longer need an answer. */
   end(name: string): readonly string[] {
     const asking = this.#calls.get(name)
     if (asking === undefined) return []
     this.#calls.remove(asking)
-    if (asking.carried && !asking.isHandedOver)
+    if (asking.carried && !asking.isHandedOff)
       this.#generations.end(name, asking.generation, asking.holder || undefined)
     return asking.end()
   }
 
-  /** This process is about to end: every call that waits goes on at another instance, or is told when the signal aborts. */
+  /** Drains before the process ends: each waiting call is handed off; when the signal aborts, the rest fail. */
   drain(patience: AbortSignal): Promise<void> {
     return this.#departure.begin(patience)
   }
 
-  /** Goes on with a call of an instance that stops, if no other does: its questions are not asked again. */
-  async adopt(handedOver: CallHandOver, stream: string, caller: Caller): Promise<RevivedCall | undefined> {
-    const { call, generation, carried, request, journal, questions } = handedOver
-    // From now on this instance goes on with the call, also for one that finds its state and knows nothing of this.
-    const claimant = carried ? await this.#generations.claim(call, generation, holderOf(caller)) : 'fresh'
-    if (claimant !== 'fresh' && claimant !== 'unknown') return undefined
+  /** Resumes a call of another instance, unless another one has. Repeats only a question whose answer may be lost. */
+  resume(handedOff: CallHandOff, stream: string, caller: Caller): Promise<ResumedCall | undefined> {
+    return this.#answers.decide(handedOff.call, () => this.#resume(handedOff, stream, caller))
+  }
+
+  async #resume(handedOff: CallHandOff, stream: string, caller: Caller): Promise<ResumedCall | undefined> {
+    const { call, generation, carried, request, journal, questions } = handedOff
+    if (this.has(call)) return undefined
+    // Claims the call, so that an instance that finds only its state does not resume it as well.
+    const claimant = carried ? await this.#generations.claim(call, generation, quotaCaller(caller)) : 'fresh'
+    // An instance that hands its call over has claimed nothing; one that was killed may have.
+    const isHandedOff = !questions.some(({ mayBeLost }) => mayBeLost)
+    if (claimant !== 'fresh' && !(claimant === 'unknown' && isHandedOff)) return undefined
     for (const { question } of questions) {
       this.#moved.delete(question)
       if (carried) this.#states.inherit(question)
     }
-    this.#calls.adopt(call, carried ? generation + 1 : generation, questions)
+    this.#calls.resume(call, carried ? generation + 1 : generation, questions)
     return { ...request, stream, journal: readJournal(call, 0, journal) }
   }
 
-  /** Whether this call goes on here. */
+  /** Whether this instance has the call. */
   has(call: string): boolean {
     return this.#calls.get(call) !== undefined
   }
 
-  /** Another instance goes on with the call that asked these. */
+  /** Notes that another instance has resumed the call that asked these. */
   noteMoved(questions: readonly string[], to: Instance): void {
     const { clock, ttlSeconds } = this.#options
     for (const question of questions) this.#moved.set(question, to, clock() + ttlSeconds * 1000)
@@ -207,15 +238,15 @@ export class PushBroker {
     return this.#ids.read(response.id, caller)?.question
   }
 
-  /** Whether this instance waits for an answer to a question that another one asked. */
-  hasAdopted(question: string): boolean {
-    return this.#calls.adopterOf(question) !== undefined
+  /** Whether the call of another instance's question was resumed here, or has ended here. */
+  hasResumed(question: string): boolean {
+    return this.#calls.resumerOf(question) !== undefined || this.#calls.hasEnded(question)
   }
 
-  /** Whether this instance or one that is not `gone` is known to wait for the answer: a call may move again and again. */
+  /** Whether this instance, or one that is not `gone`, is known to wait for the answer: a call may move repeatedly. */
   isAwaited(question: string, gone: ReadonlySet<string>): boolean {
     const instance = this.#moved.get(question)
-    return this.hasAdopted(question) || (instance !== undefined && !gone.has(instance.id))
+    return this.#calls.resumerOf(question) !== undefined || (instance !== undefined && !gone.has(instance.id))
   }
 
   get isDraining(): boolean {
@@ -236,7 +267,7 @@ export class PushBroker {
         questions: asking.openQuestions(),
       },
     })
-    asking.onHandOver = () => way.handOver()
+    asking.onHandOff = () => way.handOff()
   }
 
   #forget(question: string): void {

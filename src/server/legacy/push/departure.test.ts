@@ -1,6 +1,6 @@
 /** How calls leave, with calls that are only what a departure sees of them, by a clock that the test moves. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Instance } from '../../replicas/instance.ts'
+import type { Instance } from '../../../cluster/index.ts'
 import { Departure } from './departure.ts'
 import type { PushedCall } from './pushedCall.ts'
 
@@ -18,7 +18,7 @@ function waiting(more: object = {}) {
     ended: false,
     isArriving: false,
     isWaiting: true,
-    handingOver: undefined as unknown,
+    handingOff: undefined as unknown,
     snapshot: () => snapshot,
     arrived: async () => {},
     end: (why: string) => void log.push(`ended: ${why.slice(0, 13)}`),
@@ -29,12 +29,12 @@ function waiting(more: object = {}) {
 
 let log: string[] = []
 
-function begin(calls: PushedCall[], taker: () => Promise<Instance | undefined>, canHandOver = async () => true) {
+function begin(calls: PushedCall[], taker: () => Promise<Instance | undefined>, canHandOff = async () => true) {
   log = []
   const departure = new Departure({
     calls: { movable: () => calls, leave: () => void log.push('left') } as never,
-    canHandOver,
-    handOver: taker,
+    canHandOff,
+    handOff: taker,
     onMoved: (_, to) => void log.push(`moved to ${to.id}`),
     cancel: (session, id) => void log.push(`cancelled ${session} ${id}`),
   })
@@ -54,10 +54,10 @@ describe('a call', () => {
     const call = waiting()
     const { isOver } = begin([call], () => taken.promise)
     await soon()
-    expect([isOver(), log, call.handingOver]).toEqual([false, [], taken.promise])
+    expect([isOver(), log, call.handingOff]).toEqual([false, [], taken.promise])
     taken.resolve(other)
     await soon()
-    expect([isOver(), log, call.handingOver]).toEqual([true, ['moved to other', 'left'], undefined])
+    expect([isOver(), log, call.handingOff]).toEqual([true, ['moved to other', 'left'], undefined])
   })
 
   test('that ended here meanwhile is cancelled there', async () => {
@@ -71,24 +71,24 @@ describe('a call', () => {
   })
 
   test('stays while there is no taker, who is looked for ten times a second, and is told when patience is over', async () => {
-    const canHandOver = vi.fn(async () => false)
-    const { patience, isOver } = begin([waiting()], async () => other, canHandOver)
+    const canHandOff = vi.fn(async () => false)
+    const { patience, isOver } = begin([waiting()], async () => other, canHandOff)
     await soon()
-    expect(canHandOver).toHaveBeenCalledTimes(1)
+    expect(canHandOff).toHaveBeenCalledTimes(1)
     await vi.advanceTimersByTimeAsync(99)
-    expect(canHandOver).toHaveBeenCalledTimes(1)
+    expect(canHandOff).toHaveBeenCalledTimes(1)
     await vi.advanceTimersByTimeAsync(101)
-    expect([canHandOver.mock.calls.length, isOver(), log]).toEqual([3, false, []])
+    expect([canHandOff.mock.calls.length, isOver(), log]).toEqual([3, false, []])
     patience.abort()
     await soon()
     expect([isOver(), log]).toEqual([true, ['ended: This instance']])
   })
 
   test('whose state is out there waits for nobody, and leaves without a word', async () => {
-    const canHandOver = vi.fn(async () => false)
-    const { isOver } = begin([waiting({ carried: true })], async () => undefined, canHandOver)
+    const canHandOff = vi.fn(async () => false)
+    const { isOver } = begin([waiting({ carried: true })], async () => undefined, canHandOff)
     await soon()
-    expect([isOver(), log, canHandOver.mock.calls.length]).toEqual([true, ['left'], 0])
+    expect([isOver(), log, canHandOff.mock.calls.length]).toEqual([true, ['left'], 0])
   })
 
   test('on a connection of its own is answered here for as long as there is patience', async () => {
@@ -115,32 +115,32 @@ describe('a call', () => {
       call.isArriving = false
       call.canMove = false
     }
-    const handOver = vi.fn(async () => other)
-    const { isOver } = begin([call], handOver)
+    const handOff = vi.fn(async () => other)
+    const { isOver } = begin([call], handOff)
     await soon()
-    expect([isOver(), handOver.mock.calls.length]).toEqual([false, 0])
+    expect([isOver(), handOff.mock.calls.length]).toEqual([false, 0])
     taken.resolve()
     await soon()
-    expect([isOver(), handOver.mock.calls.length, log]).toEqual([true, 0, []])
+    expect([isOver(), handOff.mock.calls.length, log]).toEqual([true, 0, []])
   })
 
   test('that waits only later leaves as well, and each once', async () => {
-    const handOver = vi.fn(async () => other)
-    const { departure } = begin([], handOver)
+    const handOff = vi.fn(async () => other)
+    const { departure } = begin([], handOff)
     const late = waiting()
     departure.waits(late)
     departure.waits(late)
     await soon()
-    expect([handOver.mock.calls.length, log]).toEqual([1, ['moved to other', 'left']])
+    expect([handOff.mock.calls.length, log]).toEqual([1, ['moved to other', 'left']])
   })
 })
 
 test('before a departure has begun nobody leaves', async () => {
   log = []
-  const options = { calls: { movable: () => [], leave() {} } as never, canHandOver: async () => true }
-  const handOver = vi.fn(async () => other)
-  const departure = new Departure({ ...options, handOver, onMoved() {}, cancel() {} })
+  const options = { calls: { movable: () => [], leave() {} } as never, canHandOff: async () => true }
+  const handOff = vi.fn(async () => other)
+  const departure = new Departure({ ...options, handOff, onMoved() {}, cancel() {} })
   departure.waits(waiting())
   await soon()
-  expect(handOver).not.toHaveBeenCalled()
+  expect(handOff).not.toHaveBeenCalled()
 })

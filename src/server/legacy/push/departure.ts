@@ -1,22 +1,22 @@
 /**
- * How calls leave a process that stops: each goes to another instance as soon as one is there. Until then it stays, its
- * answers are taken and it may ask more, because this instance may not have met another yet.
+ * Hands off the calls of a process that stops: each goes to another instance as soon as one is there. Until then it
+ * stays, its answers are taken and it may ask more, because this instance may not have met another yet.
  */
 import { type RequestId, sleep } from '../../../protocol/index.ts'
-import type { Instance } from '../../replicas/instance.ts'
-import type { CallHandOver, StreamHandOver } from './handOver.ts'
+import type { Instance } from '../../../cluster/index.ts'
+import type { CallHandOff, StreamHandOff } from './handOff.ts'
 import type { PushedCall } from './pushedCall.ts'
 import type { WaitingCalls } from './waitingCalls.ts'
 
 export interface DepartureOptions {
   readonly calls: WaitingCalls
-  /** Whether another instance is there that may take a call. */
-  readonly canHandOver: () => Promise<boolean>
-  /** Gives a call to another instance; gives that instance, or undefined when there is none to take it. */
-  readonly handOver: (stream: StreamHandOver) => Promise<Instance | undefined>
-  /** Another instance goes on with the call. */
-  readonly onMoved: (call: CallHandOver, to: Instance) => void
-  /** Cancels a request that is under way at another instance. */
+  /** Whether another instance could take a call. */
+  readonly canHandOff: () => Promise<boolean>
+  /** Hands a call off; returns its new owner, or undefined if no instance takes it. */
+  readonly handOff: (stream: StreamHandOff) => Promise<Instance | undefined>
+  /** Another instance has resumed the call. */
+  readonly onMoved: (call: CallHandOff, to: Instance) => void
+  /** Cancels a request that runs at another instance. */
   readonly cancel: (session: string, request: RequestId) => void
 }
 
@@ -37,7 +37,7 @@ export class Departure {
     return this.#patience !== undefined
   }
 
-  /** From now on calls leave. When the signal aborts, those that no other instance took are told. */
+  /** Migrates waiting calls; on abort, the rest fail. */
   async begin(patience: AbortSignal): Promise<void> {
     this.#patience = patience
     await Promise.all(this.#options.calls.movable().map((asking) => this.#leave(asking, patience)))
@@ -54,9 +54,10 @@ export class Departure {
     this.#leaving.add(asking)
     if (asking.isBound) await this.#stay(asking, patience)
     while (asking.canMove && asking.snapshot !== undefined) {
-      // A call whose state is out there waits for nobody: whoever gets its answer goes on with it.
-      const hasTaker = asking.carried || (await this.#options.canHandOver())
-      if (hasTaker && (await this.#handOver(asking))) break
+      // A call with a state outside this process need not wait for a taker: the instance that gets its answer resumes
+      // it.
+      const hasTaker = asking.carried || (await this.#options.canHandOff())
+      if (hasTaker && (await this.#handOff(asking))) break
       if (asking.carried || patience.aborted) {
         await this.#giveUp(asking)
         break
@@ -66,35 +67,35 @@ export class Departure {
     this.#leaving.delete(asking)
   }
 
-  /** Nobody else can go on with it, so it may be answered here for as long as there is patience. */
+  /** No other instance can resume it, so it can be answered here until the signal aborts. */
   async #stay(asking: PushedCall, patience: AbortSignal): Promise<void> {
     while (asking.isWaiting && !patience.aborted) await sleep(LOOK_AGAIN_MS, patience).catch(() => {})
     await this.#giveUp(asking)
   }
 
-  /** Whether another instance has the call now. */
-  async #handOver(asking: PushedCall): Promise<boolean> {
+  /** Returns whether another instance has the call now. */
+  async #handOff(asking: PushedCall): Promise<boolean> {
     await settled(asking)
     const snapshot = asking.canMove ? asking.snapshot?.() : undefined // an answer may have let it go on
     if (snapshot === undefined) return false
-    // Until it is clear who goes on, answers to its questions wait.
-    asking.handingOver = this.#options.handOver(snapshot)
-    const to = await asking.handingOver
-    asking.handingOver = undefined
+    // Answers to its questions wait until the new owner is known.
+    asking.handingOff = this.#options.handOff(snapshot)
+    const to = await asking.handingOff
+    asking.handingOff = undefined
     if (to === undefined) return false
     const { call, caller } = snapshot
-    // It ended here meanwhile, or was cancelled, which the other one does not know.
+    // The call ended or was cancelled here meanwhile, which the new owner does not know.
     if (asking.ended) this.#options.cancel(caller.peer.session ?? '', call.request.id)
     this.#options.onMoved(call, to)
     this.#options.calls.leave(asking)
     return true
   }
 
-  /** A call that waits for something other than an answer goes on here for as long as the process does. */
+  /** A call that waits for something other than an answer continues here until the process ends. */
   async #giveUp(asking: PushedCall): Promise<void> {
     await settled(asking)
     if (!asking.isWaiting) return
-    // A call whose state is out there ends without a word, so that another instance can go on with it.
+    // A call with a state outside this process ends silently, so that another instance can resume it.
     if (asking.carried) this.#options.calls.leave(asking)
     else asking.end(STOPPING)
   }

@@ -5,7 +5,7 @@
 import type { Json, RequestId, ResponseMessage } from '../../../protocol/index.ts'
 import type { Caller, CarriedCall } from '../../call.ts'
 import { bareResult, couldNotAnswer } from './answer.ts'
-import type { AdoptedQuestion } from './handOver.ts'
+import type { ResumedQuestion } from './handOff.ts'
 
 interface EarlyAnswer {
   readonly response: ResponseMessage
@@ -13,31 +13,31 @@ interface EarlyAnswer {
 }
 
 export class EarlierQuestions {
-  readonly #adopted = new Map<string, AdoptedQuestion>()
-  readonly #adoptedQuestions: string[] = []
+  readonly #resumed = new Map<string, ResumedQuestion>()
+  readonly #resumedQuestions: string[] = []
   /** Answers to questions that the handler has not asked again yet, by key. */
   readonly #answers = new Map<string, EarlyAnswer>()
   /** Questions that have been answered. */
   readonly #taken = new Set<RequestId>()
-  /** Those whose states are kept until the end, because their answers may come again. */
+  /** Questions whose states are kept until the end, because their answers may be repeated. */
   readonly #inherited = new Set<string>()
 
   /** Another instance has asked these: they are not asked again. */
-  adopt(questions: readonly AdoptedQuestion[]): void {
-    for (const adopted of questions) {
-      this.#adopted.set(adopted.key, adopted)
-      this.#adoptedQuestions.push(adopted.question)
+  resume(questions: readonly ResumedQuestion[]): void {
+    for (const resumed of questions) {
+      this.#resumed.set(resumed.key, resumed)
+      this.#resumedQuestions.push(resumed.question)
     }
   }
 
-  get adoptedQuestions(): readonly string[] {
-    return this.#adoptedQuestions
+  get resumedQuestions(): readonly string[] {
+    return this.#resumedQuestions
   }
 
-  takeAdopted(key: string): AdoptedQuestion | undefined {
-    const adopted = this.#adopted.get(key)
-    this.#adopted.delete(key)
-    return adopted
+  takeResumed(key: string): ResumedQuestion | undefined {
+    const resumed = this.#resumed.get(key)
+    this.#resumed.delete(key)
+    return resumed
   }
 
   /** The state of this question, by which the call was found, goes with the call. */
@@ -64,7 +64,7 @@ export class EarlierQuestions {
   }
 
   /**
-   * The answer that came before the handler asked again, if there is one, and if who gave it may. Throws when the client
+   * The answer that came before the handler asked again, if any, and if its sender may answer. Throws if the client
    * answered with an error.
    */
   takeAnswer({ key, mayAnswer, onAnswer }: CarriedCall): Json | undefined {

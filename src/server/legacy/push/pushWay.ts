@@ -1,22 +1,22 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Json } from '../../../protocol/index.ts'
 import type { Call, CarriedCall } from '../../call.ts'
-import type { StreamHandOver } from './handOver.ts'
+import type { StreamHandOff } from './handOff.ts'
 import type { PushStream } from './state.ts'
 
-/** The way of a question to the client. */
+/** The channel of a question to the client. */
 export interface PushWay {
   send(message: Json): void
-  /** Absent where no other instance reaches the client. */
+  /** Absent if no other instance reaches the client. */
   readonly elsewhere?: PushElsewhere
 }
 
 /** How a call that waits goes to another instance. */
 export interface PushElsewhere {
   /** The stream as it is, for another instance. */
-  contents(): Pick<StreamHandOver, 'name' | 'position' | 'kept' | 'progress'>
+  contents(): Pick<StreamHandOff, 'name' | 'position' | 'kept' | 'progress'>
   /** Lets go of the call: another instance answers it. */
-  handOver(): void
+  handOff(): void
 }
 
 /** A question of a call, and how it goes to the client. */
@@ -24,7 +24,7 @@ export interface PushedQuestion {
   readonly call: Call
   readonly request: InputRequest
   readonly carried: CarriedCall
-  /** Whether it has a state beside this process. */
+  /** Whether it has a state outside this process. */
   readonly isCarried: boolean
   readonly stream: PushStream
   readonly way: PushWay

@@ -1,10 +1,10 @@
 /** A call with pushed questions that wait for an answer. */
 import { MAX_TIMER_MS, type ResponseMessage, unref } from '../../../protocol/index.ts'
 import type { Caller, CarriedCall } from '../../call.ts'
-import type { Instance } from '../../replicas/instance.ts'
+import type { Instance } from '../../../cluster/index.ts'
 import { bareResult, couldNotAnswer, unanswered } from './answer.ts'
 import { EarlierQuestions } from './earlierQuestions.ts'
-import type { AdoptedQuestion, CallHandOver, StreamHandOver } from './handOver.ts'
+import type { ResumedQuestion, CallHandOff, StreamHandOff } from './handOff.ts'
 import type { PushStream } from './state.ts'
 
 interface Waiting {
@@ -12,16 +12,16 @@ interface Waiting {
   readonly id: string
   readonly caller: Caller
   readonly stream: PushStream
-  /** Whether the question has a state beside this process, from which another could continue. */
+  /** Whether the question has a state outside this process, from which another could resume. */
   readonly isCarried: boolean
   readonly key: string
   /** The call's generation when it asked. */
   readonly generation: number
-  /** Sends the question once more, under another id, because its answer may be lost; absent where that cannot be. */
+  /** Repeats the question under another id, because its answer may be lost; absent if that is impossible. */
   readonly askAgain: (() => void) | undefined
   readonly mayAnswer: CarriedCall['mayAnswer']
   readonly onAnswer: CarriedCall['onAnswer']
-  /** Tells the client that it need not answer the question with this id. */
+  /** Notifies the client that the question with this id needs no answer. */
   readonly withdraw: (id: string) => void
   readonly resolve: (response: unknown) => void
   readonly reject: (error: Error) => void
@@ -32,41 +32,41 @@ export interface AnswerWaitOptions extends Omit<Waiting, 'resolve' | 'reject' | 
   readonly ttlSeconds: number
 }
 
-// Each time the person who is asked may see the question anew.
+// Maximum number of repeats: the person who is asked may see the question again each time.
 const MAX_REPEATS = 3
 
 export class PushedCall {
   readonly name: string
-  /** How often the call has gone on from an answer, in this process and in those before. */
+  /** The number of times that the call has continued from an answer, in this process and in earlier ones. */
   generation: number
-  /** Whether a state of the call exists, with the client or in the store, from which another process could continue. */
+  /** Whether a state of the call exists, with the client or in the store, from which another process could resume. */
   carried: boolean
   ended = false
   /** Whether the call waits for something other than an answer, for which any instance could wait. */
   waitsAnywhere = false
-  /** Whether no other instance can go on with the call. */
+  /** Whether no other instance can resume the call. */
   isBound = false
-  /** Whether another instance goes on with the call, or may. */
-  isHandedOver = false
+  /** Whether another instance has resumed the call, or may. */
+  isHandedOff = false
   /** The call as it is, for another instance; absent until it has asked. */
-  snapshot: (() => StreamHandOver & { readonly call: CallHandOver }) | undefined
-  /** Told once when this process must leave the call to others. */
-  onHandOver: () => void = () => {}
+  snapshot: (() => StreamHandOff & { readonly call: CallHandOff }) | undefined
+  /** Called once when this process must leave the call to others. */
+  onHandOff: () => void = () => {}
   /** The size of the call's parameters, which it holds in memory while it waits. */
   chars = 0
-  /** Settles with the instance that takes the call over, or undefined when none does; absent while nobody tries. */
-  handingOver: Promise<Instance | undefined> | undefined
-  /** What a process before this one asked. */
+  /** Settles with the new owner of the call, or undefined if no instance takes it; absent without a hand-off. */
+  handingOff: Promise<Instance | undefined> | undefined
+  /** The questions of an earlier process. */
   readonly earlier = new EarlierQuestions()
   readonly #open = new Map<string, Waiting>()
-  /** Whose call it is; empty until it asks. */
+  /** The caller that it counts for; empty until it asks. */
   holder = ''
   /** Answers that are being taken. */
   readonly #arriving = new Set<Promise<unknown>>()
   readonly #onClosed: (question: string) => void
   #advancing: Promise<Instance | undefined> | undefined
 
-  /** `onClosed` is called with each question that does not wait any more. */
+  /** `onClosed` is called with each question that no longer waits. */
   constructor(name: string, generation: number, onClosed: (question: string) => void) {
     this.name = name
     this.generation = generation
@@ -74,7 +74,7 @@ export class PushedCall {
     this.#onClosed = onClosed
   }
 
-  /** Who was asked an open question. */
+  /** The caller that was asked an open question. */
   callerOf(question: string): Caller | undefined {
     return this.#open.get(question)?.caller
   }
@@ -88,7 +88,7 @@ export class PushedCall {
     return this.#open.size > 0
   }
 
-  /** Whether another instance could go on with the call right now. */
+  /** Whether another instance could resume the call right now. */
   get canMove(): boolean {
     return this.isWaiting || this.waitsAnywhere
   }
@@ -99,7 +99,7 @@ export class PushedCall {
   }
 
   /** The questions that wait for an answer. */
-  openQuestions(): AdoptedQuestion[] {
+  openQuestions(): ResumedQuestion[] {
     return Array.from(this.#open, ([question, { key, id }]) => ({ key, question, id }))
   }
 
@@ -112,6 +112,11 @@ export class PushedCall {
     })
   }
 
+  /** The question cannot be answered. */
+  fail(question: string, error: Error): void {
+    this.#close(question)?.reject(error)
+  }
+
   /** Asks every open question once more. */
   askAgain(): void {
     for (const key of new Set(Array.from(this.#open.values(), (waiting) => waiting.key))) {
@@ -120,16 +125,17 @@ export class PushedCall {
     }
   }
 
-  /** A question was sent once more under this id: from now on an answer to either is one to both. */
+  /** Notes a repeated question under its new id: an answer to either answers both. */
   waitAlso(key: string, question: string, id: string): boolean {
     const last = this.#asking(key).at(-1)?.[1]
     if (last === undefined) return false
     last.withdraw(last.id)
     this.#open.set(question, { ...last, id })
+    this.#tell(last.stream)
     return true
   }
 
-  /** Notes an answer until it is taken, because the call cannot go to another instance meanwhile. */
+  /** Notes an answer until it is taken, because the call cannot be handed off meanwhile. */
   arrive<T>(taking: Promise<T>): Promise<T> {
     const arriving = taking.finally(() => this.#arriving.delete(arriving))
     this.#arriving.add(arriving)
@@ -146,8 +152,8 @@ export class PushedCall {
   }
 
   /**
-   * An answer to this question is here: `claim` decides whether this process may go on, once for all answers to
-   * questions of one generation. Gives the instance that goes on instead, if there is one.
+   * Continues the call from an answer: `claim` decides whether this process may, once for all answers to questions of
+   * one generation. Returns the instance that has resumed it instead, if any.
    */
   async advance(
     question: string,
@@ -164,7 +170,7 @@ export class PushedCall {
     return this.#advancing
   }
 
-  /** Gives the answer to whoever waits for it; false when nobody does any more. */
+  /** Delivers the answer; returns false if the question no longer waits. */
   settle(question: string, response: ResponseMessage, answerer: Caller): boolean {
     const newest = this.#asking(this.#open.get(question)?.key).at(-1)
     const waiting = this.#close(question)
@@ -186,7 +192,7 @@ export class PushedCall {
     return true
   }
 
-  /** Gives the ids of the questions that were still open. */
+  /** Returns the ids of the questions that were still open. */
   end(why = 'The request has ended.'): readonly string[] {
     this.ended = true
     const newest = new Map(Array.from(this.#open.values(), ({ key, id }) => [key, id]))
@@ -195,17 +201,14 @@ export class PushedCall {
     return [...newest.values()]
   }
 
-  /**
-   * Lets go of the call without a word to its client: its questions, which it gives back, stay open for the instance that
-   * goes on.
-   */
-  handOver(): readonly string[] {
-    if (this.isHandedOver) return []
+  /** Releases the call without notifying its client: its questions, which it returns, stay open for the new owner. */
+  handOff(): readonly string[] {
+    if (this.isHandedOff) return []
     this.ended = true
-    this.isHandedOver = true
+    this.isHandedOff = true
     const open = [...this.#open]
     this.#open.clear()
-    this.onHandOver()
+    this.onHandOff()
     for (const [, { timer, reject }] of open) {
       clearTimeout(timer)
       reject(unanswered('The call goes on at another instance.'))
@@ -226,7 +229,7 @@ export class PushedCall {
   }
 
   #tell(stream: PushStream): void {
-    stream.noteRevivable([...this.#open.values()].some(({ isCarried }) => isCarried))
+    stream.noteOwed([...this.#open].findLast(([, { isCarried }]) => isCarried)?.[0])
   }
 
   /** The open questions with this key: one, and those that were sent once more for it. */

@@ -2,7 +2,7 @@ import type { RequestId } from '../../../protocol/index.ts'
 import { StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import type { Caller } from '../../call.ts'
-import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../../../cluster/index.ts'
 import { bindingOf } from '../../binding.ts'
 
 /** A question by its name, and the instance that asked it. */
@@ -25,7 +25,7 @@ export class QuestionIds {
     return this.#sealer.seal('question', bindingOf(caller), { id: question, body: writeInstance(this.#self) })
   }
 
-  /** Undefined for every id that this server did not give to a question in this session. */
+  /** Returns undefined for an id that this server did not give to a question in this session. */
   read(id: RequestId, caller: Caller): NamedQuestion | undefined {
     if (typeof id !== 'string' || caller.peer.session === undefined) return undefined
     try {

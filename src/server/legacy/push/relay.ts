@@ -7,7 +7,8 @@ import { StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import { LimitError } from '../../errors.ts'
 import type { EventBus, ServerEvent } from '../../lifecycle/eventBus.ts'
-import { Allowance, holderOf } from '../../limits/holders.ts'
+import { CallerRate } from '../../limits/callerRate.ts'
+import { quotaCaller } from '../../limits/quotaCaller.ts'
 import type { Caller } from '../../call.ts'
 import { bareResult } from './answer.ts'
 import { bindingOf } from '../../binding.ts'
@@ -15,7 +16,7 @@ import { bindingOf } from '../../binding.ts'
 export interface PushRelayOptions {
   readonly bus: EventBus
   readonly sealer: Sealer
-  /** The caller whose question waits in this process, if it does. */
+  /** The caller whose question waits in this process, if any. */
   readonly callerOf: (question: string) => Caller | undefined
   /** Continues the call with an answer; false when another process has done so. */
   readonly take: (question: string, response: ResponseMessage, answerer: Caller) => Promise<boolean>
@@ -27,12 +28,12 @@ interface RelayedAnswer {
   readonly answerer: Caller
 }
 
-/** Of an anonymous caller, or as earlier versions wrote it, there is no principal. */
+/** Without a principal for an anonymous caller, and in messages of earlier versions. */
 type RelayedBody = Pick<ResponseMessage, 'result' | 'error'> & Partial<Pick<Caller, 'principal'>>
 
 // Long enough for a message broker, short enough for a person. After this the instance that asked counts as ended.
 const TAKEN_WITHIN_MS = 500
-// Of one caller. All instances hear of each answer, once or twice.
+// Limit per caller. Each answer reaches all instances, once or twice.
 const ANSWERS_PER_SECOND = 100
 
 export class PushRelay {
@@ -40,22 +41,22 @@ export class PushRelay {
   readonly #offers = new Map<string, (taken: boolean) => void>()
   /** Answers that are being offered, so that one which comes many times is offered once at a time. */
   readonly #underWay = new Map<string, Promise<boolean>>()
-  readonly #allowance: Allowance
+  readonly #allowance: CallerRate
 
   constructor(options: PushRelayOptions) {
     this.#options = options
-    this.#allowance = new Allowance(ANSWERS_PER_SECOND, options.clock)
+    this.#allowance = new CallerRate(ANSWERS_PER_SECOND, options.clock)
     options.bus.subscribe((event) => this.#hear(event))
   }
 
   /**
-   * Offers an answer to the other instances, twice if need be; tells whether one of them took it. Throws where the caller
-   * answers too often.
+   * Offers an answer to the other instances, twice if needed; returns whether one of them took it. Throws over the
+   * caller's rate limit.
    */
   async offer(question: string, response: ResponseMessage, caller: Caller): Promise<boolean> {
     const underWay = this.#underWay.get(question)
     if (underWay !== undefined) return underWay
-    if (!this.#allowance.take(holderOf(caller))) throw tooManyAnswers()
+    if (!this.#allowance.take(quotaCaller(caller))) throw tooManyAnswers()
     const offering = this.#offer(question, response, caller).finally(() => this.#underWay.delete(question))
     this.#underWay.set(question, offering)
     return offering
@@ -90,7 +91,7 @@ export class PushRelay {
     const taking = take(event.question, opened.response, opened.answerer).then((taken) => {
       if (taken) bus.publish({ kind: 'answer-taken', question: event.question })
     })
-    taking.catch(() => {}) // a rule on who may answer has thrown, so nobody took it
+    taking.catch(() => {}) // a rule on who may answer has thrown, so it was not taken
   }
 
   /** The answer, or undefined when it is not for this question and from this session. */
@@ -108,7 +109,7 @@ export class PushRelay {
   }
 }
 
-/** It is not known where the answer belongs, so nothing else may become of it. */
+/** The instance of the answer is unknown, so it is refused, and the client may send it again. */
 export function tooManyAnswers(): LimitError {
   return new LimitError('LIMIT_REQUESTS', 'Too many answers came to questions of other instances; send it again.', 1)
 }

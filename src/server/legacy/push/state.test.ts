@@ -9,7 +9,7 @@ import { type Carry, CarryRules } from '../../catalog/carry.ts'
 import { legacyPeer } from '../session.ts'
 import { PushStates } from './state.ts'
 
-const stream = { name: 'stream', position: 0, connected: true, noteRevivable() {} }
+const stream = { name: 'stream', position: 0, connected: true, noteOwed() {} }
 const asking = { id: 'call', key: 'a', generation: 0, body: () => writeJournal(newJournal('call')) }
 const form: InputRequest = {
   method: 'elicitation/create',

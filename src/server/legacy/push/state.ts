@@ -26,15 +26,17 @@ export interface PushState {
   /** The journal id of the call. */
   readonly call: string
   readonly key: string
-  /** How often the call had gone on from an answer when it asked. */
+  /** The call's generation when it asked. */
   readonly generation: number
   readonly request: { readonly id: RequestId; readonly method: string; readonly params: Json }
   /** The name of the stream for the result, and the number of its last event. */
   readonly stream: string
   readonly position: number
   readonly journal: unknown
-  /** How the question was carried, where that was chosen. */
+  /** The carry mode of the question, if it was chosen. */
   readonly carry?: CarryMode
+  /** The question's id on the wire, for an instance that finds the state in the store and asks again. */
+  readonly id?: string
 }
 
 /** The state that an answer brings. */
@@ -42,7 +44,7 @@ export interface BroughtState {
   readonly question: string
   readonly caller: Caller
   readonly state: PushState
-  /** As the client sent it; absent when that could not be opened, and this is what the store has. */
+  /** The token as the client sent it; absent if it could not be opened, and this is the stored state. */
   readonly token?: string
   /** Why the client's own could not be opened. */
   readonly refused?: StateError
@@ -58,14 +60,14 @@ export interface PushStatesOptions {
   readonly logger: () => Logger
 }
 
-/** What a question needs to know of its stream. */
+/** The facts about its stream that a question needs. */
 export interface PushStream {
   readonly name: string
   readonly position: number
   /** Whether its client is connected. */
   readonly connected: boolean
-  /** Notes whether its client owes an answer from which any instance can go on with the call. */
-  noteRevivable(isRevivable: boolean): void
+  /** Notes the question that its client owes an answer to, where any instance can go on with the call from it. */
+  noteOwed(question: string | undefined): void
 }
 
 /** A question: its id on the wire, and the name by which instances know it. */
@@ -80,37 +82,38 @@ const NOTHING = (): void => {}
 
 export class PushStates {
   readonly #options: PushStatesOptions
-  /** Questions whose states are in the store, and go when they are answered here. */
+  /** Questions with stored states, which are deleted when they are answered here. */
   readonly #stored = new Set<string>()
 
   constructor(options: PushStatesOptions) {
     this.#options = options
   }
 
-  /** Whether questions to this client may have a state beside the process that asks. */
-  mayCarry({ peer }: Caller): boolean {
-    return this.#options.rules.mayCarry(echoPlace(peer.capabilities) !== undefined)
+  /** Whether this client may get the states of questions, which come back with its answers. */
+  mayEcho({ peer }: Caller): boolean {
+    return this.#options.rules.mayEcho(echoPlace(peer.capabilities) !== undefined)
   }
 
-  /** Whether this question has one. */
+  /** Whether this question has a state. */
   carries(request: InputRequest, { peer }: Caller, { carry }: CarriedCall): boolean {
     const { client, store } = this.#carriersOf(request, peer, carry).carriers
     return client || store
   }
 
-  /** The message of the question, with its state if the client is to echo it. */
+  /** The message of the question, with its state if the client is to echo it. `asking` is absent if it has none. */
   async write(
     { id, question }: QuestionName,
     request: InputRequest,
     call: Call,
-    asking: AskingCall,
+    asking: AskingCall | undefined,
     stream: PushStream,
   ): Promise<Json> {
-    const { mode, place, carriers } = this.#carriersOf(request, call.peer, asking.carry)
     const message = { jsonrpc: '2.0', id, ...inSessionEra(request, question) }
-    if (!carriers.client && !carriers.store) return message
+    if (asking === undefined) return message
+    const { mode, place, carriers } = this.#carriersOf(request, call.peer, asking.carry)
     // ST-16: without a state, with the client or in the store, only the process that asked can take the answer.
-    const state = sealedWithin(() => this.#seal(question, call, asking, stream, mode))
+    const named = { question, ...(carriers.store && { id }) }
+    const state = sealedWithin(() => this.#seal(named, call, asking, stream, mode))
     if (state === undefined) return message
     if (carriers.store) await this.#put(question, state)
     return carriers.client && place !== undefined ? withState(message, place, state) : message
@@ -139,14 +142,13 @@ export class PushStates {
 
   /** The state in the store, for an answer that came without one. */
   async readStored(question: string, caller: Caller): Promise<BroughtState | undefined> {
-    if (!this.mayCarry(caller)) return undefined
     const state = await this.#options.store?.get(question)
     return state === undefined ? undefined : this.#open(state, question, caller)
   }
 
   /**
-   * Compares a state with the one in the store, where it should be in both. That has to be done before the answer is
-   * taken, because the row goes with its question; the function that this gives is to be called when it has been taken.
+   * Compares a state with the stored one, if it should be in both. This must happen before the answer is taken, because
+   * the row is deleted with its question; call the returned function when it has been taken.
    */
   async examine(brought: BroughtState | undefined): Promise<() => void> {
     const { rules, logger, onDifference } = this.#options
@@ -162,7 +164,7 @@ export class PushStates {
     return () => onDifference({ method, name: String(params['name'] ?? params['uri']), reason })
   }
 
-  /** A call of another process goes on here, and what it asked may be in the store. */
+  /** Notes a question of a resumed call, whose state may be in the store. */
   inherit(question: string): void {
     if (this.#options.store !== undefined) this.#stored.add(question)
   }
@@ -207,7 +209,7 @@ export class PushStates {
   }
 
   #seal(
-    question: string,
+    { question, ...wire }: Pick<QuestionName, 'question'> & Pick<PushState, 'id'>,
     call: Call,
     { key, id, generation, body }: AskingCall,
     { name: stream, position }: PushStream,
@@ -215,7 +217,17 @@ export class PushStates {
   ): string {
     const request = { id: call.id, method: call.method, params: call.params }
     const carry = mode && { carry: mode }
-    const state: PushState = { call: id, key, generation, request, stream, position, journal: body(), ...carry }
+    const state: PushState = {
+      call: id,
+      key,
+      generation,
+      request,
+      stream,
+      position,
+      journal: body(),
+      ...carry,
+      ...wire,
+    }
     return this.#options.sealer.seal('push', bindingOf(call), { id: question, body: state })
   }
 

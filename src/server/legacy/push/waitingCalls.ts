@@ -1,33 +1,55 @@
+import { fairShareOf, Quota } from '../../../state/quota/index.ts'
+import { ExpiringMap } from '../../../state/stores/index.ts'
 import type { Call } from '../../call.ts'
-import { holderOf } from '../../limits/holders.ts'
-import type { AdoptedQuestion } from './handOver.ts'
+import { quotaCaller } from '../../limits/quotaCaller.ts'
+import { unanswered } from './answer.ts'
+import type { ResumedQuestion } from './handOff.ts'
 import { PushedCall } from './pushedCall.ts'
-import { makeRoom } from './waitingLimits.ts'
+import type { PushStatesOptions } from './state.ts'
 
 export interface WaitingCallsOptions {
-  /** How many calls may wait for an answer at once. @default 1000 */
+  /** Maximum number of calls that wait for an answer. @default 1000 */
   readonly maxWaiting?: number
-  /** How many of them may be of one caller. @default 100 */
+  /** Maximum number of them per caller. @default 100 */
   readonly maxWaitingPerCaller?: number
 }
 
 const MAX_WAITING_CHARS = 64 * 1024 * 1024
 const MAX_CALLER_CHARS = 16 * 1024 * 1024
+const ABANDONED = 'Too many calls wait for an answer, and the client of this one has disconnected.'
+const TOO_MANY = 'Too many calls wait for an answer, and most of them are of this caller.'
 
-/** The calls of this process that pushed questions, and which of them asked what. */
+/** The lifetime of a question. */
+type QuestionTimes = Pick<PushStatesOptions, 'clock' | 'ttlSeconds'>
+
+/**
+ * The calls of this process that pushed questions, by question. In this era a lost connection does not end a call, so
+ * without a quota waiting calls would fill the memory. Calls whose clients have disconnected are evicted first.
+ */
 export class WaitingCalls {
-  readonly #options: WaitingCallsOptions
+  readonly #options: QuestionTimes
+  readonly #quota: Quota<PushedCall>
   readonly #onClosed: (question: string) => void
   readonly #calls = new Map<string, PushedCall>()
   readonly #askedBy = new Map<string, PushedCall>()
   /** Questions of calls that were left to others, which happens when this process stops. */
   readonly #left = new Set<string>()
-  /** Questions that another instance asked, whose calls go on here. */
-  readonly #adopted = new Map<string, { readonly asking: PushedCall; readonly key: string }>()
+  /** Questions that another instance asked, whose calls were resumed here. */
+  readonly #resumed = new Map<string, { readonly asking: PushedCall; readonly key: string }>()
+  /** Questions that another instance asked, whose calls have ended here. */
+  readonly #ended: ExpiringMap<true>
 
-  /** `onClosed` is called with each question that does not wait any more. */
-  constructor(options: WaitingCallsOptions, onClosed: (question: string) => void) {
+  /** `onClosed` is called with each question that no longer waits. */
+  constructor(options: WaitingCallsOptions & QuestionTimes, onClosed: (question: string) => void) {
     this.#options = options
+    this.#ended = new ExpiringMap(options.clock)
+    const { maxWaiting = 1000, maxWaitingPerCaller = 100 } = options
+    this.#quota = new Quota({
+      all: { places: maxWaiting, chars: MAX_WAITING_CHARS },
+      group: { places: fairShareOf(maxWaiting), chars: MAX_WAITING_CHARS / 2 },
+      caller: { places: maxWaitingPerCaller, chars: MAX_CALLER_CHARS },
+      evict: (asking) => asking.end(asking.abandoned ? ABANDONED : TOO_MANY),
+    })
     this.#onClosed = onClosed
   }
 
@@ -44,6 +66,7 @@ export class WaitingCalls {
     const asking = new PushedCall(name, generation, (question) => {
       this.#askedBy.delete(question)
       this.#onClosed(question)
+      if (!asking.isWaiting) this.#quota.delete(asking)
     })
     this.#calls.set(name, asking)
     return asking
@@ -51,15 +74,27 @@ export class WaitingCalls {
 
   remove(asking: PushedCall): void {
     if (this.#calls.get(asking.name) === asking) this.#calls.delete(asking.name)
-    for (const question of asking.earlier.adoptedQuestions) this.#adopted.delete(question)
+    this.#quota.delete(asking)
+    const { resumedQuestions, inherited } = asking.earlier
+    for (const question of resumedQuestions) this.#resumed.delete(question)
+    if (asking.isHandedOff) return
+    const { clock, ttlSeconds } = this.#options
+    for (const question of [...resumedQuestions, ...inherited])
+      this.#ended.set(question, true, clock() + ttlSeconds * 1000)
   }
 
-  /** Lets go of a call that goes on elsewhere; its questions stay open for the instance that has it. */
+  /** Whether another instance asked this, and the call has ended here. */
+  hasEnded(question: string): boolean {
+    return this.#ended.get(question) === true
+  }
+
+  /** Releases a call to its new owner; its questions stay open there. */
   leave(asking: PushedCall): void {
-    for (const question of asking.handOver()) {
+    for (const question of asking.handOff()) {
       this.#askedBy.delete(question)
       this.#left.add(question)
     }
+    this.#quota.delete(asking)
   }
 
   /** Whether the call that asked this was left to others. */
@@ -76,26 +111,30 @@ export class WaitingCalls {
   }
 
   /** Enters a call of another instance with its open questions. */
-  adopt(name: string, generation: number, questions: readonly AdoptedQuestion[]): void {
+  resume(name: string, generation: number, questions: readonly ResumedQuestion[]): void {
     const asking = this.enter(name, generation)
-    asking.earlier.adopt(questions)
-    for (const { question, key } of questions) this.#adopted.set(question, { asking, key })
+    asking.earlier.resume(questions)
+    for (const { question, key } of questions) this.#resumed.set(question, { asking, key })
   }
 
-  adopterOf(question: string): { readonly asking: PushedCall; readonly key: string } | undefined {
-    return this.#adopted.get(question)
+  resumerOf(question: string): { readonly asking: PushedCall; readonly key: string } | undefined {
+    return this.#resumed.get(question)
   }
 
+  /** Counts a call that is about to wait, and evicts others for it. Throws if none may be evicted. */
   makeRoomFor(asking: PushedCall, call: Call): void {
-    asking.holder ||= holderOf(call)
+    asking.holder ||= quotaCaller(call)
     if (asking.isWaiting) return // it is counted already
     asking.chars ||= JSON.stringify(call.params).length
-    const { maxWaiting = 1000, maxWaitingPerCaller = 100 } = this.#options
-    makeRoom(this.#calls.values(), asking, asking.holder, {
-      perProcess: maxWaiting,
-      perHolder: maxWaitingPerCaller,
-      chars: MAX_WAITING_CHARS,
-      charsPerHolder: MAX_CALLER_CHARS,
-    })
+    const counted = { caller: asking.holder, chars: asking.chars, evictable: 'never' } as const
+    this.#quota.delete(asking)
+    if (!this.#quota.fits(counted)) this.#noteEvictable()
+    if (!this.#quota.put(asking, counted))
+      throw unanswered('Too many calls wait for an answer; answer or cancel one first.')
+  }
+
+  #noteEvictable(): void {
+    for (const call of this.#calls.values())
+      if (call.isWaiting) this.#quota.setEvictable(call, call.abandoned ? 'always' : 'if-larger')
   }
 }

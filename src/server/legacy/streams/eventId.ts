@@ -1,20 +1,22 @@
-/** The ids of events: the sealed name of the stream, the event's number there, and what its client owes. */
+/**
+ * Event ids: the sealed name of the stream, the event's number in it, and the question that its client still has to
+ * answer.
+ */
 export interface EventPlace {
   readonly name: string
   readonly after: number
-  /** Whether the client, when it saw the event, owed an answer from which any instance can go on with the call. */
-  readonly isRevivable: boolean
+  /** The question that the client owed an answer to when it saw the event, where any instance can go on with the call from it. */
+  readonly owed: string | undefined
 }
 
-const REVIVABLE = ':r'
-const EVENT_ID = /^(?<name>[^:]*):(?<digits>\d{1,9})(?<mark>:r)?$/
+const EVENT_ID = /^(?<name>[^:]*):(?<digits>\d{1,9})(?::(?<owed>\w{1,64}))?$/
 
-export function eventId({ name, after, isRevivable }: EventPlace): string {
-  return `${name}:${after}${isRevivable ? REVIVABLE : ''}`
+export function eventId({ name, after, owed }: EventPlace): string {
+  return `${name}:${after}${owed === undefined ? '' : `:${owed}`}`
 }
 
-/** Undefined where it is none. Who made the stream, its sealed name tells. */
+/** Returns undefined if it is no event id. The sealed name identifies the stream's maker. */
 export function readEventId(id: string): EventPlace | undefined {
-  const { name, digits, mark } = EVENT_ID.exec(id)?.groups ?? {}
-  return name === undefined ? undefined : { name, after: Number(digits), isRevivable: mark !== undefined }
+  const { name, digits, owed } = EVENT_ID.exec(id)?.groups ?? {}
+  return name === undefined ? undefined : { name, after: Number(digits), owed }
 }

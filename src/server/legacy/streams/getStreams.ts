@@ -20,6 +20,7 @@ export class GetStreams {
   /** The newest stream of each session. A message is sent on one stream only. */
   readonly #bySession = new Map<string, Open>()
   readonly #guard: WatchGuard
+  #isClosed = false
 
   constructor(streams: LegacyStreams, facts: SessionFacts, bus: EventBus, guard: WatchGuard) {
     this.#streams = streams
@@ -37,19 +38,27 @@ export class GetStreams {
     if (!sink.disconnected) this.#connect(caller, this.#streams.at(place, caller), sink, place.after)
   }
 
-  close(session: string): void {
-    this.#bySession.get(session)?.stream.finish()
-    this.#bySession.delete(session)
+  /** Ends every stream, also those that come later: their clients come back, to another instance. */
+  closeAll(): void {
+    this.#isClosed = true
+    for (const { stream } of this.#bySession.values()) stream.finish()
+    this.#bySession.clear()
   }
 
-  closeAll(): void {
-    for (const session of this.#bySession.keys()) this.close(session)
+  /** No client can come back to a stream of a session that has ended. */
+  #drop(session: string): void {
+    const { stream } = this.#bySession.get(session) ?? {}
+    if (stream === undefined) return
+    stream.finish()
+    this.#streams.drop(stream)
+    this.#bySession.delete(session)
   }
 
   #connect({ peer: { session }, principal }: Caller, stream: LegacyStream, sink: Sink, after: number): void {
     if (session === undefined) return
-    this.#bySession.set(session, { stream, principal })
     stream.connect(sink, after)
+    if (this.#isClosed) return stream.finish()
+    this.#bySession.set(session, { stream, principal })
     const forget = (): void => {
       if (this.#bySession.get(session)?.stream === stream) this.#bySession.delete(session)
     }
@@ -58,7 +67,7 @@ export class GetStreams {
   }
 
   #spread(event: ServerEvent): void {
-    if (event.kind === 'session-ended') this.close(event.session)
+    if (event.kind === 'session-ended') this.#drop(event.session)
     if (event.kind !== 'changed' && event.kind !== 'updated') return
     for (const [session, { stream, principal }] of this.#bySession) {
       const news = notificationFor(event, this.#filterOf(session), principal, this.#guard)

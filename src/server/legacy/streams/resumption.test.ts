@@ -3,9 +3,10 @@ import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
 import { type Ledger, memoryLedger } from '../../../state/stores/index.ts'
 import type { Sink } from '../../http/exchange.ts'
 import { localBus, type ServerEvent } from '../../lifecycle/eventBus.ts'
-import type { ClientRequest, Forwarder } from '../../replicas/forwarder.ts'
-import { type Instance, Self, writeInstance } from '../../replicas/instance.ts'
+import type { ClientRequest, ClientRequests } from '../../forwarding/clientRequests.ts'
+import { type Instance, Self, writeInstance } from '../../../cluster/index.ts'
 import type { PushBroker } from '../push/broker.ts'
+import type { CallHandOff, StreamHandOff } from '../push/handOff.ts'
 import { legacyPeer } from '../session.ts'
 import type { GetStreams } from './getStreams.ts'
 import { StreamResumption } from './resumption.ts'
@@ -44,11 +45,13 @@ class Connection implements Sink {
 
 /** An instance to which clients come for a stream of one that was killed. */
 function survivor(
-  mayRevive: boolean,
+  mayAnswerAgain: boolean,
   whoHas: (stream: string) => Instance | 'nobody' | 'unsure' = () => 'unsure',
   forward: (...args: unknown[]) => Promise<unknown> = async () => ({ kind: 'gone', why: 'ECONNREFUSED' }),
   ledger?: Ledger,
+  stored: () => Promise<CallHandOff | undefined> = async () => undefined,
 ) {
+  const resumed: StreamHandOff[] = []
   const bus = localBus()
   const self = new Self('http://here/mcp')
   const joined: { to: Instance; sink: Sink }[] = []
@@ -56,15 +59,19 @@ function survivor(
   const resumption = new StreamResumption({
     streams,
     getStreams: {} as GetStreams,
-    pushes: { mayRevive: () => mayRevive } as unknown as PushBroker,
+    pushes: { mayAnswerAgain: () => mayAnswerAgain, stored } as unknown as PushBroker,
     forwarder: {
       forward,
       join: async (to: Instance, _: ClientRequest, sink: Sink) => joined.push({ to, sink }) > 0,
-    } as unknown as Forwarder,
+    } as unknown as ClientRequests,
     ledger,
-    peers: { meet() {} },
+    members: { meet() {} },
     bus,
     self,
+    resumeCall: async (stream) => {
+      resumed.push(stream)
+      resumption.noteClaimed(stream.name, caller) // as whoever runs a call does
+    },
     whoHas: async (stream) => whoHas(stream),
     ttlSeconds: 3600,
     clock: Date.now,
@@ -76,12 +83,12 @@ function survivor(
     const request: ClientRequest = { method: 'GET', header: () => undefined, principal: undefined, gone: new Set() }
     return { connection, reply: await resumption.resume(lastEventId, caller, request, connection) }
   }
-  const comeBack = async (mark = ':r'): Promise<Connection> => (await resume(`${lost.name}:1${mark}`)).connection
+  const comeBack = async (mark = ':q'): Promise<Connection> => (await resume(`${lost.name}:1${mark}`)).connection
   const goOnAt = (to: Instance): void => {
     const moved: ServerEvent = { kind: 'stream-moved', stream: lost.name, to: writeInstance(to) }
     bus.publish(moved)
   }
-  return { resume, comeBack, goOnAt, joined, streams, name: lost.name }
+  return { resume, comeBack, goOnAt, joined, resumed, streams, name: lost.name }
 }
 
 const other = new Self('http://other/mcp')
@@ -116,7 +123,7 @@ test.each([
 })
 
 // The official clients forget where they were when a connection ends that brought no event id.
-test.each(['', ':r'])(
+test.each(['', ':q'])(
   'a client that comes back has its event id before anything else, so that it can come back again: "%s"',
   async (mark) => {
     const { comeBack, name } = survivor(false)
@@ -132,7 +139,7 @@ test('a client that comes back to another instance has an event id before that h
     expect.anything(),
     expect.anything(),
     expect.anything(),
-    `id: ${name}:1:r\ndata: \n\n`,
+    `id: ${name}:1:q\ndata: \n\n`,
   )
 })
 
@@ -160,14 +167,32 @@ test('a client gets its stream from the instance that says that it has it, also 
   expect([joined, asked]).toEqual([[{ to: expect.objectContaining({ id: other.id }), sink }], 4])
 })
 
-test('a client whose call may be revived waits for that, although no instance has it yet', async () => {
+test('a client whose call may be resumed waits for that, although no instance has it yet', async () => {
   const { comeBack } = survivor(true, () => 'nobody')
   const connection = await comeBack()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(connection.ended).toBe(false)
 })
 
-test('a client that owes no answer is told that its call is lost, also where calls may be revived', async () => {
+test('a call that the store has goes on where its client waits, once no other instance has taken it up', async () => {
+  const call = { call: 'c' } as CallHandOff
+  const { comeBack, resumed, name } = survivor(false, undefined, undefined, undefined, async () => call)
+  const connection = await comeBack()
+  await vi.advanceTimersByTimeAsync(2900)
+  expect(resumed).toEqual([])
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(resumed).toEqual([{ name, caller, position: 1, kept: [], progress: null, call }])
+  expect(connection.ended).toBe(false)
+})
+
+test('a client is told that its call is lost when the store cannot be read', async () => {
+  const { comeBack } = survivor(false, undefined, undefined, undefined, () => Promise.reject(new Error('It is away.')))
+  const connection = await comeBack()
+  await vi.advanceTimersByTimeAsync(3000)
+  expect([connection.ended, connection.text]).toEqual([true, expect.stringContaining('is gone')])
+})
+
+test('a client that owes no answer is told that its call is lost, also where calls may be resumed', async () => {
   const { comeBack } = survivor(true, () => 'nobody')
   const connection = await comeBack('')
   await vi.advanceTimersByTimeAsync(1600)

@@ -1,10 +1,17 @@
 /**
- * Clients that lost the connection of a stream and come back with the id of the last event they saw, to any instance.
+ * Resumes streams: clients that lost the connection come back, to any instance, with the id of the last event they saw.
  *
- * - A stream that is here goes on here; one of another instance is fetched from there.
- * - When the instance that had it is gone, and the client owes an answer from which the call can go on elsewhere, it waits
- *   here until the call does. Else it is told soon that the call is lost.
+ * - A stream of this instance continues here; one of another instance is fetched from there.
+ * - When its instance is gone, the client waits here briefly for another one to resume the call: an answer may be on
+ * its
+ *   way there.
+ * - When none does, and the client still has to answer, the answer may be lost with its instance. If the store has the
+ * call, it is resumed here and asks again; if the client has it, the stream waits until the client answers or repeats
+ * its
+ *   answer.
+ * - Otherwise the client gets an error: the call is lost.
  */
+import { type Instance, movedReply, readInstance, type Self, writeInstance } from '../../../cluster/index.ts'
 import { CODES, MAX_TIMER_MS, type RequestId, unref } from '../../../protocol/index.ts'
 import { ExpiringMap } from '../../../state/stores/index.ts'
 import type { Caller } from '../../call.ts'
@@ -12,13 +19,13 @@ import type { LOST_CODES } from '../../errors.ts'
 import type { HttpReply, Sink } from '../../http/exchange.ts'
 import { SSE_HEADERS, sseEventWithId } from '../../http/sse.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
-import { holderOf } from '../../limits/holders.ts'
-import type { Logger } from '../../logger.ts'
-import { type ClientRequest, type Forwarded, type Forwarder, movedReply } from '../../replicas/forwarder.ts'
-import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
+import { quotaCaller } from '../../limits/quotaCaller.ts'
+import { errorDetails, type Logger } from '../../logger.ts'
+import type { ClientRequest, ClientRequests, ForwardedRequest } from '../../forwarding/clientRequests.ts'
 import { errorMessage } from '../../results.ts'
 import type { GetStreams } from './getStreams.ts'
 import type { PushBroker } from '../push/broker.ts'
+import type { StreamHandOff } from '../push/handOff.ts'
 import type { PushState } from '../push/state.ts'
 import { Participants, type ParticipantsOptions } from './participants.ts'
 import type { LegacyStreams, StreamPosition } from './streams.ts'
@@ -26,17 +33,18 @@ import type { LegacyStreams, StreamPosition } from './streams.ts'
 /** The official clients come back again and again to a stream that ended without a result; this makes them stop. */
 export const NO_STREAM: HttpReply = { status: 405, headers: { allow: 'POST' } }
 
-/** To another instance: the stream was here, and whoever gets its client's answer goes on with it. */
+/** The reply to another instance: the stream was here, and the instance that gets its client's answer resumes it. */
 const RELEASED: HttpReply = { status: 410 }
-/** How long an instance looks for one that goes on with a call, before it tells the client that the call is lost. */
+/** Maximum search for the instance that has resumed a call, before the client gets the error that it is lost. */
 export const FOUND_WITHIN_MS = 3000
 export const ASK_EVERY_MS = 200
-/** How often all instances must say that they do not have a call before it is lost: one may have been met just now. */
+/** Denials by all instances before a call counts as lost: one of them may have been met just now. */
 const DENIALS = 8
 // One instance after the other may have stopped while a call waited.
 const MAX_MOVES = 8
 
-// The number of the event that says so; no stream gets that far. A client that comes back after it has nothing to wait for.
+// The number of the event with that error; no stream gets that far. A client that comes back after it has nothing to
+// wait for.
 const LOST_EVENT = 999_999_999
 
 type LostCode = (typeof LOST_CODES)[number]
@@ -52,10 +60,12 @@ export interface StreamResumptionOptions extends ParticipantsOptions {
   readonly streams: LegacyStreams
   readonly getStreams: GetStreams
   readonly pushes: PushBroker
-  readonly forwarder: Forwarder
+  readonly forwarder: ClientRequests
   readonly bus: EventBus
   readonly self: Self
-  /** The instance that goes on with the stream of one that is gone, as far as the others can tell. */
+  /** Resumes a call of another instance, unless another one has. */
+  readonly resumeCall: (stream: StreamHandOff) => Promise<unknown>
+  /** The instance that has resumed the stream of one that is gone, as far as the others know. */
   readonly whoHas: (stream: string) => Promise<Instance | 'nobody' | 'unsure'>
   readonly ttlSeconds: number
   readonly clock: () => number
@@ -64,8 +74,9 @@ export interface StreamResumptionOptions extends ParticipantsOptions {
 
 interface WaitingClient {
   readonly request: ClientRequest
-  /** Gives up for the client. */
-  readonly timer: ReturnType<typeof setTimeout>
+  /** The timer that decides the fate of the call. */
+  timer: ReturnType<typeof setTimeout>
+  isDecided: boolean
 }
 
 export class StreamResumption {
@@ -73,9 +84,9 @@ export class StreamResumption {
   readonly #participants: Participants
   /** Clients that wait here for a stream that no instance has yet, by its name. */
   readonly #waiting = new Map<string, WaitingClient>()
-  /** The streams of other instances that this one goes on with. */
-  readonly #takenOver = new Set<string>()
-  /** Where the streams are that went from one instance to another. */
+  /** The streams of other instances that this one has resumed. */
+  readonly #claimed = new Set<string>()
+  /** The owners of streams that moved between instances. */
   readonly #moved: ExpiringMap<Instance>
 
   constructor(options: StreamResumptionOptions) {
@@ -94,7 +105,7 @@ export class StreamResumption {
     request: ClientRequest,
     sink: Sink,
   ): Promise<HttpReply | undefined> {
-    const { streams, forwarder, self, pushes, ttlSeconds } = this.#options
+    const { streams, forwarder, self } = this.#options
     const place = streams.positionOf(lastEventId, caller)
     if (place.after === LOST_EVENT) return NO_STREAM
     let instance: Instance | undefined = this.#moved.get(place.name) ?? place.instance
@@ -105,14 +116,18 @@ export class StreamResumption {
     if (isOwn) instance = undefined
     if (isHere) return this.#connect(place, caller, sink)
     for (let hops = 0; hops < MAX_MOVES && instance?.url !== undefined; hops++) {
-      const forwarded: Forwarded = await forwarder.forward(instance, request, sink, streams.opening(place, caller))
+      const forwarded: ForwardedRequest = await forwarder.forward(
+        instance,
+        request,
+        sink,
+        streams.opening(place, caller),
+      )
       if (forwarded.kind === 'replied' && forwarded.reply?.status !== RELEASED.status) return forwarded.reply
       instance = forwarded.kind === 'moved' ? forwarded.to : undefined
     }
     if (place.kind === 'standalone') return this.#connect(place, caller, sink)
-    const mayRevive = place.isRevivable && pushes.mayRevive(place.instance, caller)
-    this.#wait(place, caller, request, sink, mayRevive ? ttlSeconds * 1000 : FOUND_WITHIN_MS)
-    if (!mayRevive) void this.#search(place, request)
+    this.#wait(place, caller, request, sink)
+    if (!this.#mayAnswer(place, caller)) void this.#search(place, caller, request)
     return undefined
   }
 
@@ -125,33 +140,36 @@ export class StreamResumption {
     return streams.isReleased(place.name) ? RELEASED : this.#connect(place, caller, sink)
   }
 
-  /** Another instance goes on with the stream. */
+  /** Notes that another instance has resumed the stream. */
   noteMoved(stream: string, to: Instance): void {
     const { clock, ttlSeconds } = this.#options
     this.#moved.set(stream, to, clock() + ttlSeconds * 1000)
   }
 
-  /** This instance goes on with a stream of another one. */
-  tookOver(stream: string, caller: Caller): void {
-    this.#takenOver.add(stream)
+  /** Notes that this instance has resumed a stream of another one. */
+  noteClaimed(stream: string, caller: Caller): void {
+    this.#claimed.add(stream)
     this.#stopWaiting(stream)
     this.#announce(stream)
-    void this.#participants.join(stream, holderOf(caller)).then(() => this.#announce(stream))
-    unref(setTimeout(() => this.#takenOver.delete(stream), Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)))
+    void this.#participants.join(stream, quotaCaller(caller)).then(() => this.#announce(stream))
+    unref(setTimeout(() => this.#claimed.delete(stream), Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)))
   }
 
-  /** Nobody goes on with the call of this stream: its client is told, wherever it waits, unless the result is here. */
+  /**
+   * Ends the stream of a call that no instance resumes: its client gets an error, wherever it waits, unless the result
+   * is here.
+   */
   end({ stream: name, position, request }: PushState, caller: Caller): void {
     const { streams } = this.#options
-    const stream = streams.takeOver(name, caller, position)
+    const stream = streams.claim(name, caller, position)
     stream.finish(lostMessage(request.id))
     streams.expireSoon(stream)
-    this.tookOver(name, caller)
+    this.noteClaimed(name, caller)
   }
 
-  /** Whether this instance goes on with a stream of another one. */
+  /** Whether this instance has resumed a stream of another one. */
   has(stream: string): boolean {
-    return this.#takenOver.has(stream)
+    return this.#claimed.has(stream)
   }
 
   #announce(stream: string): void {
@@ -171,22 +189,22 @@ export class StreamResumption {
     return undefined
   }
 
-  /** Until an instance goes on with the call, which may be this one. */
-  #wait(place: StreamPosition, caller: Caller, request: ClientRequest, sink: Sink, forMs: number): void {
+  /** Waits until an instance, perhaps this one, resumes the call. */
+  #wait(place: StreamPosition, caller: Caller, request: ClientRequest, sink: Sink): void {
     const { streams } = this.#options
     const { name, after } = place
     this.#stopWaiting(name)
     const stream = streams.at(place, caller)
     stream.connect(sink, after)
-    const timer = unref(setTimeout(() => this.#giveUp(place), Math.min(forMs, MAX_TIMER_MS)))
-    this.#waiting.set(name, { request, timer })
+    const timer = unref(setTimeout(() => void this.#decide(place, caller, request), FOUND_WITHIN_MS))
+    this.#waiting.set(name, { request, timer, isDecided: false })
     sink.onDisconnect(() => {
       if (this.#waiting.get(name)?.request !== request) return
       this.#stopWaiting(name)
-      streams.drop(stream) // or the client would come back to a stream that nobody sends on
+      streams.drop(stream) // or the client would come back to a stream without a sender
     })
     this.#askFor(name, request, FOUND_WITHIN_MS)
-    void this.#participants.join(name, holderOf(caller))
+    void this.#participants.join(name, quotaCaller(caller))
   }
 
   #stopWaiting(name: string): ClientRequest | undefined {
@@ -196,15 +214,15 @@ export class StreamResumption {
     return waiting?.request
   }
 
-  /** Again and again for a while: an instance that has just started may not have met the others yet. */
+  /** Repeats the request for a while: an instance that has just started may not have met the others yet. */
   #askFor(stream: string, request: ClientRequest, leftMs: number): void {
     if (this.#waiting.get(stream)?.request !== request || leftMs <= 0) return
     this.#options.bus.publish({ kind: 'stream-wanted', stream })
     unref(setTimeout(() => this.#askFor(stream, request, leftMs - ASK_EVERY_MS), ASK_EVERY_MS))
   }
 
-  /** Tells the client sooner than when its time is over, where all others say that they do not have the call. */
-  async #search(place: StreamPosition, request: ClientRequest): Promise<void> {
+  /** Ends the wait before its timeout if all other instances deny that they have the call. */
+  async #search(place: StreamPosition, caller: Caller, request: ClientRequest): Promise<void> {
     const { name } = place
     for (let denials = 0; ; ) {
       const found = await this.#options.whoHas(name)
@@ -213,10 +231,46 @@ export class StreamResumption {
       if (found === 'nobody' && ++denials === DENIALS) break
       await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
     }
-    if (this.#waiting.get(name)?.request === request) this.#giveUp(place)
+    await this.#decide(place, caller, request)
   }
 
-  /** Another instance goes on with the call: what it sends goes to the client that waits here. */
+  /**
+   * Decides when no instance has resumed the call: this one does, if the store has it. Otherwise the client gets an
+   * error, unless it may still answer.
+   */
+  async #decide(place: StreamPosition, caller: Caller, request: ClientRequest): Promise<void> {
+    const waiting = this.#waiting.get(place.name)
+    if (waiting?.request !== request || waiting.isDecided) return
+    waiting.isDecided = true
+    clearTimeout(waiting.timer)
+    await this.#goOn(place, caller)
+    if (this.#waiting.get(place.name) !== waiting) return
+    if (!this.#mayAnswer(place, caller)) return this.#giveUp(place)
+    const ttlMs = Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)
+    waiting.timer = unref(setTimeout(() => this.#giveUp(place), ttlMs))
+  }
+
+  /** Resumes the stored call, and repeats its question. */
+  async #goOn({ name, after, owed, instance }: StreamPosition, caller: Caller): Promise<void> {
+    const { pushes, resumeCall, logger } = this.#options
+    try {
+      const call = owed === undefined ? undefined : await pushes.stored(owed, name, instance, caller)
+      if (call !== undefined) await resumeCall({ name, caller, position: after, kept: [], progress: null, call })
+    } catch (error) {
+      logger().warn(
+        { err: errorDetails(error) },
+        'The call of a client that came back could not be read from the store.',
+      )
+    }
+  }
+
+  /** Whether an answer of the client itself could resume the call; a stopping instance leaves that to others. */
+  #mayAnswer({ owed, instance }: StreamPosition, caller: Caller): boolean {
+    const { pushes } = this.#options
+    return owed !== undefined && (pushes.isDraining || pushes.mayAnswerAgain(instance, caller))
+  }
+
+  /** Follows another instance that has resumed the call: its messages go to the client that waits here. */
   async #follow(name: string, to: unknown): Promise<void> {
     const { streams, forwarder, self } = this.#options
     const instance = readInstance(to)

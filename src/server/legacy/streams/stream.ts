@@ -18,26 +18,26 @@ const CHARS_EACH = 100
 const NUMBERS_EACH = 1_000_000
 
 export interface LegacyStreamOptions {
-  /** A seal, so that any instance can check to whom the stream belongs. */
+  /** A seal, so that any instance can check the stream's owner. */
   readonly name: string
   /** Whether the client knows events without data (2025-11-25). */
   readonly primes: boolean
   /** The number of the last event that was sent elsewhere. */
   readonly after?: number
-  /** Whether its client has said that it still owes an answer from which any instance can go on. */
-  readonly isRevivable?: boolean
-  /** Called with the change of the number of kept characters. */
-  readonly onKept?: (chars: number) => void
+  /** The question that its client still has to answer. */
+  readonly owed?: string | undefined
+  /** Called when the stream is connected, disconnected or finished, or keeps another number of characters. */
+  readonly onChange?: () => void
 }
 
 export class LegacyStream {
   readonly name: string
   readonly #primes: boolean
   readonly #kept: { readonly number: number; readonly message: string }[] = []
-  readonly #onKept: (chars: number) => void
+  readonly #onChange: () => void
   #keptChars = 0
   #number: number
-  #isRevivable: boolean
+  #owed: string | undefined
   #sink: Sink | undefined
   #keepAlive: ReturnType<typeof setInterval> | undefined
   #finished = false
@@ -47,12 +47,12 @@ export class LegacyStream {
   /** Called when the stream is evicted while its call is still running. */
   onEvicted: () => void = () => {}
 
-  constructor({ name, primes, after = 0, isRevivable = false, onKept = () => {} }: LegacyStreamOptions) {
+  constructor({ name, primes, after = 0, owed, onChange = () => {} }: LegacyStreamOptions) {
     this.name = name
     this.#primes = primes
     this.#number = after
-    this.#isRevivable = isRevivable
-    this.#onKept = onKept
+    this.#owed = owed
+    this.#onChange = onChange
   }
 
   /** The number of the last event. */
@@ -60,12 +60,12 @@ export class LegacyStream {
     return this.#number
   }
 
-  /** Whether the stream is complete, and something was sent while no client was connected, and none has come back since. */
+  /** Whether the stream is complete, and no client has come back since a message was sent without a connection. */
   get isUnseen(): boolean {
     return this.#finished && this.#isUnseen
   }
 
-  /** How many characters are kept for a client that comes back. */
+  /** The number of characters kept for a client that comes back. */
   get keptChars(): number {
     return this.#keptChars
   }
@@ -84,13 +84,13 @@ export class LegacyStream {
   }
 
   /**
-   * Notes whether an answer that its client still owes would let any instance go on with the call. The ids of events say
-   * so, because the instance to which the client comes back has nothing else to go by. A client that has answered learns at
-   * once that the answer was taken: it may wait long for the next event.
+   * Notes the question whose answer would let any instance resume the call. Event ids name it, because the instance
+   * that the client comes back to knows nothing else. A client that has answered is notified at once that the answer
+   * was taken: the next event may take long.
    */
-  noteRevivable(isRevivable: boolean): void {
-    const isOver = this.#isRevivable && !isRevivable
-    this.#isRevivable = isRevivable
+  noteOwed(question: string | undefined): void {
+    const isOver = this.#owed !== undefined && question === undefined
+    this.#owed = question
     if (isOver && this.#primes) this.#sink?.write(ssePriming(this.#eventId(this.#number)))
   }
 
@@ -99,13 +99,14 @@ export class LegacyStream {
     this.#number = Math.max(this.#number, (Math.floor(position / NUMBERS_EACH) + 1) * NUMBERS_EACH)
   }
 
-  /** Sends the messages after event `after` on this connection, and from now on all messages. */
+  /** Sends the messages after event `after` on this connection, and all later ones. */
   connect(sink: Sink, after: number): void {
     if (sink.disconnected) return
     this.#disconnect()
     this.#sink = sink
+    this.#onChange()
     sink.open(SSE_HEADERS)
-    // Also for one that comes back: the official clients forget where they were when a connection brings no event.
+    // Also after a reconnect: the official clients forget their position when a connection brings no event.
     if (this.#primes) sink.write(ssePriming(this.#eventId(after)))
     for (const { number, message } of this.#kept) {
       if (number > after) sink.write(sseEventWithId(this.#eventId(number), message))
@@ -133,7 +134,7 @@ export class LegacyStream {
     this.#disconnect()
   }
 
-  /** Ends without a response: its client has given up the request, and waits for nothing. */
+  /** Ends without a response: its client has cancelled the request, and waits for nothing. */
   abandon(): void {
     this.finish()
     this.#isUnseen = false
@@ -160,14 +161,14 @@ export class LegacyStream {
     this.#disconnect()
   }
 
-  /** What a client that comes back may not have seen. */
+  /** The messages that a client may not have seen when it comes back. */
   contents(): { position: number; kept: [number, string][]; progress: number | null } {
     const kept = this.#kept.map(({ number, message }): [number, string] => [number, message])
     return { position: this.#number, kept, progress: this.progress ?? null }
   }
 
-  /** Goes on with a stream that another instance had. */
-  adopt(position: number, kept: readonly (readonly [number, string])[]): void {
+  /** Resumes a stream of another instance. */
+  resume(position: number, kept: readonly (readonly [number, string])[]): void {
     for (const [number, message] of kept) {
       if (number <= this.#number) continue // its client has seen it, or the stream was sent twice
       this.#number = number
@@ -178,7 +179,7 @@ export class LegacyStream {
     this.#isUnseen = this.#sink === undefined
   }
 
-  /** Gives the connection to somebody else, who goes on with it. */
+  /** Hands the connection to another owner, who continues it. */
   detach(): Sink | undefined {
     const sink = this.#sink
     this.#forget()
@@ -196,7 +197,7 @@ export class LegacyStream {
 
   #count(chars: number): void {
     this.#keptChars += chars
-    this.#onKept(chars)
+    this.#onChange()
   }
 
   #disconnect(): void {
@@ -207,9 +208,10 @@ export class LegacyStream {
   #forget(): void {
     clearInterval(this.#keepAlive)
     this.#sink = undefined
+    this.#onChange()
   }
 
   #eventId(number: number): string {
-    return eventId({ name: this.name, after: number, isRevivable: this.#isRevivable })
+    return eventId({ name: this.name, after: number, owed: this.#owed })
   }
 }

@@ -3,7 +3,7 @@ import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
 import type { LegacyStream } from './stream.ts'
 import { LegacyStreams } from './streams.ts'
 import { legacyPeer } from '../session.ts'
-import { Self } from '../../replicas/instance.ts'
+import { Self } from '../../../cluster/index.ts'
 import type { Sink } from '../../http/exchange.ts'
 
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })

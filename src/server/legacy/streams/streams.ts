@@ -1,15 +1,16 @@
 /** The session-era streams of this instance, by their sealed names. */
 import { ProtocolError, type RequestId, unref } from '../../../protocol/index.ts'
 import { StateError } from '../../../state/internal.ts'
+import { Quota } from '../../../state/quota/index.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import { bindingOf, newId } from '../../binding.ts'
-import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../../../cluster/index.ts'
 import { ssePriming } from '../../http/sse.ts'
-import type { StreamHandOver } from '../push/handOver.ts'
+import type { StreamHandOff } from '../push/handOff.ts'
 import { eventId, type EventPlace, readEventId } from './eventId.ts'
 import { LegacyStream } from './stream.ts'
 import type { Caller } from '../../call.ts'
-import { holderOf, Holdings } from '../../limits/holders.ts'
+import { quotaCaller } from '../../limits/quotaCaller.ts'
 
 /** Whether a stream answers a call, or carries notifications that belong to none. */
 export type StreamKind = 'call' | 'standalone'
@@ -34,15 +35,16 @@ export class LegacyStreams {
   readonly #streams = new Map<string, LegacyStream>()
   readonly #released = new Set<string>()
   readonly #callers = new WeakMap<LegacyStream, Caller>()
-  readonly #holdings = new Holdings<LegacyStream>()
-  #keptChars = 0
+  /** Finished streams are evicted first, then running ones; streams with connections may exceed the limit. */
+  readonly #quota = new Quota<LegacyStream>({ evict: (stream) => this.#evict(stream) })
+  readonly #kept = new Quota<LegacyStream>({ all: { chars: MAX_KEPT_CHARS }, evict: (stream) => stream.forgetKept() })
 
   constructor(sealer: Sealer, self: Self) {
     this.#sealer = sealer
     this.#self = self
   }
 
-  /** `request` is the one that the stream answers; a stream without one carries what belongs to none. */
+  /** `request`: the one that the stream answers; a stream without one carries messages that belong to none. */
   begin(caller: Caller, request?: RequestId): LegacyStream {
     const body = [request ?? null, writeInstance(this.#self)]
     const name = this.#sealer.seal('stream', bindingOf(caller), { id: newId(), body })
@@ -55,21 +57,21 @@ export class LegacyStreams {
   }
 
   /** The stream that a client reconnects to. If another instance has it, the client waits here for later messages. */
-  at({ name, after, isRevivable }: StreamPosition, caller: Caller): LegacyStream {
-    return this.#streams.get(name) ?? this.#add(name, caller, after, isRevivable)
+  at({ name, after, owed }: StreamPosition, caller: Caller): LegacyStream {
+    return this.#streams.get(name) ?? this.#add(name, caller, after, owed)
   }
 
-  /** The stream of a call that is revived here. Its client may be connected already, or reconnect later. */
-  takeOver(name: string, caller: Caller, position: number): LegacyStream {
+  /** The stream of a call that is resumed here. Its client may be connected already, or reconnect later. */
+  claim(name: string, caller: Caller, position: number): LegacyStream {
     const stream = this.#streams.get(name) ?? this.#add(name, caller, position)
     stream.continueFrom(position)
     return stream
   }
 
-  /** A stream of an instance that stops. Without a call that goes on it is complete. */
-  adopt({ name, caller, position, kept, progress, call }: StreamHandOver): LegacyStream {
+  /** Resumes a stream of a stopping instance. Without a call it is complete. */
+  resume({ name, caller, position, kept, progress, call }: StreamHandOff): LegacyStream {
     const stream = this.#streams.get(name) ?? this.#add(name, caller, 0)
-    stream.adopt(position, kept)
+    stream.resume(position, kept)
     stream.progress = progress ?? undefined
     if (call === undefined) {
       stream.finish()
@@ -78,12 +80,12 @@ export class LegacyStreams {
     return stream
   }
 
-  /** The complete streams whose clients have not seen all that was sent. */
+  /** The complete streams whose clients have not seen all messages. */
   unseen(): LegacyStream[] {
     return [...this.#streams.values()].filter((stream) => stream.isUnseen)
   }
 
-  /** Lets go of a stream that goes on elsewhere. */
+  /** Releases a stream to its new owner. */
   release(stream: LegacyStream): void {
     const { name } = stream
     this.#remove(stream)
@@ -99,7 +101,7 @@ export class LegacyStreams {
     stream.forgetKept()
   }
 
-  /** Whether the stream was here and goes on elsewhere. */
+  /** Whether the stream was here and has another owner now. */
   isReleased(name: string): boolean {
     return this.#released.has(name) && !this.#streams.has(name)
   }
@@ -123,7 +125,7 @@ export class LegacyStreams {
     throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID is not of a stream of this session.')
   }
 
-  /** The first event of a connection at this place: the official clients forget where they were without one. */
+  /** The first event of a connection at this position: without one the official clients forget their position. */
   opening(place: StreamPosition, caller: Caller): string {
     return primesFor(caller) ? ssePriming(eventId(place)) : ''
   }
@@ -132,49 +134,34 @@ export class LegacyStreams {
     return this.#callers.get(stream)
   }
 
-  #add(name: string, caller: Caller, after: number, isRevivable = false): LegacyStream {
+  #add(name: string, caller: Caller, after: number, owed?: string): LegacyStream {
     const primes = primesFor(caller)
-    const stream = new LegacyStream({ name, primes, after, isRevivable, onKept: (chars) => this.#count(chars) })
-    this.#makeRoom()
+    const quotaName = quotaCaller(caller)
+    const stream = new LegacyStream({ name, primes, after, owed, onChange: () => this.#count(stream, quotaName) })
+    if (this.#streams.size >= MAX_STREAMS) this.#quota.evict('places', quotaName)
     this.#streams.set(name, stream)
     this.#callers.set(stream, caller)
-    this.#holdings.add(holderOf(caller), stream)
+    this.#quota.put(stream, { caller: quotaName, evictable: 'unless-smaller' })
     return stream
   }
 
   #remove(stream: LegacyStream): void {
     if (this.#streams.get(stream.name) === stream) this.#streams.delete(stream.name)
-    const caller = this.#callers.get(stream)
-    if (caller !== undefined) this.#holdings.delete(holderOf(caller), stream)
+    this.#quota.delete(stream)
+    this.#kept.delete(stream)
   }
 
-  /**
-   * The holder of the most streams loses first: those whose calls have ended, then the oldest without a connection. Of any
-   * other holder no running call is given up. Where all streams have connections there may be more: those cost more.
-   */
-  #makeRoom(): void {
-    if (this.#streams.size < MAX_STREAMS) return
-    for (const { items, isLargest } of this.#holdings.largestFirst(({ size }) => size)) {
-      const oldest = oldestIdle(items, isLargest)
-      if (oldest === undefined) continue
-      this.#remove(oldest)
-      return oldest.evict()
-    }
+  #evict(stream: LegacyStream): void {
+    this.#remove(stream)
+    stream.evict()
   }
 
-  /**
-   * Above the limit the holder of the most drops its messages, its oldest first, down to three quarters of the limit, so
-   * that this happens rarely.
-   */
-  #count(chars: number): void {
-    this.#keptChars += chars
-    if (chars <= 0 || this.#keptChars <= MAX_KEPT_CHARS) return
-    for (const { items } of this.#holdings.largestFirst(keptChars)) {
-      for (const oldest of items) {
-        if (this.#keptChars <= MAX_KEPT_CHARS * 0.75) return
-        oldest.forgetKept()
-      }
-    }
+  #count(stream: LegacyStream, caller: string): void {
+    if (this.#streams.get(stream.name) !== stream) return
+    const { connected, finished, keptChars: chars } = stream
+    this.#quota.setEvictable(stream, connected ? 'never' : finished ? 'always' : 'unless-smaller')
+    if (chars > 0) this.#kept.put(stream, { caller, chars })
+    else this.#kept.delete(stream)
   }
 
   #read(name: string, caller: Caller): Pick<StreamPosition, 'kind' | 'instance' | 'request'> | undefined {
@@ -188,23 +175,6 @@ export class LegacyStreams {
       throw error
     }
   }
-}
-
-/** The oldest stream without a connection whose call has ended; else, where it may run, the oldest of all. */
-function oldestIdle(streams: ReadonlySet<LegacyStream>, mayRun: boolean): LegacyStream | undefined {
-  let oldest: LegacyStream | undefined
-  for (const stream of streams) {
-    if (stream.connected) continue
-    if (stream.finished) return stream
-    oldest ??= mayRun ? stream : undefined
-  }
-  return oldest
-}
-
-function keptChars(streams: ReadonlySet<LegacyStream>): number {
-  let sum = 0
-  for (const stream of streams) sum += stream.keptChars
-  return sum
 }
 
 /** Whether the client knows events without data. */

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { type ClusterEvent, EventQueue, RecentEvents } from './events.ts'
+
+/** An event of exactly so many characters. */
+function eventOf(chars: number): ClusterEvent {
+  const empty = JSON.stringify({ kind: 'updated', uri: '' }).length
+  return { kind: 'updated', uri: 'x'.repeat(chars - empty) }
+}
+
+function queueOf(...chars: number[]): EventQueue {
+  const queue = new EventQueue()
+  for (const each of chars) queue.push(eventOf(each))
+  return queue
+}
+
+const lengths = (events: readonly ClusterEvent[]): number[] => events.map((event) => JSON.stringify(event).length)
+const times = (count: number, chars: number): number[] => Array.from({ length: count }, () => chars)
+
+test('an event may have 100,000 characters, and a larger one is dropped', () => {
+  expect(lengths(queueOf(100_000, 100_001, 50).take())).toEqual([100_000, 50])
+})
+
+test('a message has 200 events at most, in their order', () => {
+  const queue = queueOf(...Array.from({ length: 201 }, (_, n) => 50 + n))
+  expect(lengths(queue.take())).toEqual(Array.from({ length: 200 }, (_, n) => 50 + n))
+  expect([queue.isEmpty, lengths(queue.take()), queue.isEmpty]).toEqual([false, [250], true])
+})
+
+test('a message has a million characters at most', () => {
+  expect(queueOf(...times(10, 100_000)).take()).toHaveLength(10)
+  expect(queueOf(...times(10, 100_000), 50).take()).toHaveLength(10)
+})
+
+test('of more than 10,000 events that wait the oldest are dropped', () => {
+  const queue = queueOf(60, 70, ...times(9_999, 50))
+  expect(lengths(queue.take()).slice(0, 2)).toEqual([70, 50])
+})
+
+test('of more than 16 million characters that wait the oldest are dropped, and what was taken makes room', () => {
+  const queue = queueOf(60, ...times(159, 100_000), 99_940)
+  expect(lengths(queue.take())[0]).toBe(60)
+  queue.push(eventOf(100_000))
+  expect(lengths(queue.take())[0]).toBe(100_000)
+  const full = queueOf(60, 70, ...times(159, 100_000), 99_900)
+  expect(lengths(full.take())[0]).toBe(70)
+})
+
+test('a queue is emptied, and takes the events of another', () => {
+  const [queue, other] = [queueOf(...times(160, 100_000)), queueOf(50, 51)]
+  queue.clear()
+  expect([queue.isEmpty, queue.take()]).toEqual([true, []])
+  queue.pushAll(other)
+  for (const chars of times(159, 100_000)) queue.push(eventOf(chars))
+  expect(lengths(queue.take()).slice(0, 2)).toEqual([50, 51])
+  expect(other.isEmpty).toBe(false)
+})
+
+const event = (id: string) => ({ kind: 'cancelled', id }) as unknown as ClusterEvent
+const other = { kind: 'toolsChanged' } as unknown as ClusterEvent
+
+function begin() {
+  const time = { nowMs: 1_000_000 }
+  const recent = new RecentEvents(() => time.nowMs)
+  return { time, recent, ids: () => recent.of('cancelled').map((each) => (each as unknown as { id: string }).id) }
+}
+
+test('events of the last five seconds are there for whoever is met now, in their order', () => {
+  const { time, recent, ids } = begin()
+  recent.push(event('a'))
+  time.nowMs += 5000
+  recent.push(other)
+  recent.push(event('b'))
+  time.nowMs += 1
+  recent.push(event('c'))
+  expect(ids()).toEqual(['a', 'b', 'c'])
+  time.nowMs += 5001
+  expect(ids()).toEqual(['c'])
+})
+
+test('after ten seconds of silence nothing is left', () => {
+  const { time, recent, ids } = begin()
+  recent.push(event('a'))
+  time.nowMs += 10_000
+  expect(ids()).toEqual(['a'])
+  const later = begin()
+  later.recent.push(event('a'))
+  later.time.nowMs += 10_001
+  expect(later.ids()).toEqual([])
+})

@@ -1,0 +1,72 @@
+/**
+ * Forwards messages to the owner of a thing. A message makes one hop: its receiver handles it, or replies where the
+ * thing is now, and never forwards it.
+ */
+import { isObject, type Json } from '../protocol/index.ts'
+import { type Instance, readInstance, writeInstance } from './instance.ts'
+import type { Members } from './members.ts'
+import { discard, type Messenger } from './messenger.ts'
+import type { MessageReply } from './reply.ts'
+
+export type Forwarded =
+  /** The body of the response may be a stream. */
+  | { readonly kind: 'answered'; readonly response: Response }
+  /** That instance owns the thing now. */
+  | { readonly kind: 'moved'; readonly to: Instance }
+  /** The instance is gone, or no longer owns the thing. It did not handle the message. */
+  | { readonly kind: 'gone'; readonly why: string }
+  /** The instance does not answer, and may have handled the message. */
+  | { readonly kind: 'silent'; readonly why: string }
+
+export interface ForwardOptions {
+  /** The message must not be handled twice, so it is sent once. @default false */
+  readonly isOnce?: boolean
+}
+
+const MOVED_HEADER = 'pannier-moved'
+const GONE_HEADER = 'pannier-gone'
+
+/** The reply of an instance that has handed the thing off. */
+export function movedReply(to: Instance): MessageReply {
+  return { status: 409, headers: { [MOVED_HEADER]: JSON.stringify(writeInstance(to)) } }
+}
+
+/** The reply of an instance that does not have the thing, and has not handled the message. */
+export function goneReply(why: string): MessageReply {
+  return { status: 410, headers: { [GONE_HEADER]: why } }
+}
+
+export class Forwarding {
+  readonly #messenger: Pick<Messenger, 'send'>
+  readonly #members: Members
+
+  constructor(messenger: Pick<Messenger, 'send'>, members: Members) {
+    this.#messenger = messenger
+    this.#members = members
+  }
+
+  async forward(to: Instance, message: Json, { isOnce = false }: ForwardOptions = {}): Promise<Forwarded> {
+    const wasLost = this.#members.isLost(to.id)
+    const delivery = await this.#messenger.send(to, message, { wasLost, isOnce })
+    if (delivery.kind !== 'delivered') {
+      this.#members.lose(to, delivery.kind === 'gone' ? delivery.successor : undefined)
+      return { kind: delivery.kind, why: delivery.why }
+    }
+    this.#members.meetAgain(to)
+    const { response } = delivery
+    const moved = response.headers.get(MOVED_HEADER)
+    const owner = moved === null ? undefined : readInstance(JSON.parse(moved))
+    const gone = response.headers.get(GONE_HEADER)
+    if (owner === undefined && gone === null) return { kind: 'answered', response }
+    await discard(response)
+    return owner === undefined ? { kind: 'gone', why: gone ?? '' } : { kind: 'moved', to: owner }
+  }
+
+  /** The JSON object of an instance's answer; undefined if there is none. */
+  async ask(to: Instance, message: Json): Promise<Json | undefined> {
+    const forwarded = await this.forward(to, message)
+    if (forwarded.kind !== 'answered') return undefined
+    const reply: unknown = await forwarded.response.json().catch(() => undefined)
+    return isObject(reply) ? reply : undefined
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Ring heartbeat: each instance pings its successor by id every second. If the successor is gone without notice, the
+ * others are notified and check for themselves.
+ */
+import { unref } from '../protocol/index.ts'
+import type { ClusterEvent } from './events.ts'
+import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
+import type { Members } from './members.ts'
+import { HEARTBEAT_MS } from './times.ts'
+
+export interface HeartbeatOptions {
+  readonly self: Self
+  readonly members: Members
+  /** @default 1000 */
+  readonly everyMs?: number
+}
+
+export class MemberHeartbeat {
+  readonly #options: HeartbeatOptions
+  #isOver = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options
+  }
+
+  /** Runs while another instance is known. */
+  start(): void {
+    if (this.#isOver || this.#timer !== undefined) return
+    this.#timer = unref(setTimeout(() => void this.#beat(), this.#options.everyMs ?? HEARTBEAT_MS))
+  }
+
+  stop(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+  }
+
+  /** Handles the report of another instance that one is gone. */
+  hear(event: ClusterEvent): void {
+    const instance = event.kind === 'instance-lost' ? readInstance(event['instance']) : undefined
+    if (instance !== undefined) void this.#options.members.check(instance.id)
+  }
+
+  async #beat(): Promise<void> {
+    const { members } = this.#options
+    const next = this.#next()
+    if (next !== undefined && !(await members.check(next.id)))
+      members.publish({ kind: 'instance-lost', instance: writeInstance(next) })
+    this.#timer = undefined
+    if (this.#next() !== undefined) this.start()
+  }
+
+  /** The successor: the member with the least id above this one's, or the least of all. */
+  #next(): Instance | undefined {
+    const { self, members } = this.#options
+    const known = members.known().toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    return known.find(({ id }) => id > self.id) ?? known[0]
+  }
+}

@@ -1,0 +1,12 @@
+/** Processes that work together: members, messages between them, and things that one of them owns. */
+export { reachableHost, readAdvertised } from './address.ts'
+export { Claims, type ClaimsOptions } from './claims.ts'
+export { Cluster, type ClusterOptions } from './cluster.ts'
+export type { MissingPeer } from './discovery.ts'
+export { goneReply, movedReply } from './forward.ts'
+export { type Instance, readInstance, Self, writeInstance } from './instance.ts'
+export type { Members } from './members.ts'
+export { discard, isInstanceMessage } from './messenger.ts'
+export type { ReplySink } from './reply.ts'
+export { ReplyStream } from './reply.ts'
+export type { ClusterScope } from './scope.ts'

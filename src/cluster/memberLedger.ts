@@ -1,0 +1,156 @@
+/**
+ * A ledger for instances without a shared one: the oldest member, which has the least id, keeps the claims in memory. When it
+ * stops, it hands them off to the next one. When it crashes, its claims die with it, so instances need a shared ledger where a
+ * call must not be resumed twice even then.
+ */
+import { isObject, type Json } from '../protocol/index.ts'
+import { StateError } from '../state/internal.ts'
+import { type Claim, ExpiringMap, type Ledger } from '../state/stores/index.ts'
+import type { Instance, Self } from './instance.ts'
+import { discard, type Messenger } from './messenger.ts'
+import type { Members } from './members.ts'
+import { CLAIMS_EACH } from './times.ts'
+
+export interface MemberLedgerOptions {
+  readonly self: Self
+  readonly members: Members
+  readonly messenger: Pick<Messenger, 'send'>
+  /** The ledger of this process. */
+  readonly local: Ledger
+  readonly clock: () => number
+}
+
+export interface MemberLedger extends Ledger {
+  /** Serves a request of another instance. */
+  serve(message: Json): Promise<Json>
+  /** Hands the claims off to the next keeper. From then on this instance keeps none. */
+  handOff(): Promise<void>
+}
+
+export function memberLedger(options: MemberLedgerOptions): MemberLedger {
+  const { self, members, messenger, clock } = options
+  const kept = new KeptClaims(options.local, clock)
+  let handingOff: Promise<void> | undefined
+
+  const keeper = async (): Promise<Instance> =>
+    oldest(await members.all(), handingOff === undefined ? self : undefined) ?? self
+
+  /** The reply of the keeper; undefined when this instance is the keeper. */
+  const ask = async (message: Json): Promise<Json | undefined> => {
+    for (;;) {
+      const chosen = await keeper()
+      if (chosen.id === self.id) return undefined
+      const delivery = await messenger.send(chosen, { kind: 'ledger', ...message })
+      const reply: unknown =
+        delivery.kind === 'delivered' ? await delivery.response.json().catch(() => undefined) : undefined
+      if (isObject(reply) && reply['isHandedOff'] !== true) return reply
+      members.lose(chosen)
+    }
+  }
+
+  const handOff = async (): Promise<void> => {
+    const next = oldest(members.known())
+    const claims = kept.live()
+    if (next === undefined) return
+    for (let at = 0; at < claims.length; at += CLAIMS_EACH) {
+      const message = { kind: 'ledger', op: 'take', claims: claims.slice(at, at + CLAIMS_EACH) }
+      const delivery = await messenger.send(next, message)
+      if (delivery.kind === 'delivered') await discard(delivery.response)
+    }
+  }
+
+  return {
+    async claim(id, ttlSeconds, holder) {
+      const reply = await ask({ op: 'claim', id, ttlSeconds, ...(holder !== undefined && { holder }) })
+      return reply === undefined ? kept.claim(id, ttlSeconds, holder) : readClaim(reply)
+    },
+    async settle(id, value) {
+      if ((await ask({ op: 'settle', id, value })) === undefined) await kept.settle(id, value)
+    },
+    async release(id) {
+      if ((await ask({ op: 'release', id })) === undefined) await kept.release(id)
+    },
+    async serve({ op, id, ttlSeconds, holder, value, claims }) {
+      if (handingOff !== undefined) {
+        await handingOff
+        return { isHandedOff: true }
+      }
+      const by = typeof holder === 'string' ? holder : undefined
+      if (op === 'claim') return kept.claim(String(id), Number(ttlSeconds), by)
+      if (op === 'settle') await kept.settle(String(id), value)
+      if (op === 'release') await kept.release(String(id))
+      if (op === 'take') await kept.take(claims as readonly HandedOffClaim[])
+      return {}
+    },
+    handOff: () => (handingOff ??= handOff()),
+  }
+}
+
+function oldest(members: readonly Instance[], self?: Instance): Instance | undefined {
+  return members.reduce((least, member) => (least !== undefined && least.id < member.id ? least : member), self)
+}
+
+interface KeptClaim {
+  readonly caller: string | undefined
+  isDone: boolean
+  value: unknown
+}
+
+type HandedOffClaim = readonly [id: string, leftSeconds: number, caller: string | null, isDone: boolean, value: unknown]
+
+/** The ledger of this process, with what the next keeper needs of its claims. */
+class KeptClaims implements Ledger {
+  readonly #local: Ledger
+  readonly #clock: () => number
+  readonly #claims: ExpiringMap<KeptClaim>
+
+  constructor(local: Ledger, clock: () => number) {
+    this.#local = local
+    this.#clock = clock
+    this.#claims = new ExpiringMap(clock)
+  }
+
+  async claim(id: string, ttlSeconds: number, caller?: string): Promise<Claim> {
+    const claim = await this.#local.claim(id, ttlSeconds, caller)
+    const expiresAt = this.#clock() + ttlSeconds * 1000
+    if (claim.state === 'fresh') this.#claims.set(id, { caller, isDone: false, value: undefined }, expiresAt)
+    return claim
+  }
+
+  async settle(id: string, value: unknown): Promise<void> {
+    await this.#local.settle(id, value)
+    const claim = this.#claims.get(id)
+    if (claim === undefined || claim.isDone) return
+    claim.isDone = true
+    claim.value = value
+  }
+
+  async release(id: string): Promise<void> {
+    await this.#local.release(id)
+    if (this.#claims.get(id)?.isDone === false) this.#claims.delete(id)
+  }
+
+  live(): HandedOffClaim[] {
+    const now = this.#clock()
+    return Array.from(
+      this.#claims.live(),
+      ([id, { caller, isDone, value }, expiresAt]) =>
+        [id, (expiresAt - now) / 1000, caller ?? null, isDone, value] as const,
+    )
+  }
+
+  async take(claims: readonly HandedOffClaim[]): Promise<void> {
+    for (const [id, leftSeconds, caller, isDone, value] of claims) {
+      const { state } = await this.claim(id, leftSeconds, caller ?? undefined)
+      if (isDone && state === 'fresh') await this.settle(id, value)
+    }
+  }
+}
+
+/** The keeper may refuse, for example because its memory is full. It is alive all the same, so it stays the keeper. */
+function readClaim({ state, value }: Json): Claim {
+  if (state === 'fresh' || state === 'running') return { state }
+  if (state === 'done') return { state, value }
+  const advice = 'its log says why; give all instances a common ledger'
+  throw new StateError('STORE_UNAVAILABLE', `The instance that keeps the claims did not take this one; ${advice}.`)
+}

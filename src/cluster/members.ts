@@ -1,0 +1,305 @@
+/**
+ * The other instances that this one knows. There is no central list: each sealed session id names the instance that
+ * began the session, two instances that meet exchange their members, and a vacated address is polled, because the next
+ * process often starts there.
+ *
+ * Invariant: an instance named only by a token counts as a member once it has answered. Until then the wait for it is
+ * short, since clients can bring old tokens of many instances that are gone.
+ */
+import { isObject, type Json, type Logger, unref } from '../protocol/index.ts'
+import { type ClusterEvent, EventOutbox, RecentEvents } from './events.ts'
+import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
+import { discard, type Messenger } from './messenger.ts'
+import { LOST_FOR_MS, MAX_LOST, MAX_MEMBERS, NAMED_WITHIN_MS } from './times.ts'
+
+export interface MembersOptions {
+  readonly self: Self
+  readonly messenger: Pick<Messenger, 'send'>
+  readonly clock: () => number
+  readonly logger: () => Logger
+}
+
+export interface MembersListener {
+  /** An instance answered for the first time. */
+  met?(): void
+  /** An instance is gone, and another may start at its address. */
+  vacated?(url: string): void
+  /** An instance is gone without notice: its unfinished work is lost. */
+  crashed?(): void
+  /** Facts that each new member needs, beside the events of the last seconds. */
+  standing?(): Iterable<ClusterEvent>
+}
+
+interface Member {
+  readonly instance: Instance
+  /** Whether it has answered or sent a message. */
+  wasThere: boolean
+  /** Whether it has answered or sent a message, or a member named it. */
+  isVouchedFor: boolean
+  /** Whether it has announced its stop: nothing is lost when it is gone. */
+  isStopping: boolean
+  /** Resolves when the instance has named its members, or is lost. */
+  greeting: Promise<void>
+  /** Resolves with `greeting`, or after a short timeout. */
+  soon: Promise<void>
+  readonly events: EventOutbox
+}
+
+export class Members {
+  readonly #options: MembersOptions
+  readonly #members = new Map<string, Member>()
+  readonly #lost: LostMembers
+  readonly #recent: RecentEvents
+  readonly #listeners = new Set<MembersListener>()
+  readonly #lossListeners = new Set<{ readonly id: string; readonly listener: () => void }>()
+  /** Whether another instance was ever a member. */
+  everMet = false
+  /** Whether this instance is stopping. */
+  isStopping = false
+
+  constructor(options: MembersOptions) {
+    this.#options = options
+    this.#recent = new RecentEvents(options.clock)
+    this.#lost = new LostMembers(options.clock)
+  }
+
+  /** Returns the function that removes the listener. */
+  listen(listener: MembersListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Notes an instance that a sealed token names. Costs one look-up if it is known. */
+  meet(instance: Instance): void {
+    if (this.#members.has(instance.id) || this.isLost(instance.id)) return
+    const member = this.#add(instance)
+    if (member === undefined) return
+    member.greeting = this.#greet(member)
+    member.soon = Promise.race([member.greeting, moment()])
+  }
+
+  /**
+   * Meets an instance that answers at its address, unless it has said goodbye. One that was only slow becomes a member
+   * again.
+   */
+  meetAgain(instance: Instance): boolean {
+    if (this.#lost.hasLeft(instance.id)) return false
+    this.#lost.remove(instance.id)
+    this.#meetVouchedFor(instance)
+    return true
+  }
+
+  /** Notes an instance that has sent a message. */
+  note(instance: Instance): void {
+    if (this.#lost.hasLeft(instance.id)) return
+    this.#lost.remove(instance.id)
+    const member = this.#members.get(instance.id) ?? this.#add(instance)
+    if (member !== undefined) this.#arrived(member)
+  }
+
+  /** Notes that an instance announced its stop. */
+  stopping(instance: Instance): void {
+    this.note(instance)
+    const member = this.#members.get(instance.id)
+    if (member !== undefined) member.isStopping = true
+  }
+
+  /** The reply to an instance that said hello. */
+  greeted(by: Instance): Json {
+    this.note(by)
+    const others = this.known().filter(({ id }) => id !== by.id)
+    return { peers: others.map(writeInstance), ...(this.isStopping && { isStopping: true }) }
+  }
+
+  /** The members known now. */
+  known(): readonly Instance[] {
+    return this.#there().map(({ instance }) => instance)
+  }
+
+  /** All members, after those that are being met have named theirs. */
+  async all(): Promise<readonly Instance[]> {
+    await this.#metSoon()
+    let met = -1
+    while (met !== this.#members.size) {
+      met = this.#members.size
+      await Promise.all(Array.from(this.#members.values(), async (member) => member.isVouchedFor && member.greeting))
+    }
+    return this.known()
+  }
+
+  /** All members that are not stopping. */
+  async staying(): Promise<readonly Instance[]> {
+    await this.all()
+    return this.knownToStay()
+  }
+
+  /** The members known now that are not stopping. */
+  knownToStay(): readonly Instance[] {
+    return this.#there().flatMap(({ instance, isStopping }) => (isStopping ? [] : [instance]))
+  }
+
+  /** Checks whether a member is still there. Its reply also names its members. */
+  async check(id: string): Promise<boolean> {
+    const member = this.#members.get(id)
+    if (member !== undefined) await this.#greet(member)
+    return this.#members.has(id)
+  }
+
+  /** Sends an event to every member, and to those that join within the next seconds. */
+  publish(event: ClusterEvent): void {
+    this.#recent.push(event)
+    for (const { events } of this.#members.values()) {
+      events.push(event)
+      events.start()
+    }
+  }
+
+  /** The events of one kind that this instance published within the last seconds. */
+  recent(kind: string): ClusterEvent[] {
+    return this.#recent.of(kind)
+  }
+
+  /** Resolves when every member has received the published events, or is lost. */
+  async flush(): Promise<void> {
+    await this.#metSoon()
+    await Promise.all(this.#there().map(({ events }) => events.sent()))
+  }
+
+  /** Removes an instance that did not answer. `successor`: the instance that answered at its address. */
+  lose(instance: Instance, successor?: Instance): void {
+    const { id } = instance
+    const { wasThere = false, isStopping = false } = this.#members.get(id) ?? {}
+    this.#remove(instance, isStopping || this.#lost.hasLeft(id))
+    if (successor !== undefined) this.#meetVouchedFor(successor)
+    if (wasThere && !isStopping) for (const listener of this.#listeners) listener.crashed?.()
+  }
+
+  /** Calls the listener when an instance is gone. Returns the function that removes it. */
+  onLost(id: string, listener: () => void): () => void {
+    const entry = { id, listener }
+    this.#lossListeners.add(entry)
+    return () => this.#lossListeners.delete(entry)
+  }
+
+  /** Removes an instance that said goodbye: it owns nothing any more. */
+  left(instance: Instance): void {
+    this.#remove(instance, true)
+  }
+
+  /** Whether a member has announced its stop. */
+  isLeaving(id: string): boolean {
+    return this.#members.get(id)?.isStopping === true
+  }
+
+  isLost(id: string): boolean {
+    return this.#lost.has(id)
+  }
+
+  #remove({ id, url }: Instance, hasLeft: boolean): void {
+    const wasThere = this.#members.get(id)?.wasThere
+    this.#members.delete(id)
+    this.#lost.add(id, hasLeft)
+    if (wasThere && url !== undefined) for (const listener of this.#listeners) listener.vacated?.(url)
+    for (const entry of this.#lossListeners) if (entry.id === id) entry.listener()
+  }
+
+  #add(instance: Instance): Member | undefined {
+    const isSelf = instance.id === this.#options.self.id
+    if (isSelf || instance.url === undefined || this.#members.size >= MAX_MEMBERS) return undefined
+    const events = new EventOutbox((sent) => this.#sendEvents(instance, sent))
+    for (const listener of this.#listeners) for (const event of listener.standing?.() ?? []) events.push(event)
+    events.pushAll(this.#recent.queue())
+    const met = Promise.resolve()
+    const state = { wasThere: false, isVouchedFor: false, isStopping: false, greeting: met, soon: met }
+    const member: Member = { instance, events, ...state }
+    this.#members.set(instance.id, member)
+    events.start()
+    return member
+  }
+
+  #arrived(member: Member): void {
+    if (member.wasThere) return
+    member.wasThere = true
+    member.isVouchedFor = true
+    this.everMet = true
+    for (const listener of this.#listeners) listener.met?.()
+  }
+
+  #meetVouchedFor(instance: Instance): void {
+    this.meet(instance)
+    const member = this.#members.get(instance.id)
+    if (member !== undefined) member.isVouchedFor = true
+  }
+
+  #there(): Member[] {
+    return [...this.#members.values()].filter(({ wasThere }) => wasThere)
+  }
+
+  async #metSoon(): Promise<void> {
+    await Promise.all(Array.from(this.#members.values(), ({ soon }) => soon))
+  }
+
+  async #greet(member: Member): Promise<void> {
+    const { messenger, logger } = this.#options
+    const { instance } = member
+    const delivery = await messenger.send(instance, { kind: 'hello' })
+    if (delivery.kind !== 'delivered') {
+      this.lose(instance, delivery.kind === 'gone' ? delivery.successor : undefined)
+      logger().debug({ url: instance.url, why: delivery.why }, 'An instance is gone.')
+      return
+    }
+    this.#arrived(member)
+    const reply: unknown = await delivery.response.json().catch(() => undefined)
+    const { peers: entries, isStopping } = isObject(reply) ? reply : {}
+    if (isStopping === true) member.isStopping = true
+    for (const entry of Array.isArray(entries) ? (entries as readonly unknown[]) : []) {
+      const other = readInstance(entry)
+      if (other !== undefined) this.#meetVouchedFor(other)
+    }
+  }
+
+  /** Returns false if the instance is gone. */
+  async #sendEvents(instance: Instance, events: readonly ClusterEvent[]): Promise<boolean> {
+    const delivery = await this.#options.messenger.send(instance, { kind: 'events', events })
+    if (delivery.kind === 'delivered') await discard(delivery.response)
+    else this.lose(instance, delivery.kind === 'gone' ? delivery.successor : undefined)
+    return delivery.kind === 'delivered'
+  }
+}
+
+function moment(): Promise<void> {
+  return new Promise((resolve) => unref(setTimeout(resolve, NAMED_WITHIN_MS)))
+}
+
+/** Instances that are gone, for the time in which they are not asked again. */
+class LostMembers {
+  readonly #clock: () => number
+  readonly #lost = new Map<string, { readonly until: number; readonly hasLeft: boolean }>()
+
+  constructor(clock: () => number) {
+    this.#clock = clock
+  }
+
+  /** `hasLeft`: it said goodbye. */
+  add(id: string, hasLeft: boolean): void {
+    const now = this.#clock()
+    for (const [old, { until }] of this.#lost) {
+      if (until > now && this.#lost.size < MAX_LOST) break
+      this.#lost.delete(old)
+    }
+    this.#lost.set(id, { until: now + LOST_FOR_MS, hasLeft })
+  }
+
+  /** Removes an instance that is back. */
+  remove(id: string): void {
+    this.#lost.delete(id)
+  }
+
+  has(id: string): boolean {
+    return (this.#lost.get(id)?.until ?? 0) > this.#clock()
+  }
+
+  hasLeft(id: string): boolean {
+    return this.has(id) && this.#lost.get(id)?.hasLeft === true
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Messages between the instances of one server, posted to their endpoints.
+ *
+ * Invariants:
+ * - a message is sealed for exactly one instance: no other opens it, nor does the next process at the same address;
+ * - it is opened once, and only for a short time;
+ * - it counts as delivered only if the reply holds its id, which is inside the seal: another process at the
+ *   address cannot know it;
+ * - a process without a key of this server learns nothing about the instance that refuses a message;
+ * - its receiver handles it and never forwards it, so a message makes at most one hop.
+ */
+import type { IncomingMessage } from 'node:http'
+import { isObject, type Json } from '../protocol/index.ts'
+import { StateError } from '../state/internal.ts'
+import type { Binding, Sealed, Sealer } from '../state/seal/index.ts'
+import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
+import { LOST_REPLY_WITHIN_MS, MAX_ATTEMPTS, MESSAGE_TTL_SECONDS, REPLY_WITHIN_MS } from './times.ts'
+
+/** The media type that distinguishes a message from a client's request. */
+export const MESSAGE_TYPE = 'application/vnd.pannier.instance'
+/**
+ * On a message: a sealed receiver id, checked before the body is read. On a reply: the id of the opened message, or the
+ * sealed name of the instance that is here instead.
+ */
+export const INSTANCE_HEADER = 'pannier-instance'
+/** The status for a message to another instance. Not 421: `fetch` would send the same message once more. */
+export const REFUSED_STATUS = 409
+
+/** The largest message that a sealer must seal, and the largest body that is read. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+// Errors after which a second attempt is useless. Only a refused connection proves that no process has the address.
+const NO_ROUTE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENOTFOUND', 'EADDRNOTAVAIL'])
+
+/** Whether a request is a message of an instance, by its headers. */
+export function isInstanceMessage({ method, headers }: IncomingMessage): boolean {
+  return method === 'POST' && headers['content-type'] === MESSAGE_TYPE
+}
+
+/**
+ * The reason when the instance at an address cannot open a message: it has other keys, or belongs to another server.
+ */
+export const UNOPENED = 'an instance is there that cannot open it'
+
+export interface MessengerOptions {
+  readonly self: Self
+  readonly sealer: Sealer
+  readonly clock: () => number
+  /** @default the global fetch */
+  readonly fetch?: typeof fetch
+  /** Timeout for the head of a reply, in milliseconds. @default 2500 */
+  readonly replyWithinMs?: number
+}
+
+export type Delivery =
+  | { readonly kind: 'delivered'; readonly response: Response }
+  /** The instance did not get it. `successor`: the instance of this server that answered at its address. */
+  | { readonly kind: 'gone'; readonly why: string; readonly successor?: Instance }
+  /** The instance cannot be reached or does not answer: it may be alive, and may have got it. */
+  | { readonly kind: 'silent'; readonly why: string }
+
+export interface DeliveryOptions {
+  /** The receiver was gone a moment ago: the timeout is short. @default false */
+  readonly wasLost?: boolean
+  /**
+   * The message must not be handled twice: it is sent once, with the timeout of all attempts together. @default false
+   */
+  readonly isOnce?: boolean
+}
+
+export interface Received {
+  /** Proves in the reply that the message was opened. */
+  readonly id: string
+  readonly from: Instance
+  readonly message: Json
+}
+
+type SendAttempt = { readonly isFinal: boolean; readonly delivery: Delivery }
+
+export class Messenger {
+  readonly #options: MessengerOptions
+  readonly #seen: SeenIds
+
+  constructor(options: MessengerOptions) {
+    this.#options = options
+    this.#seen = new SeenIds(options.clock, 2 * MESSAGE_TTL_SECONDS)
+  }
+
+  /**
+   * Resolves with the head of the reply; its body may be a stream. Rejects with a StateError when the message cannot be
+   * sealed, which says nothing about its receiver.
+   */
+  async send(to: Instance, message: Json, options: DeliveryOptions = {}): Promise<Delivery> {
+    const { wasLost = false, isOnce = false } = options
+    const { replyWithinMs = REPLY_WITHIN_MS } = this.#options
+    const withinMs = wasLost ? Math.min(replyWithinMs, LOST_REPLY_WITHIN_MS) : replyWithinMs
+    let delivery: Delivery = { kind: 'silent', why: 'it has no address' }
+    if (to.url === undefined) return delivery
+    const attempts = isOnce ? 1 : MAX_ATTEMPTS
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const tried = await this.#try(to.url, to.id, message, (withinMs * MAX_ATTEMPTS) / attempts)
+      delivery = tried.delivery
+      if (tried.isFinal) break
+    }
+    return delivery
+  }
+
+  /**
+   * The headers of a refusal that the message's header alone decides; undefined if the message comes from an instance
+   * and is for this one. They name this instance to another one of this server, and nothing to anyone else.
+   */
+  refusalOf(pass: string | undefined): Readonly<Record<string, string>> | undefined {
+    const { self } = this.#options
+    const opened = pass === undefined ? undefined : this.#openedOrNone({ method: 'pass' }, pass)
+    if (opened === undefined) return {}
+    if (opened.body === self.id) return undefined
+    return { [INSTANCE_HEADER]: this.#seal({ method: 'here', name: opened.id }, newId(), writeInstance(self)) }
+  }
+
+  /** Opens a message of another instance. Throws a StateError if it is for another one, too old, or replayed. */
+  open(token: string): Received {
+    const { self, sealer } = this.#options
+    const { id, body } = sealer.open('instance', { method: 'message', name: self.id }, token)
+    if (!this.#seen.add(id)) throw new StateError('STATE_REPLAYED', 'This message of an instance was here before.')
+    const [entry, message] = Array.isArray(body) ? (body as readonly unknown[]) : []
+    const from = readInstance(entry)
+    if (from !== undefined && isObject(message)) return { id, from, message }
+    throw new StateError('STATE_MALFORMED', 'The message is of a version that this instance cannot read.')
+  }
+
+  /** Each attempt has its own ids: the answer to the first may only have been lost. */
+  async #try(url: string, to: string, message: Json, withinMs: number): Promise<SendAttempt> {
+    const { fetch: post = fetch, self } = this.#options
+    const [passId, messageId] = [newId(), newId()]
+    const pass = this.#seal({ method: 'pass' }, passId, to)
+    const body = this.#seal({ method: 'message', name: to }, messageId, [writeInstance(self), message])
+    const patience = new AbortController()
+    const timer = setTimeout(() => patience.abort(), withinMs)
+    try {
+      const response = await post(url, {
+        method: 'POST',
+        headers: { 'content-type': MESSAGE_TYPE, [INSTANCE_HEADER]: pass },
+        body,
+        redirect: 'manual',
+        signal: patience.signal,
+      })
+      const proof = response.headers.get(INSTANCE_HEADER)
+      if (proof === messageId) return { isFinal: true, delivery: { kind: 'delivered', response } }
+      await discard(response)
+      const { status } = response
+      const isUnopened = status === REFUSED_STATUS && proof === null
+      const why = isUnopened ? UNOPENED : `HTTP ${status} from something else at its address`
+      const successor = this.#successorIn(proof, passId, url)
+      const delivery: Delivery = successor ? { kind: 'gone', why, successor } : { kind: 'silent', why }
+      return { isFinal: status < 500, delivery }
+    } catch (error) {
+      const why = patience.signal.aborted ? 'no reply in time' : reasonOf(error)
+      return { isFinal: NO_ROUTE.has(why), delivery: { kind: why === 'ECONNREFUSED' ? 'gone' : 'silent', why } }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** The instance that is here instead. Its address is its own, else the one where it was found. */
+  #successorIn(sealed: string | null, passId: string, url: string): Instance | undefined {
+    const opened = sealed === null ? undefined : this.#openedOrNone({ method: 'here', name: passId }, sealed)
+    const successor = readInstance(opened?.body)
+    return successor && { id: successor.id, url: successor.url ?? url }
+  }
+
+  #seal(binding: Binding, id: string, body: unknown): string {
+    return this.#options.sealer.seal('instance', binding, { id, ttlSeconds: MESSAGE_TTL_SECONDS, body })
+  }
+
+  #openedOrNone(binding: Binding, token: string): Sealed | undefined {
+    try {
+      return this.#options.sealer.open('instance', binding, token)
+    } catch (error) {
+      if (error instanceof StateError) return undefined
+      throw error
+    }
+  }
+}
+
+/** Discards the body of a reply, which may already have broken off. */
+export async function discard(response: Response): Promise<void> {
+  await response.body?.cancel().catch(() => {})
+}
+
+function newId(): string {
+  return crypto.randomUUID()
+}
+
+/** The error code, or the message of `fetch`, such as "bad port". */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause as { code?: unknown; message?: unknown } | undefined) : undefined
+  return [cause?.code, cause?.message].find((reason) => typeof reason === 'string') ?? 'unknown'
+}
+
+/** Replay protection: the ids seen within a time. */
+export class SeenIds {
+  readonly #clock: () => number
+  readonly #keepMs: number
+  /** Two generations: the newer is filled, the older only read, and each is dropped whole. */
+  #newer = new Set<string>()
+  #older = new Set<string>()
+  #since: number
+
+  constructor(clock: () => number, keepSeconds: number) {
+    this.#clock = clock
+    this.#keepMs = keepSeconds * 1000
+    this.#since = clock()
+  }
+
+  /** Notes the id; returns false if it was seen before. */
+  add(id: string): boolean {
+    const now = this.#clock()
+    if (now - this.#since > this.#keepMs) {
+      this.#older = now - this.#since > 2 * this.#keepMs ? new Set() : this.#newer
+      this.#newer = new Set()
+      this.#since = now
+    }
+    if (this.#newer.has(id) || this.#older.has(id)) return false
+    this.#newer.add(id)
+    return true
+  }
+}

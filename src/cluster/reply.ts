@@ -1,0 +1,89 @@
+/** Replies to messages of other instances, and the reader of a streamed reply. */
+import { isObject, type Json, parseJson } from '../protocol/index.ts'
+
+/** A server's HTTP replies and sinks satisfy this type and the next. */
+export interface MessageReply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** A JSON message. */
+  readonly body?: string
+}
+
+/** A streamed reply. */
+export interface ReplySink {
+  setHeaders(headers: Readonly<Record<string, string>>): void
+  open(headers: Readonly<Record<string, string>>): void
+  write(text: string): void
+  end(): void
+  onDisconnect(listener: () => void): void
+  readonly disconnected: boolean
+}
+
+export function jsonReply(value: object): MessageReply {
+  return { status: 200, body: JSON.stringify(value) }
+}
+
+/** The event stream of another instance's reply, as messages. */
+export class ReplyStream {
+  readonly #reader: ReadableStreamDefaultReader<string> | undefined
+
+  constructor(response: Response) {
+    this.#reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  }
+
+  /** Rejects if the stream breaks off. */
+  async *messages(): AsyncGenerator<Json, void> {
+    const splitter = new EventSplitter()
+    for (;;) {
+      const chunk = await this.#reader?.read()
+      if (chunk?.value === undefined) return
+      for (const event of splitter.take(chunk.value)) {
+        const message = messageIn(event)
+        if (message !== undefined) yield message
+      }
+    }
+  }
+
+  /** Ends the stream; `messages` ends with it. */
+  cancel(): void {
+    void this.#reader?.cancel().catch(() => {})
+  }
+}
+
+/** Parses an event of another instance: a data line, or a comment that keeps the connection open. */
+function messageIn(event: string): Json | undefined {
+  const message: unknown = event.startsWith('data: ') ? parseJson(event.slice('data: '.length), Infinity) : undefined
+  return isObject(message) ? message : undefined
+}
+
+const BREAK = '\n\n'
+
+/** Splits the chunks of a stream into events. Scans each character once, however many chunks an event has. */
+class EventSplitter {
+  /** The start of an event that has not ended. */
+  #parts: string[] = []
+  #endsInBreak = false
+
+  /** Returns the events that end in this chunk. */
+  take(chunk: string): readonly string[] {
+    const events: string[] = []
+    let start = 0
+    if (this.#endsInBreak && chunk.startsWith('\n')) {
+      events.push(this.#ended('').slice(0, -1))
+      start = 1
+    }
+    for (let end = chunk.indexOf(BREAK, start); end >= 0; end = chunk.indexOf(BREAK, start)) {
+      events.push(this.#ended(chunk.slice(start, end)))
+      start = end + BREAK.length
+    }
+    if (start < chunk.length) this.#parts.push(chunk.slice(start))
+    if (chunk !== '') this.#endsInBreak = start < chunk.length && chunk.endsWith('\n')
+    return events
+  }
+
+  #ended(last: string): string {
+    const event = [...this.#parts, last].join('')
+    this.#parts = []
+    return event
+  }
+}

@@ -1,0 +1,152 @@
+/** The driver for PostgreSQL, for any number of machines. All times are the database's, so clocks do not matter. */
+import { randomUUID } from 'node:crypto'
+import { isObject } from '../../protocol/index.ts'
+import type {
+  Dialect,
+  DriverListener,
+  EngineSettings,
+  RunStatement,
+  SqlValue,
+  TaskDriver,
+  TaskEvent,
+  Transaction,
+} from '../../tasks/internal.ts'
+import type { Database } from '../database.ts'
+import { digest } from '../digest.ts'
+import type { NotificationListener } from '../notifier.ts'
+import { STATEMENT_MS } from '../sql.ts'
+
+// A shorter timeout would also hit a process that is only busy.
+const MIN_IDLE_MS = 1000
+const WATCH_POLL_MS = 2000
+const WATCH_POLL_MS_WITHOUT_NOTIFIER = 500
+// As hexadecimal digits of a SHA-256.
+const KEY_LENGTH = 32
+
+export class PostgresDriver implements TaskDriver, NotificationListener {
+  readonly sql: Dialect
+  readonly pollMs = 1000
+  readonly sweepMs = 30_000
+  readonly #database: Database
+  readonly #settings: EngineSettings
+  #listener: DriverListener | undefined
+
+  constructor(database: Database, settings: EngineSettings) {
+    this.#database = database
+    this.#settings = settings
+    this.sql = dialect(database.names.tables)
+  }
+
+  get watchPollMs(): number {
+    return this.#database.notifier.isListening ? WATCH_POLL_MS : WATCH_POLL_MS_WITHOUT_NOTIFIER
+  }
+
+  key(...texts: readonly string[]): string {
+    return digest(...texts)
+      .toString('hex')
+      .slice(0, KEY_LENGTH)
+  }
+
+  readonly read: RunStatement = (text, values = []) => this.write(text, values)
+
+  async write<Row>(text: string, values: readonly SqlValue[], timeoutMs = this.#statementMs): Promise<Row[]> {
+    return (await this.#database.statements(timeoutMs)).rows<Row>(text, [...values])
+  }
+
+  /** If this process freezes inside, PostgreSQL rolls the transaction back in time for others to reclaim the task. */
+  async transaction<Result>(run: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    const idleMs = Math.max(this.#settings.leaseMs / 2, MIN_IDLE_MS)
+    const events: TaskEvent[] = []
+    const result = await this.#database.transaction({ idleMs, statementMs: this.#statementMs }, (sql) =>
+      run({ rows: (text, values = []) => sql.rows(text, [...values]), emit: (event) => void events.push(event) }),
+    )
+    for (const event of events) this.#listener?.onEmit(event)
+    return result
+  }
+
+  async listen(listener: DriverListener): Promise<void> {
+    this.#listener = listener
+    await this.#database.notifier.subscribe(this)
+  }
+
+  send(event: TaskEvent): void {
+    this.#database.notifier.notify(JSON.stringify(event))
+  }
+
+  onNotification(message: string): void {
+    const event = readEvent(message)
+    if (event !== undefined) this.#listener?.onEvent(event)
+  }
+
+  onGap(): void {
+    this.#listener?.onGap()
+  }
+
+  setActive(): void {}
+
+  trouble(): undefined {}
+
+  isLocked(): boolean {
+    return false
+  }
+
+  elapsedMs(): number {
+    return performance.now()
+  }
+
+  newWorkerId(): string {
+    return randomUUID()
+  }
+
+  hasExited(): boolean {
+    return false
+  }
+
+  /** The connection stays open: others may share it. */
+  async close(): Promise<void> {
+    await this.#database.notifier.unsubscribe(this)
+  }
+
+  // Large entries take longer; this is for a megabyte a second.
+  get #statementMs(): number {
+    return Math.max(STATEMENT_MS, this.#settings.maxEntryBytes / 1000)
+  }
+}
+
+function dialect(schema: string): Dialect {
+  return {
+    tasks: `${schema}.tasks`,
+    calls: `${schema}.calls`,
+    steps: `${schema}.steps`,
+    questions: `${schema}.questions`,
+    now: '(extract(epoch FROM now()) * 1000)::bigint',
+    counted: '',
+    forShare: 'FOR SHARE',
+    forUpdate: 'FOR NO KEY UPDATE',
+    skipLocked: 'FOR UPDATE SKIP LOCKED',
+    among: (column, parameter, type) => `${column} = ANY(${parameter}::${type}[])`,
+    each: (parameter) => `unnest(${parameter}::text[]) AS each (value)`,
+    jsonArrays: (columns, source, order) =>
+      `(SELECT json_agg(json_build_array(${columns}) ORDER BY ${order}) FROM ${source})`,
+  }
+}
+
+/** Undefined for an event that only a newer version knows; the notifier has other users as well. */
+function readEvent(message: string): TaskEvent | undefined {
+  const event = parsed(message)
+  if (!isObject(event)) return undefined
+  const { kind, task, tool } = event
+  const hasTask = typeof task === 'string'
+  if ((kind === 'changed' || kind === 'cancelled') && hasTask) return { kind, task }
+  if (typeof tool !== 'string') return undefined
+  if (kind === 'ready' && hasTask) return { kind, task, tool }
+  return kind === 'created' ? { kind, tool } : undefined
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,60 @@
+/** A server's part in the cluster of its process: its scope, what it forwards, and what other instances forward to it. */
+import { Cluster, type ClusterOptions, type ClusterScope } from '../cluster/index.ts'
+import type { Relaying } from './calls/relaying.ts'
+import { ForwardedCalls } from './forwarding/calls.ts'
+import { ClientRequests } from './forwarding/clientRequests.ts'
+import { NewRequests } from './forwarding/newRequests.ts'
+import type { MessageHandler } from './http/messageHandler.ts'
+import type { LegacyHttp, LegacyHttpOptions } from './legacy/http.ts'
+import type { EventBus } from './lifecycle/eventBus.ts'
+import type { ModernHttp } from './modern/request.ts'
+import type { ServerOptions } from './options.ts'
+
+export interface ClusterPart {
+  readonly cluster: Cluster
+  readonly scope: ClusterScope
+  readonly bus: EventBus
+  readonly forwardedCalls: ForwardedCalls
+  readonly newRequests: NewRequests
+  /** What sessions need of it. */
+  readonly sessions: Pick<LegacyHttpOptions, 'self' | 'members' | 'bus' | 'forwarder' | 'whoHas'>
+}
+
+/** Joins the cluster of the process, which a gateway shares between its routes. A server alone makes its own. */
+export function joinCluster(
+  { advertise, peers: addresses, ledger, bus: configured }: ServerOptions,
+  parts: Pick<ClusterOptions, 'sealer' | 'clock' | 'logger'>,
+  relaying: Pick<Relaying, 'cluster' | 'scope'> | undefined,
+): ClusterPart {
+  const cluster = relaying?.cluster ?? new Cluster({ advertise, addresses, ledger, ...parts })
+  const scope = cluster.scope(relaying?.scope ?? '', configured)
+  const { self, members } = scope
+  const bus = scope.bus as EventBus // its events were sealed by an instance of this server
+  const whoHas = (stream: string) => scope.whoOwns('stream', stream)
+  return {
+    cluster,
+    scope,
+    bus,
+    forwardedCalls: new ForwardedCalls(scope),
+    newRequests: new NewRequests(scope),
+    sessions: { self, members, bus, forwarder: new ClientRequests(scope), whoHas },
+  }
+}
+
+/** Answers what other instances forward. Without `legacy`, sessions are not served. */
+export function serveForwarded(
+  { scope, forwardedCalls, newRequests }: ClusterPart,
+  handler: MessageHandler,
+  modern: ModernHttp,
+  legacy: LegacyHttp | undefined,
+): void {
+  newRequests.serveBy(({ headers, body, principal, era }, sink) =>
+    handler.handle(
+      { method: 'POST', header: (name) => headers[name], json: () => Promise.resolve(body) },
+      { principal, era },
+      sink,
+    ),
+  )
+  forwardedCalls.serveBy((call, sink) => modern.answerForwarded(call, sink))
+  legacy?.serveIn(scope)
+}

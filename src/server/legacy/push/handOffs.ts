@@ -1,0 +1,111 @@
+/** Streams and their calls on the way from an instance that stops to another one. */
+import type { Caller } from '../../call.ts'
+import type { EventBus } from '../../lifecycle/eventBus.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../../../cluster/index.ts'
+import type { ResumedCall, StreamHandOff } from './handOff.ts'
+import type { PushBroker } from './broker.ts'
+import type { StreamResumption } from '../streams/resumption.ts'
+import type { LegacyStream } from '../streams/stream.ts'
+import type { LegacyStreams } from '../streams/streams.ts'
+
+/** Hands a stream off; returns its new owner, or undefined if no instance takes it. */
+export type HandOff = (stream: StreamHandOff) => Promise<Instance | undefined>
+
+export interface HandOffsOptions {
+  readonly self: Self
+  readonly bus: EventBus
+  readonly streams: LegacyStreams
+  readonly pushes: PushBroker
+  readonly returning: StreamResumption
+  readonly handOff: HandOff
+  /** Runs a call of another instance here. */
+  readonly resume: (call: ResumedCall, caller: Caller, stream: LegacyStream) => void
+}
+
+/** Also announces the new owner of the stream, which may have just started without knowing other instances. */
+export function announced(bus: EventBus, handOff: HandOff): HandOff {
+  return async (stream) => {
+    const to = await handOff(stream)
+    if (to !== undefined) bus.publish({ kind: 'stream-moved', stream: stream.name, to: writeInstance(to) })
+    return to
+  }
+}
+
+export class HandOffs {
+  readonly #options: HandOffsOptions
+  /** Streams that another instance has, too. */
+  readonly #handedOff = new WeakSet<LegacyStream>()
+  readonly #underWay = new Set<Promise<void>>()
+  #isLeaving = false
+
+  constructor(options: HandOffsOptions) {
+    this.#options = options
+    const { bus, pushes } = options
+    bus.subscribe((event) => {
+      if (event.kind === 'question-wanted' && pushes.hasResumed(event.question)) this.#announce([event.question])
+      if (event.kind === 'questions-moved') this.#noteMoved(event.questions, event.to)
+    })
+  }
+
+  /**
+   * Hands off the streams with messages that their clients have yet to come back for: now, and after each later
+   * `finished`. Resolves when the known ones have arrived.
+   */
+  async unseen(): Promise<void> {
+    this.#isLeaving = true
+    const { streams } = this.#options
+    for (const stream of streams.unseen()) {
+      if (this.#handedOff.has(stream)) continue
+      const handingOff = this.#handOff(stream).finally(() => this.#underWay.delete(handingOff))
+      this.#underWay.add(handingOff)
+    }
+    await Promise.all(this.#underWay)
+  }
+
+  /** A call has come to its end. */
+  finished(): void {
+    if (this.#isLeaving) void this.unseen()
+  }
+
+  /**
+   * Takes a stream of a stopping instance, with its call if that is not over; returns false if this one is stopping,
+   * too.
+   */
+  async resume(handedOff: StreamHandOff): Promise<boolean> {
+    const { streams, pushes, returning, resume } = this.#options
+    if (pushes.isDraining) return false
+    const { name, caller, call } = handedOff
+    if (call !== undefined && pushes.has(call.call)) return true // it was sent twice, because a reply was late
+    if (call === undefined) {
+      streams.resume(handedOff)
+      returning.noteClaimed(name, caller)
+      return true
+    }
+    const resumed = await pushes.resume(call, name, caller)
+    if (resumed === undefined) return true // another instance has resumed it
+    const stream = streams.resume(handedOff)
+    this.#announce(call.questions.map(({ question }) => question))
+    resume(resumed, caller, stream)
+    return true
+  }
+
+  async #handOff(stream: LegacyStream): Promise<void> {
+    const { streams, handOff } = this.#options
+    const caller = streams.callerOf(stream)
+    if (caller === undefined) return
+    this.#handedOff.add(stream)
+    const to = await handOff({ name: stream.name, caller, ...stream.contents() })
+    if (to === undefined) this.#handedOff.delete(stream)
+  }
+
+  #announce(questions: readonly string[]): void {
+    const { bus, self } = this.#options
+    bus.publish({ kind: 'questions-moved', questions, to: writeInstance(self) })
+  }
+
+  #noteMoved(questions: readonly string[], to: unknown): void {
+    const { pushes, self } = this.#options
+    const instance = readInstance(to)
+    if (instance !== undefined && instance.id !== self.id) pushes.noteMoved(questions, instance)
+  }
+}

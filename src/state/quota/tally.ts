@@ -1,0 +1,86 @@
+/** What a caller has, or a group of callers together, and who of them loses what. */
+import { Heap } from './heap.ts'
+
+export type Measure = 'places' | 'chars'
+export type Amount = Readonly<Record<Measure, number>>
+
+/**
+ * For whom an item may be evicted: for anyone, for callers who have no more than its own caller, only for those who have
+ * less, or for none. Of one caller the items of the first kind go first.
+ */
+export type Evictable = 'always' | 'unless-smaller' | 'if-larger' | 'never'
+
+export interface QuotaItem<T> {
+  readonly item: T
+  readonly tally: Tally<T>
+  chars: number
+  evictable: Evictable
+  /** The number of the change that made it evictable. */
+  since: number
+}
+
+export interface Tally<T> {
+  readonly name: string
+  /** The group of a caller who is in one. */
+  readonly group: Tally<T> | undefined
+  /** The callers of a group. */
+  readonly callers: Largest<T> | undefined
+  /** The evictable items of a caller, oldest first. */
+  readonly items: Map<Evictable, Set<QuotaItem<T>>>
+  places: number
+  chars: number
+  /** Since when something is evictable; infinite where nothing is. */
+  since: number
+}
+
+/** Those with something to evict, the largest on top. */
+export type Largest<T> = Readonly<Record<Measure, Heap<Tally<T>>>>
+
+const MEASURES = ['places', 'chars'] as const
+const EVICTABLE = ['always', 'unless-smaller', 'if-larger'] as const
+
+export function newTally<T>(name: string, parts: { group?: Tally<T> | undefined; callers?: Largest<T> }): Tally<T> {
+  const { group, callers } = parts
+  return { name, group, callers, items: new Map(), places: 0, chars: 0, since: Infinity }
+}
+
+/** Of those who have the same, the one comes first that has had something to evict for longest. */
+export function newLargest<T>(): Largest<T> {
+  const by = (measure: Measure): Heap<Tally<T>> =>
+    new Heap((one, two) => one[measure] > two[measure] || (one[measure] === two[measure] && one.since < two.since))
+  return { places: by('places'), chars: by('chars') }
+}
+
+/** Ranks a caller again, and its group. */
+export function rank<T>(tally: Tally<T>, all: Largest<T>): void {
+  const { group, callers } = tally
+  tally.since = callers === undefined ? oldestSince(tally) : (callers.places.top?.since ?? Infinity)
+  const largest = group?.callers ?? all
+  for (const by of MEASURES) {
+    if (tally.since < Infinity) largest[by].set(tally)
+    else largest[by].delete(tally)
+  }
+  if (group !== undefined) rank(group, all)
+}
+
+function oldestSince<T>({ items }: Tally<T>): number {
+  for (const evictable of EVICTABLE) for (const { since } of items.get(evictable) ?? []) return since
+  return Infinity
+}
+
+/** The item that a caller, or the largest caller of a group, loses to a newcomer, who is counted already. */
+export function loserOf<T>(tally: Tally<T> | undefined, by: Measure, newcomer?: Tally<T>): T | undefined {
+  const caller = tally?.callers?.[by].top ?? tally
+  for (const evictable of EVICTABLE) {
+    if (caller === undefined || !mayLose(evictable, caller, by, newcomer)) continue
+    for (const { item, chars } of caller.items.get(evictable) ?? []) if (by === 'places' || chars > 0) return item
+  }
+  return undefined
+}
+
+function mayLose<T>(evictable: Evictable, caller: Tally<T>, by: Measure, newcomer?: Tally<T>): boolean {
+  if (evictable === 'always' || newcomer === undefined) return evictable === 'always'
+  const [one, other] = [caller.group ?? caller, newcomer.group ?? newcomer]
+  if (evictable === 'unless-smaller') return one[by] >= other[by]
+  return one === other ? caller[by] > newcomer[by] : one[by] > other[by]
+}

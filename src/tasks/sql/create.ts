@@ -1,0 +1,170 @@
+/** Creates a task in one transaction, once for each call. */
+import { StateError } from '../../state/internal.ts'
+import type { NewTask, TaskRecord } from '../engine.ts'
+import { entryText } from '../entry.ts'
+import { MEMBERS_SHARE, refusalOfTask } from '../fairness.ts'
+import { answeredBefore, type QuestionRow } from '../journalRows.ts'
+import type { SqlValue, Transaction } from './driver.ts'
+import { addAnswered } from './questions.ts'
+import { getTask } from './records.ts'
+import { cachedText, keyOf, notExpired, type TaskStore } from './store.ts'
+
+const MAX_TRIES = 5
+// Added to a date it is still a safe integer.
+const MAX_TTL_MS = 2 ** 52
+
+/** A new task as it will be stored. */
+interface PreparedTask {
+  readonly task: NewTask
+  /** The key of the call. */
+  readonly call: string
+  readonly holder: string
+  readonly member: string | null
+  readonly tool: string
+  /** The columns of `calls`: when the call began, the arguments, the caller, and the state of its handler. */
+  readonly columns: readonly [number | null, string, string, string | null]
+  readonly steps: readonly (readonly [key: string, value: string | null])[]
+  readonly answers: readonly (readonly [question: QuestionRow, response: string])[]
+}
+
+/** Gives the task that the call has created, now or before. */
+export async function createTask(store: TaskStore, task: NewTask): Promise<TaskRecord> {
+  const prepared = prepare(store, task)
+  return store.driver.transaction(async (tx) => {
+    for (let turn = 0; turn < MAX_TRIES; turn++) {
+      const created = await insert(tx, store, prepared)
+      if (created !== undefined) return created
+      const before = await createdBefore(tx, store, prepared)
+      if (before !== undefined) return before
+    }
+    throw new StateError('STORE_UNAVAILABLE', 'Tasks of this call were created and removed concurrently; try again.')
+  })
+}
+
+function prepare(store: TaskStore, task: NewTask): PreparedTask {
+  const { audience, driver, settings } = store
+  const text = (what: string, value: unknown) => entryText(what, value, settings.maxEntryBytes)
+  const { id, own, steps, begunAt } = task.journal
+  return {
+    task,
+    call: driver.key(audience, task.owner, id),
+    holder: keyOf(store, task.holder),
+    member: task.member === undefined ? null : keyOf(store, task.member),
+    tool: keyOf(store, task.tool),
+    columns: [
+      begunAt ?? null,
+      text('The arguments', task.args),
+      text('The caller', task.caller),
+      own === undefined ? null : text('The state of a handler', own),
+    ],
+    steps: Array.from(steps, ([key, { value }]) => {
+      return [JSON.stringify(key), value === undefined ? null : text(`The result of the step "${key}"`, value)] as const
+    }),
+    answers: answeredBefore(task.journal).map((question) => [question, text('An answer', question.response)] as const),
+  }
+}
+
+/** Counts unfinished tasks up to a limit, by a condition. */
+function countUnfinished({ sql }: TaskStore, condition: string, limit: number): string {
+  return `(SELECT count(*) FROM (SELECT 1 FROM ${sql.tasks} AS t
+    WHERE ${condition} AND t.status IN ('working', 'input_required') LIMIT ${limit}) AS counted)`
+}
+
+// Expressions, so that no other statement uses the indexes that are for counting.
+const OF_HOLDER = "t.holder || '' ="
+const OF_MEMBER = "t.member || '' ="
+
+/** $4 is the holder and $5 the member, where the task has one. */
+function insertText(store: TaskStore, hasMember: boolean): string {
+  const { sql, settings } = store
+  const ofMember = settings.maxTasksPerCaller
+  const ofHolder = ofMember * (hasMember ? MEMBERS_SHARE : 1)
+  const isAllowed = `${countUnfinished(store, `${OF_HOLDER} $4`, ofHolder)} < ${ofHolder}`
+  return `INSERT INTO ${sql.tasks} (address, owner, call, holder, member, tool_key, id, tool, call_id, round, expires_at,
+      created_at, updated_at, status)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, CAST($10 AS integer), ${sql.now} + CAST($11 AS bigint),
+      ${sql.now}, ${sql.now}, 'working'
+    WHERE ${isAllowed} ${hasMember ? `AND ${countUnfinished(store, `${OF_MEMBER} $5`, ofMember)} < ${ofMember}` : ''}
+    ON CONFLICT (call) DO NOTHING RETURNING number, created_at`
+}
+
+/** Undefined when this call has created a task before, or its caller may not have another. */
+async function insert(tx: Transaction, store: TaskStore, prepared: PreparedTask): Promise<TaskRecord | undefined> {
+  const { task, call, holder, member, tool } = prepared
+  const hasMember = member !== null
+  const ttlMs = task.ttlMs === null ? null : Math.min(Math.ceil(task.ttlMs), MAX_TTL_MS)
+  const values: SqlValue[] = [keyOf(store, task.id), keyOf(store, task.owner), call, holder, member, tool]
+  values.push(...[task.id, task.tool, task.journal.id].map((text) => JSON.stringify(text)), task.journal.round, ttlMs)
+  const text = cachedText(store.sql, `insert ${hasMember} ${store.settings.maxTasksPerCaller}`, () =>
+    insertText(store, hasMember),
+  )
+  const [row] = await tx.rows<{ number: string | number; created_at: string | number }>(text, values)
+  if (row === undefined) return undefined
+  await addJournal(tx, store, Number(row.number), prepared)
+  tx.emit({ kind: 'created', tool })
+  return newRecord(task, ttlMs, Number(row.created_at))
+}
+
+async function addJournal(
+  tx: Transaction,
+  store: TaskStore,
+  number: number,
+  { columns, steps, answers }: PreparedTask,
+): Promise<void> {
+  const { calls, steps: stepTable } = store.sql
+  await tx.rows(`INSERT INTO ${calls} (task, begun_at, args, caller, own) VALUES ($1, $2, $3, $4, $5)`, [
+    number,
+    ...columns,
+  ])
+  for (const [key, value] of steps) {
+    await tx.rows(`INSERT INTO ${stepTable} (task, key, done, value) VALUES ($1, $2, 1, $3)`, [number, key, value])
+  }
+  for (const [question, response] of answers) await addAnswered(tx, store, number, question, response)
+}
+
+/** Throws when the caller may not have another task. Undefined when the earlier task of the call has expired. */
+async function createdBefore(
+  tx: Transaction,
+  store: TaskStore,
+  prepared: PreparedTask,
+): Promise<TaskRecord | undefined> {
+  const { sql } = store
+  const [row] = await tx.rows<{ number: string | number; is_live: number }>(
+    `SELECT t.number, CASE WHEN ${notExpired(sql)} THEN 1 ELSE 0 END AS is_live FROM ${sql.tasks} AS t WHERE t.call = $1`,
+    [prepared.call],
+  )
+  if (row === undefined) return refuse(tx, store, prepared)
+  if (row.is_live === 1) return getTask(tx.rows, store, Number(row.number))
+  await tx.rows(`DELETE FROM ${sql.tasks} WHERE number = CAST($1 AS bigint)`, [Number(row.number)])
+  return undefined
+}
+
+async function refuse(tx: Transaction, store: TaskStore, { holder, member }: PreparedTask): Promise<undefined> {
+  const { maxTasksPerCaller } = store.settings
+  const all = maxTasksPerCaller * MEMBERS_SHARE
+  const ofMember = member === null ? 'NULL' : countUnfinished(store, `${OF_MEMBER} $2`, all)
+  const [row] = await tx.rows<{ of_holder: string | number; of_member: string | number | null }>(
+    `SELECT ${countUnfinished(store, `${OF_HOLDER} $1`, all)} AS of_holder, ${ofMember} AS of_member`,
+    [holder, ...(member === null ? [] : [member])],
+  )
+  const counted = { ofHolder: Number(row?.of_holder), ofMember: member === null ? undefined : Number(row?.of_member) }
+  const refusal = refusalOfTask(counted, maxTasksPerCaller)
+  if (refusal !== undefined) throw refusal
+}
+
+function newRecord({ id, tool }: NewTask, ttlMs: number | null, createdAt: number): TaskRecord {
+  return {
+    id,
+    tool,
+    status: 'working',
+    statusMessage: undefined,
+    progress: undefined,
+    createdAt,
+    updatedAt: createdAt,
+    ttlMs,
+    questions: new Map(),
+    approvers: new Map(),
+    result: undefined,
+    failure: undefined,
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * The questions of tasks.
+ *
+ * A row is open until it is answered, refused (and asked again in a new row) or closed with its task. The request is
+ * removed when the row is no longer open; the row with its key stays as long as the task.
+ */
+import type { NewQuestion, TaskAnswers } from '../engine.ts'
+import { approversText, entryText, type QuestionText, readString, textOrNull } from '../entry.ts'
+import { MAX_AUTOMATIC_REPEATS, nextWireKey, type QuestionRow } from '../journalRows.ts'
+import type { Transaction } from './driver.ts'
+import type { TaskStore } from './store.ts'
+
+interface OpenRow extends QuestionText {
+  readonly wire_key: string
+}
+
+const COLUMNS = 'task, wire_key, key, question, times, state, request, response, approvers, answered_by'
+
+/** The questions as they will be stored; throws if one is too large. */
+export function questionTexts({ settings }: TaskStore, questions: readonly NewQuestion[]): readonly QuestionText[] {
+  return questions.map(({ key, question, times, request, approvers }) => ({
+    key: JSON.stringify(key),
+    question: textOrNull(question),
+    times,
+    request: entryText('A question', request, settings.maxEntryBytes),
+    approvers: approversText(approvers),
+  }))
+}
+
+/** Asks the owner, each question under a key that this task has not used on the wire. */
+export async function askQuestions(
+  { rows }: Transaction,
+  { sql }: TaskStore,
+  task: number,
+  questions: readonly QuestionText[],
+): Promise<void> {
+  if (questions.length === 0) return
+  const known = await rows<{ wire_key: string; key: string }>(
+    `SELECT wire_key, key FROM ${sql.questions} WHERE task = CAST($1 AS bigint)`,
+    [task],
+  )
+  const taken = new Set(known.map(({ wire_key: wireKey }) => wireKey))
+  const keys = known.map(({ key }) => key)
+  for (const { key, question, times, request, approvers } of questions) {
+    const asked = keys.filter((other) => other === key).length
+    const wireKey = JSON.stringify(nextWireKey(readString(key), asked, (wire) => taken.has(JSON.stringify(wire))))
+    taken.add(wireKey)
+    keys.push(key)
+    await rows(`INSERT INTO ${sql.questions} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, 'open', $6, NULL, $7, NULL)`, [
+      task,
+      wireKey,
+      key,
+      question,
+      times,
+      request,
+      approvers,
+    ])
+  }
+}
+
+/** Adds a question that was answered before the call became a task. */
+export async function addAnswered(
+  { rows }: Transaction,
+  { sql }: TaskStore,
+  task: number,
+  { key, question, times, by }: QuestionRow,
+  response: string,
+): Promise<void> {
+  const text = JSON.stringify(key)
+  await rows(`INSERT INTO ${sql.questions} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, 'answered', NULL, $6, NULL, $7)`, [
+    task,
+    text,
+    text,
+    textOrNull(question),
+    times,
+    response,
+    textOrNull(by),
+  ])
+}
+
+/**
+ * Gives the number of questions that are still open, or undefined when nothing has changed. Only the owner can answer
+ * questions that do not name their approvers.
+ */
+export async function answerQuestions(
+  tx: Transaction,
+  store: TaskStore,
+  task: number,
+  { accepted, refused, by, isOwner }: TaskAnswers & { readonly isOwner: boolean },
+): Promise<number | undefined> {
+  const all = await tx.rows<OpenRow>(
+    `SELECT wire_key, key, question, times, request, approvers FROM ${store.sql.questions}
+     WHERE task = CAST($1 AS bigint) AND state = 'open' ORDER BY place`,
+    [task],
+  )
+  const open = all
+    .filter(({ approvers }) => isOwner || approvers !== null)
+    .map((row) => ({ row, wireKey: readString(row.wire_key) }))
+  const answered = open.flatMap(({ row, wireKey }) => {
+    const response = accepted.get(wireKey)
+    return response === undefined
+      ? []
+      : [{ row, response: entryText('An answer', response, store.settings.maxEntryBytes) }]
+  })
+  const unanswered = open.filter(({ wireKey }) => refused.has(wireKey) && !accepted.has(wireKey)).map(({ row }) => row)
+  if (answered.length + unanswered.length === 0) return undefined
+  for (const { row, response } of answered) await settle(tx, store, task, row, 'answered', response, textOrNull(by))
+  for (const row of unanswered) await settle(tx, store, task, row, 'refused', null, null)
+  const askedAgain = unanswered.filter(({ times }) => times < MAX_AUTOMATIC_REPEATS)
+  await askQuestions(
+    tx,
+    store,
+    task,
+    askedAgain.map((row) => ({ ...row, times: row.times + 1 })),
+  )
+  return all.length - answered.length - unanswered.length + askedAgain.length
+}
+
+/** Removes the requests of a task that has ended. */
+export async function closeQuestions({ rows }: Transaction, { sql }: TaskStore, task: number): Promise<void> {
+  await rows(
+    `UPDATE ${sql.questions} SET state = 'closed', request = NULL WHERE task = CAST($1 AS bigint) AND state = 'open'`,
+    [task],
+  )
+}
+
+async function settle(
+  { rows }: Transaction,
+  { sql }: TaskStore,
+  task: number,
+  { wire_key: wireKey }: OpenRow,
+  state: 'answered' | 'refused',
+  response: string | null,
+  by: string | null,
+): Promise<void> {
+  await rows(
+    `UPDATE ${sql.questions} SET state = $3, request = NULL, response = $4, answered_by = $5
+     WHERE task = CAST($1 AS bigint) AND wire_key = $2`,
+    [task, wireKey, state, response, by],
+  )
+}

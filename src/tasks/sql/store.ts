@@ -1,0 +1,55 @@
+/** What the parts of an engine share: the driver, the audience, the settings, and the conditions of their statements. */
+import type { Logger } from '../../server/index.ts'
+import type { EngineSettings } from '../engine.ts'
+import type { Dialect, TaskDriver } from './driver.ts'
+
+export interface TaskStore {
+  readonly driver: TaskDriver
+  readonly sql: Dialect
+  readonly audience: string
+  readonly settings: EngineSettings
+  readonly logger: () => Logger
+}
+
+/** The key of something that the audience has: a task by its id, a tool by its name, an owner, a holder or a member. */
+export function keyOf({ driver, audience }: TaskStore, text: string): string {
+  return driver.key(audience, text)
+}
+
+/** A condition on `tasks AS t`: the task has not expired. */
+export function notExpired({ now }: Dialect): string {
+  return `(t.expires_at IS NULL OR t.expires_at > ${now})`
+}
+
+/** A condition on `tasks AS t`: the task is ready, and no suspect. It is the condition of the partial indexes. */
+export const READY = `t.status = 'working' AND t.worker IS NULL AND t.attempts < 2`
+
+/** The same for suspects: see `attempts.ts`. */
+export const SUSPECT = `t.status = 'working' AND t.worker IS NULL AND t.attempts >= 2`
+
+/** Assignments: no worker holds the task. */
+export const RELEASED = 'worker = NULL, alone = 0'
+
+/** Assignments: the owner of the task sees a change. */
+export function touched({ now, counted }: Dialect): string {
+  return `version = version + 1, updated_at = CASE WHEN updated_at > ${now} THEN updated_at ELSE ${now} END${counted}`
+}
+
+/** When a task that ends now expires: at the end of its TTL, or without one after `keepMs`, a parameter. */
+export function keptUntil({ now }: Dialect, keepMs: string): string {
+  return `coalesce(expires_at, ${now} + CAST(${keepMs} AS bigint))`
+}
+
+const texts = new WeakMap<Dialect, Map<string, string>>()
+
+/** The text of a statement that runs often, made once for each dialect: building it costs more than binding its values. */
+export function cachedText(sql: Dialect, name: string, make: () => string): string {
+  const known = texts.get(sql) ?? new Map<string, string>()
+  texts.set(sql, known)
+  let text = known.get(name)
+  if (text === undefined) {
+    text = make()
+    known.set(name, text)
+  }
+  return text
+}

@@ -1,0 +1,102 @@
+/** Changes of a task that do not come from its run: answered, cancelled, failed, removed. */
+import { CODES } from '../../protocol/index.ts'
+import type { TaskAnswers, TaskFailure, TaskRecord } from '../engine.ts'
+import type { Transaction } from './driver.ts'
+import { answerQuestions, closeQuestions } from './questions.ts'
+import { getTask, type TaskRef } from './records.ts'
+import { keptUntil, notExpired, RELEASED, type TaskStore, touched } from './store.ts'
+
+const SWEEP_BATCH = 100
+
+/** The row of a task that is locked until the transaction ends. */
+interface LockedRow {
+  readonly number: number
+  readonly status: TaskRecord['status']
+  readonly tool: string
+}
+
+/**
+ * Stores answers. Partial answers are kept; the last one makes the task ready. Whoever is not the owner can answer only
+ * questions that name their approvers.
+ */
+export function answerTask(
+  store: TaskStore,
+  ref: TaskRef,
+  answers: TaskAnswers & { readonly isOwner: boolean },
+): Promise<TaskRecord | undefined> {
+  return changeTask(store, ref, async (tx, { number, status, tool }) => {
+    if (status !== 'input_required') return
+    const open = await answerQuestions(tx, store, number, answers)
+    if (open === undefined) return
+    await tx.rows(
+      `UPDATE ${store.sql.tasks} SET status = $2, ${touched(store.sql)} WHERE number = CAST($1 AS bigint)`,
+      [number, open === 0 ? 'working' : 'input_required'],
+    )
+    tx.emit(open === 0 ? { kind: 'ready', task: ref.address, tool } : { kind: 'changed', task: ref.address })
+  })
+}
+
+/** Cancels a task that has not ended. Its run learns of it by losing the lease. */
+export function cancelTask(store: TaskStore, ref: TaskRef): Promise<TaskRecord | undefined> {
+  return changeTask(store, ref, async (tx, { number, status }) => {
+    if (status !== 'working' && status !== 'input_required') return
+    await endTask(tx, store, number, 'cancelled', null)
+    tx.emit({ kind: 'cancelled', task: ref.address })
+  })
+}
+
+/** Ends a task that no run can end. */
+export async function failTask(tx: Transaction, store: TaskStore, task: number, message: string): Promise<void> {
+  const failure: TaskFailure = { code: CODES.INTERNAL_ERROR, message }
+  await endTask(tx, store, task, 'failed', JSON.stringify(failure))
+}
+
+async function endTask(
+  tx: Transaction,
+  store: TaskStore,
+  task: number,
+  status: 'cancelled' | 'failed',
+  outcome: string | null,
+): Promise<void> {
+  const { sql, settings } = store
+  await tx.rows(
+    `UPDATE ${sql.tasks} SET ${RELEASED}, ${touched(sql)}, status = $2, message = NULL, outcome = $3,
+       expires_at = ${keptUntil(sql, '$4')} WHERE number = CAST($1 AS bigint)`,
+    [task, status, outcome, settings.keepMs],
+  )
+  await closeQuestions(tx, store, task)
+}
+
+/** Changes a task if it exists, and gives it as it is afterwards. */
+async function changeTask(
+  store: TaskStore,
+  { address, owner }: TaskRef,
+  change: (tx: Transaction, row: LockedRow) => Promise<void>,
+): Promise<TaskRecord | undefined> {
+  const { driver, sql } = store
+  const find = `SELECT t.number, t.status, t.tool_key AS tool FROM ${sql.tasks} AS t
+    WHERE t.address = $1 AND t.owner = $2 AND ${notExpired(sql)}`
+  // Without a lock first: a stranger's request does not wait for a write.
+  if ((await driver.read(find, [address, owner])).length === 0) return undefined
+  return driver.transaction(async (tx) => {
+    const [row] = await tx.rows<LockedRow>(`${find} ${sql.forUpdate}`, [address, owner])
+    if (row === undefined) return undefined
+    const number = Number(row.number)
+    await change(tx, { ...row, number })
+    return getTask(tx.rows, store, number)
+  })
+}
+
+/** Removes expired tasks in small batches, so that other writers never wait long. They cannot be read before that either. */
+export async function sweep({ driver, sql }: TaskStore): Promise<void> {
+  const due = `SELECT t.number FROM ${sql.tasks} AS t WHERE t.expires_at <= ${sql.now} ORDER BY t.expires_at`
+  if ((await driver.read(`${due} LIMIT 1`)).length === 0) return
+  for (let removed = SWEEP_BATCH; removed === SWEEP_BATCH; ) {
+    const rows = await driver.write(
+      `WITH due (chosen) AS MATERIALIZED (${due} LIMIT ${SWEEP_BATCH} ${sql.skipLocked})
+       DELETE FROM ${sql.tasks} WHERE number IN (SELECT chosen FROM due) RETURNING number`,
+      [],
+    )
+    removed = rows.length
+  }
+}

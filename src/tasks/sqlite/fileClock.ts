@@ -1,0 +1,66 @@
+/**
+ * The clock of a file: one for all processes of its machine, whatever their own clocks say.
+ *
+ * The file has an anchor for each boot of the machine: a time, and for how long the machine was up then. The first process
+ * writes it, by its own clock. From then on the time of every process is that of the anchor plus what the machine has been
+ * up since. So a process whose clock is wrong does not expire the tasks of others, and they do not expire its tasks.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { uptime } from 'node:os'
+import { inTransaction, retryWhileBusy, withStoreErrors } from '../../state/stores/index.ts'
+import { bootId } from './processIdentity.ts'
+
+interface Anchor {
+  readonly timeMs: number
+  readonly upMs: number
+}
+
+/** How long the time since the last look at the machine is measured by the process itself. */
+const LOOK_EVERY_MS = 1000
+
+/** The time of this file in whole milliseconds. A clock that is given goes on by itself, from the time of the file. */
+export function fileClock(database: DatabaseSync, given?: () => number): () => number {
+  const clock = given ?? Date.now
+  const anchor = withStoreErrors(() => anchorOf(database, clock))
+  if (anchor === undefined) return () => Math.floor(clock())
+  const now = (): number => anchor.timeMs + upMs() - anchor.upMs
+  if (given === undefined) return steady(now)
+  const offsetMs = now() - given()
+  return () => Math.floor(given() + offsetMs)
+}
+
+/** Undefined where the system does not say which boot this is, or not for how long it has been up. */
+function anchorOf(database: DatabaseSync, clock: () => number): Anchor | undefined {
+  const boot = bootId()
+  if (boot === undefined) return undefined
+  const select = database.prepare('SELECT time_ms AS timeMs, up_ms AS upMs FROM clock WHERE boot = ?')
+  const read = () => select.get(boot) as unknown as Anchor | undefined
+  const write = (): Anchor => {
+    const anchor = { timeMs: Math.floor(clock()), upMs: upMs() }
+    database.prepare('INSERT INTO clock (boot, time_ms, up_ms) VALUES (?, ?, ?)').run(boot, anchor.timeMs, anchor.upMs)
+    return anchor
+  }
+  const anchor = read() ?? retryWhileBusy(() => inTransaction(database, () => read() ?? write()))
+  // Some containers count from their own start.
+  return anchor.upMs <= upMs() ? anchor : undefined
+}
+
+function upMs(): number {
+  return Math.round(uptime() * 1000)
+}
+
+/** Looks at the machine once a second; the process's own timer does not run while the machine sleeps. */
+function steady(now: () => number): () => number {
+  let lookedAt = performance.now()
+  let then = now()
+  let last = then
+  return () => {
+    const elapsed = performance.now() - lookedAt
+    if (elapsed >= LOOK_EVERY_MS) {
+      lookedAt += elapsed
+      then = now()
+    }
+    last = Math.max(last, Math.floor(then + performance.now() - lookedAt))
+    return last
+  }
+}

@@ -1,0 +1,70 @@
+/** Hostile servers behind a gateway, and hostile clients before it, for a while; good ones beside them notice nothing. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { hostileClient } from './clients.ts'
+import { FuzzFleet } from './fleet.ts'
+import { goodCallers } from './goodCallers.ts'
+import { Random } from './random.ts'
+
+export interface FuzzPlan {
+  readonly seed: number
+  readonly seconds: number
+}
+
+export interface FuzzReport {
+  readonly violations: readonly string[]
+  /** Requests of hostile clients. */
+  readonly sent: number
+  /** Calls of good ones, and the slowest of them as they saw it. */
+  readonly calls: number
+  readonly slowestMs: number
+  /** How long the gateway's event loop stood still at most. */
+  readonly worstMs: number
+  readonly rssBytes: number
+}
+
+const CLIENTS = 16
+/** Others wait for that long at most. */
+const MOST_MS = 1000
+const LOOK_MS = 250
+
+export async function fuzz({ seed, seconds }: FuzzPlan): Promise<FuzzReport> {
+  const fleet = await FuzzFleet.start(seed)
+  try {
+    const until = performance.now() + seconds * 1000
+    const isOver = (): boolean => performance.now() > until || fleet.ended !== undefined
+    const random = new Random(seed)
+    const options = { url: fleet.url, servers: [...fleet.hostile], isOver }
+    const clients = Array.from({ length: CLIENTS }, () => hostileClient(random.fork(), options))
+    const [good, unhealthy, ...sent] = await Promise.all([
+      goodCallers(fleet.url, isOver),
+      healthWatched(fleet, isOver),
+      ...clients,
+    ])
+    const { ended } = fleet
+    const { worstMs, rss: rssBytes } = fleet.turns
+    const violations = [
+      ...(ended === undefined ? [...good.wrong.slice(0, 5), ...unhealthy.slice(0, 5)] : [ended]),
+      ...(worstMs > MOST_MS ? [`the event loop stood still for ${Math.round(worstMs)} ms`] : []),
+    ]
+    const { calls, slowestMs } = good
+    return { violations, sent: sent.reduce((sum, each) => sum + each, 0), calls, slowestMs, worstMs, rssBytes }
+  } finally {
+    await fleet.stop()
+  }
+}
+
+/** What the admin address answers that it should not: it is read all the time. */
+async function healthWatched(fleet: FuzzFleet, isOver: () => boolean): Promise<readonly string[]> {
+  const wrong: string[] = []
+  while (!isOver()) {
+    for (const page of ['health', 'servers', 'metrics']) {
+      const status = await fetch(`${fleet.admin}/${page}`).then(
+        async (response) => (await response.text(), response.status),
+        String,
+      )
+      if (status !== 200 && fleet.ended === undefined) wrong.push(`/${page} answered ${status}`)
+    }
+    await sleep(LOOK_MS)
+  }
+  return wrong
+}

@@ -1,0 +1,207 @@
+/**
+ * A client of the session era is asked by way of one gateway, while its server's call waits in another. The gateway with its
+ * stream ends: the call is not begun a second time.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { commandOf } from '../interop/fixtures/instances.ts'
+import { newDatabase } from '../postgres/database.ts'
+import { startBalancer } from '../survival/balancer.ts'
+import { untilAllEnd } from './fixtures/bothEras.ts'
+import { effectTools } from './fixtures/effectTools.ts'
+import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
+import { sessionServer } from './fixtures/gateways.ts'
+
+const LONG = { timeout: 60_000 }
+const PROGRAM = fileURLToPath(new URL('programs/effectTools.ts', import.meta.url))
+const until = untilAllEnd()
+const effects: string[] = []
+const folder = mkdtempSync(join(tmpdir(), 'pannier-once-'))
+const written = join(folder, 'effects')
+let servers: object = {}
+
+beforeAll(async () => {
+  writeFileSync(written, '')
+  until(() => rmSync(folder, { recursive: true }))
+  const { url } = await sessionServer(until, () => effectTools(effects))
+  const { env, ...command } = commandOf(PROGRAM)
+  servers = {
+    http: { url, pannier: { state: 'stateful' } },
+    stdio: { ...command, env: { ...env, EFFECTS: written }, pannier: { state: 'stateful' } },
+  }
+})
+
+/** What either server did for a call. */
+const effectsOf = (key: string): string[] =>
+  [...effects, ...readFileSync(written, 'utf8').split('\n')]
+    .filter((line) => line.endsWith(` ${key}`))
+    .map((line) => line.replace(/^\d+ /, '').split(' ')[0] ?? '')
+
+type Answer = (question: string) => Promise<string>
+
+const CLIENTS = {
+  v1: async (url: string, answer: Answer) => {
+    const client = new ClientV1({ name: 'v1', version: '1' }, { capabilities: { elicitation: {} } })
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => accepted(await answer(params.message)))
+    await client.connect(new HttpV1(new URL(url)))
+    return client
+  },
+  v2: async (url: string, answer: Answer) => {
+    const mode = { capabilities: { elicitation: {} }, versionNegotiation: { mode: 'legacy' } } as const
+    const client = new ClientV2({ name: 'v2', version: '1' }, mode)
+    client.setRequestHandler('elicitation/create', async ({ params }) => accepted(await answer(params.message)))
+    await client.connect(new HttpV2(new URL(url)))
+    return client
+  },
+}
+
+const accepted = (name: string) => ({ action: 'accept' as const, content: { name } })
+
+const STORES = { 'no store': async () => [], PostgreSQL: async () => ['--postgres', await newDatabase()] }
+
+interface Fleet {
+  readonly kind?: keyof typeof CLIENTS
+  readonly server: 'http' | 'stdio'
+  readonly store?: keyof typeof STORES
+  /** Gateways beside the owner of the caller and the one with the stream. @default none */
+  readonly more?: number
+}
+
+/** A call waits for its second answer: its server's call in `owner`, and its stream in `through`. */
+async function askedThroughAnother(key: string, { kind = 'v1', server, store = 'no store', more = 0 }: Fleet) {
+  const balancer = await startBalancer()
+  onTestFinished(() => balancer.close())
+  const args = await STORES[store]()
+  const owner = await startGatewayProcess(servers, { args })
+  const env = { PANNIER_PEERS: new URL(owner.url).origin }
+  const start = () => startGatewayProcess(servers, { args, env })
+  const [through, others] = await Promise.all([start(), Promise.all(Array.from({ length: more }, start))])
+  const questions: string[] = []
+  const answered = Promise.withResolvers<void>()
+  balancer.targets = [owner.url]
+  const client = await CLIENTS[kind](balancer.url, async (question) => {
+    questions.push(question)
+    if (questions.length === 4) await answered.promise
+    return question
+  })
+  onTestFinished(() => client.close())
+  const call = async (tool: string, of: string): Promise<string> => {
+    const { content } = await client.callTool({ name: `${server}_${tool}`, arguments: { key: of } })
+    return (content as { text: string }[])[0]?.text ?? ''
+  }
+  await call('look', 'at the owner')
+  balancer.targets = [through.url]
+  const outcome = call('book', key).catch((error: unknown) => (error as Error).message)
+  await vi.waitFor(() => expect(questions).toHaveLength(4), LONG)
+  return { balancer, owner, through, others, client, call, outcome, questions, answer: () => answered.resolve() }
+}
+
+test.each([
+  ['v1', 'http', 'SIGTERM', 'no store'],
+  ['v2', 'stdio', 'SIGTERM', 'no store'],
+  ['v2', 'http', 'SIGTERM', 'PostgreSQL'],
+  ['v1', 'stdio', 'SIGTERM', 'PostgreSQL'],
+  ['v1', 'http', 'SIGKILL', 'PostgreSQL'],
+  ['v2', 'stdio', 'SIGKILL', 'PostgreSQL'],
+] as const)(
+  'a call of the client %s at the server %s runs once when the gateway with its stream ends: %s, %s',
+  LONG,
+  async (kind, server, signal, store) => {
+    const key = [kind, server, signal, store].join('-')
+    const { balancer, owner, through, outcome, questions, answer } = await askedThroughAnother(key, {
+      kind,
+      server,
+      store,
+    })
+    balancer.targets = [owner.url]
+    await through.end(signal)
+    answer()
+    expect(await outcome).toBe('First? Second?')
+    // A gateway that was killed may have had the answer in its hands, so that the open question may be asked again.
+    if (signal === 'SIGTERM') expect(questions).toHaveLength(4)
+    expect(questions.filter((question) => question === 'First?')).toHaveLength(2)
+    expect(effectsOf(key)).toEqual(['began', 'done'])
+  },
+)
+
+test.each(['http', 'stdio'] as const)(
+  'a call at the server %s runs once when gateway after gateway with its stream is stopped',
+  LONG,
+  async (server) => {
+    const key = `stopped-${server}`
+    const { balancer, owner, through, others, outcome, questions, answer } = await askedThroughAnother(key, {
+      server,
+      more: 1,
+    })
+    balancer.targets = [owner.url, ...others.map(({ url }) => url)]
+    await through.end('SIGTERM')
+    balancer.targets = [owner.url]
+    for (const other of others) await other.end('SIGTERM')
+    answer()
+    expect(await outcome).toBe('First? Second?')
+    expect(questions).toHaveLength(4)
+    expect(effectsOf(key)).toEqual(['began', 'done'])
+  },
+)
+
+test('an answer that comes to a third gateway reaches the call, from its state in PostgreSQL', LONG, async () => {
+  const { balancer, through, others, outcome, answer } = await askedThroughAnother('third', {
+    server: 'stdio',
+    store: 'PostgreSQL',
+    more: 1,
+  })
+  balancer.targets = others.map(({ url }) => url)
+  await through.end('SIGKILL')
+  answer()
+  expect(await outcome).toBe('First? Second?')
+  expect(effectsOf('third')).toEqual(['began', 'done'])
+})
+
+test.each([
+  ['http', 'no store'],
+  ['stdio', 'PostgreSQL'],
+] as const)(
+  'a call at the server %s whose gateways have both ended is lost, and not begun again: %s',
+  LONG,
+  async (server, store) => {
+    const key = `lost-${server}`
+    const { balancer, owner, through, others, outcome, answer } = await askedThroughAnother(key, {
+      server,
+      store,
+      more: 1,
+    })
+    balancer.targets = others.map(({ url }) => url)
+    await owner.end('SIGKILL')
+    await through.end('SIGTERM')
+    answer()
+    expect(await outcome).toMatch(/may have happened|may have had effects/)
+    expect(effectsOf(key)).toEqual(['began'])
+  },
+)
+
+test.each([
+  ['http', 'no store'],
+  ['stdio', 'PostgreSQL'],
+] as const)(
+  'a call at the server %s whose client has gone is not begun again when the gateway with its stream is stopped: %s',
+  LONG,
+  async (server, store) => {
+    const key = `gone-${server}`
+    const { balancer, owner, through, client } = await askedThroughAnother(key, { server, store })
+    balancer.targets = [owner.url]
+    await client.close()
+    await through.end('SIGTERM')
+    // By now the owner has taken the call over.
+    const next = await CLIENTS.v1(balancer.url, async (question) => question)
+    onTestFinished(() => next.close())
+    await next.callTool({ name: `${server}_look`, arguments: { key: 'next' } })
+    expect(effectsOf(key)).toEqual(['began'])
+  },
+)

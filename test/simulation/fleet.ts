@@ -1,0 +1,93 @@
+/** The processes of a run, the balancer before them, and what happens to them. */
+import type { Random } from '../fuzz/random.ts'
+import type { Network } from './network.ts'
+import type { Fault } from './plan.ts'
+import { type ProcessOptions, SimulatedProcess } from './process.ts'
+import { Host, type World } from './world.ts'
+
+export interface FleetOptions extends Omit<ProcessOptions, 'name' | 'url' | 'peers'> {
+  readonly count: number
+  readonly chance: Random
+}
+
+/** A balancer sends nothing to a process that has announced its stop for this long. */
+const BALANCER_LEARNS_MS = 1000
+
+export class Fleet {
+  readonly killed = new Set<string>()
+  /** Whether a process was killed or frozen so far. */
+  isDisturbed = false
+  /** Whether the process that keeps the claims of all was killed or frozen. */
+  hasKeeperFailed = false
+  readonly #options: FleetOptions
+  readonly #world: World
+  readonly #network: Network
+  readonly #fate = new Host('fate')
+  readonly #slots: SimulatedProcess[] = []
+  readonly #withdrawn = new Set<SimulatedProcess>()
+  #generation = 0
+  #turn = 0
+
+  constructor(options: FleetOptions) {
+    this.#options = options
+    this.#world = options.world
+    this.#network = options.network
+    for (let slot = 0; slot < options.count; slot++) this.#start(slot)
+  }
+
+  get processes(): readonly SimulatedProcess[] {
+    return this.#slots
+  }
+
+  /** The balancer: one process after the other, as far as it knows them. */
+  readonly balance = (): string => {
+    const known = this.#slots.filter((process) => process.isThere && !this.#withdrawn.has(process))
+    const among = known.length > 0 ? known : this.#slots
+    return (among[this.#turn++ % among.length] as SimulatedProcess).url
+  }
+
+  suffer(fault: Fault): void {
+    this.#world.schedule(this.#fate, fault.at, () => this.#strike(fault))
+  }
+
+  #strike(fault: Fault): void {
+    const standing = this.#slots.filter(({ host, isStopping }) => host.state === 'running' && !isStopping)
+    // A stop needs somebody to hand off to.
+    if (standing.length < (fault.kind === 'stop' ? 2 : 1)) return
+    const index = this.#slots.indexOf(this.#victimOf(standing))
+    const victim = this.#slots[index] as SimulatedProcess
+    this.#world.note(() => `${fault.kind} ${victim.host.name}`)
+    if (fault.kind === 'stop') return this.#stop(index, victim, fault)
+    this.isDisturbed = true
+    this.hasKeeperFailed ||= standing.every(({ id }) => id >= victim.id)
+    if (fault.kind === 'freeze') {
+      this.#world.freeze(victim.host)
+      this.#world.schedule(this.#fate, fault.forMs, () => this.#world.thaw(victim.host))
+      return
+    }
+    this.killed.add(victim.host.name)
+    victim.kill()
+    this.#world.schedule(this.#fate, fault.backAfterMs, () => this.#start(index))
+  }
+
+  /** Processes with requests are hit most. */
+  #victimOf(standing: readonly SimulatedProcess[]): SimulatedProcess {
+    const { chance } = this.#options
+    const busy = standing.filter(({ host }) => this.#network.openAt(host) > 0)
+    return chance.pick(busy.length > 0 && chance.chance(0.8) ? busy : standing)
+  }
+
+  #stop(slot: number, victim: SimulatedProcess, { deadlineMs, backAfterMs }: Fault & { kind: 'stop' }): void {
+    this.#world.schedule(this.#fate, BALANCER_LEARNS_MS, () => this.#withdrawn.add(victim))
+    victim.stop(deadlineMs, () => this.#world.schedule(this.#fate, backAfterMs, () => this.#start(slot)))
+  }
+
+  #start(slot: number): void {
+    const name = `p${slot}.${this.#generation++}`
+    const urls = Array.from({ length: this.#options.count }, (_, index) => `http://p${index}.test/mcp`)
+    const url = urls[slot] as string
+    // Each looks at three others; these name theirs.
+    const peers = [1, 2, 3].map((step) => urls[(slot + step) % urls.length] as string).filter((peer) => peer !== url)
+    this.#slots[slot] = new SimulatedProcess({ ...this.#options, name, url, peers: [...new Set(peers)] })
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * What clients and tools saw, held against the invariants:
+ *
+ * - a call has one outcome: its result, or an error that tells; and it has one in time;
+ * - an effect happens once, unless the process that ran it was killed before its client could see it;
+ * - a client gets questions and results of its own calls only, with its own answers in them;
+ * - when all calls are over, no process holds anything of them.
+ */
+import { type Effect, TOOLS, type ToolName } from './tools.ts'
+import type { World } from './world.ts'
+
+/** The virtual time within which a call has an outcome. */
+export const OUTCOME_WITHIN_MS = 120_000
+
+export interface ObservedCall {
+  readonly name: string
+  readonly tool: ToolName
+  readonly era: 'session' | 'stateless'
+  readonly beganAt: number
+  /** How it ended, for the report; absent while it runs. */
+  outcome: string | undefined
+  isCancelled: boolean
+  /** Whether its client sent a round again, whose reply was lost. */
+  isRepeated: boolean
+  /** The effect that its client has seen. */
+  seen: number | undefined
+  readonly answers: Map<string, string>
+  readonly effects: Effect[]
+}
+
+export interface ObserverOptions {
+  readonly world: World
+  readonly hasLedger: boolean
+  /** Whether this process was killed. */
+  readonly wasKilled: (process: string) => boolean
+  /** Whether a process or a connection has failed so far: until then no call may fail. */
+  readonly isDisturbed: () => boolean
+  /** Whether claims may be lost: the process that keeps them has failed, and there is no common ledger. */
+  readonly areClaimsLost: () => boolean
+}
+
+export class Observer {
+  readonly calls = new Map<string, ObservedCall>()
+  readonly violations: string[] = []
+  readonly #options: ObserverOptions
+
+  constructor(options: ObserverOptions) {
+    this.#options = options
+  }
+
+  begin(name: string, tool: ToolName, era: ObservedCall['era']): ObservedCall {
+    const call: ObservedCall = {
+      name,
+      tool,
+      era,
+      beganAt: this.#options.world.now,
+      outcome: undefined,
+      isCancelled: false,
+      isRepeated: false,
+      seen: undefined,
+      answers: new Map(),
+      effects: [],
+    }
+    this.calls.set(name, call)
+    return call
+  }
+
+  violate(text: string): void {
+    const { world } = this.#options
+    world.note(() => `VIOLATION ${text}`)
+    this.violations.push(`${text} (at ${world.now.toFixed(0)} ms)`)
+  }
+
+  /** Reads a question to the client of a call; returns the key of its answer. */
+  asked(call: ObservedCall, message: string): string {
+    const [name, key = '', number] = message.split(' ')
+    if (name !== call.name) this.violate(`${call.name} was asked a question of ${name}`)
+    if (number !== undefined) this.#see(call, Number(number))
+    return key
+  }
+
+  /** A result, as its client got it. */
+  completed(call: ObservedCall, text: string): void {
+    const [name, number, first, second] = text.split(' ')
+    if (name !== call.name) this.violate(`${call.name} got the result of ${name}: ${text}`)
+    this.#see(call, Number(number))
+    const wanted = [call.answers.get('first'), TOOLS[call.tool].asks === 2 ? call.answers.get('second') : '-']
+    if (first !== wanted[0] || second !== wanted[1]) this.violate(`${call.name} got answers it did not give: ${text}`)
+    this.#end(call, 'result')
+  }
+
+  /** An error that says that the call failed. */
+  told(call: ObservedCall, why: string): void {
+    const { isDisturbed } = this.#options
+    if (why === '' || why.includes('Internal error')) this.violate(`${call.name} failed without a reason: ${why}`)
+    if (!isDisturbed()) this.violate(`${call.name} failed although nothing was disturbed: ${why}`)
+    this.#end(call, why)
+  }
+
+  cancelled(call: ObservedCall): void {
+    call.isCancelled = true
+    call.outcome ??= 'cancelled'
+  }
+
+  onEffect(effect: Effect): void {
+    const call = this.calls.get(effect.call)
+    if (call === undefined) return this.violate(`an effect of no call: ${effect.call}`)
+    const before = call.effects.at(-1)
+    call.effects.push(effect)
+    if (before === undefined) return
+    const ways = `at ${before.process} and at ${effect.process}`
+    if (this.#options.areClaimsLost()) return
+    if (call.seen !== undefined)
+      return this.violate(`the effect of ${call.name} ran again after its client saw it, ${ways}`)
+    if (TOOLS[call.tool].effect === 'once' && this.#options.hasLedger)
+      return this.violate(`the single use of ${call.name} ran twice, ${ways}`)
+    const mayRepeat = call.era === 'stateless' ? call.isRepeated : this.#options.wasKilled(before.process)
+    if (!mayRepeat) this.violate(`the effect of ${call.name} ran twice, ${ways}`)
+  }
+
+  get isOver(): boolean {
+    return [...this.calls.values()].every(({ outcome }) => outcome !== undefined)
+  }
+
+  /** Calls whose time is over. */
+  findHanging(): void {
+    for (const call of this.calls.values())
+      if (call.outcome === undefined && this.#options.world.now - call.beganAt > OUTCOME_WITHIN_MS) {
+        this.violate(`${call.name} (${call.tool}, ${call.era}) has no outcome`)
+        call.outcome = 'none'
+      }
+  }
+
+  #see(call: ObservedCall, number: number): void {
+    if (number === 0) return
+    if (call.seen !== undefined && call.seen !== number)
+      this.violate(`${call.name} was told of two effects, ${call.seen} and ${number}`)
+    if (!call.effects.some((effect) => effect.number === number))
+      this.violate(`${call.name} was told of an effect that is not its own`)
+    call.seen ??= number
+  }
+
+  #end(call: ObservedCall, outcome: string): void {
+    if (call.outcome !== undefined && !call.isCancelled)
+      this.violate(`${call.name} ended twice: ${call.outcome}, ${outcome}`)
+    call.outcome ??= outcome
+  }
+}

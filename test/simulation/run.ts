@@ -1,0 +1,36 @@
+/**
+ * `npm run simulate -- --seed 7 --runs 1000`: runs of the seeds from 7 on. `--seed N` alone prints every message of one run.
+ * `--processes`, `--directory` (members, database) and `--climate` (calm, rolling, crashes, freezes, network, storm) narrow it.
+ */
+import { parseArgs } from 'node:util'
+import { CLIMATES, DIRECTORIES } from './plan.ts'
+import { simulate } from './simulate.ts'
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    runs: { type: 'string', default: '1' },
+    processes: { type: 'string', default: '3' },
+    directory: { type: 'string' },
+    climate: { type: 'string' },
+  },
+})
+const first = Number(values.seed)
+const runs = Number(values.runs)
+const beganAt = performance.now()
+let failed = 0
+for (let seed = first; seed < first + runs; seed++) {
+  const { violations, messages, climate, directory } = await simulate({
+    seed,
+    processes: Number(values.processes),
+    directory: DIRECTORIES.find((name) => name === values.directory),
+    climate: CLIMATES.find((name) => name === values.climate),
+    isTraced: runs === 1,
+  })
+  for (const message of messages) console.log(message)
+  for (const violation of violations) console.log(`seed ${seed} (${climate}, ${directory}): ${violation}`)
+  if (violations.length > 0) failed++
+}
+const seconds = (performance.now() - beganAt) / 1000
+console.log(`${runs} runs, ${failed} with violations, ${(runs / seconds).toFixed(0)} runs a second`)
+process.exit(failed === 0 ? 0 : 1)
