@@ -52,6 +52,7 @@ export const stages: readonly Stage[] = [
     ? [{ ...repeatable(checks('conformance', [['node', source, 'conformance/run.ts']])), startsPrograms: true }]
     : []),
   { ...checks('types', [['tsc', '--noEmit']]), onlyNamed: true },
+  { ...checks('peers', [['node', source, 'scripts/peers.ts']]), onlyNamed: true },
   {
     ...repeatable(checks('suite', [['node', source, 'conformance/run.ts']], longForms)),
     startsPrograms: true,
