@@ -182,8 +182,14 @@ describe('a question that is asked in place', () => {
   test('goes on counting where an earlier round ended', async () => {
     let pushes = 0
     const push = async (): Promise<unknown> => accept(++pushes)
-    await expect(begin(askedBefore(about('Name?'), 2), { push }).asks.ask('a', about('Name?'))).rejects.toThrow()
+    const refused = { push, responses: { a: accept(0) } }
+    await expect(begin(askedBefore(about('Name?'), 2), refused).asks.ask('a', about('Name?'))).rejects.toThrow()
     expect(pushes).toBe(1)
+  })
+
+  test('counts once, however often it was handed off unanswered', async () => {
+    const { asks } = begin(askedBefore(about('Name?'), 3), { push: async () => accept('ann') })
+    expect(await asks.ask('a', about('Name?'))).toBe('ann')
   })
 
   test('is not asked again when the handler has returned meanwhile', async () => {

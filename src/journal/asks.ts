@@ -46,6 +46,8 @@ interface NextQuestion<T> {
   /** What is sent: the question, or the question and what was wrong with its last answer. */
   readonly request: InputRequest
   readonly changes: number
+  /** Whether it is asked because its last answer did not fit. */
+  readonly isRefused: boolean
 }
 
 export class Asks {
@@ -140,7 +142,7 @@ export class Asks {
     }
     if (this.#options.asksOthers !== true) await assertForCaller(key, question, callerId, this.#detach)
     this.#options.assertAskable(request)
-    const asking = { key, question, request, changes }
+    const asking = { key, question, request, changes, isRefused: response !== undefined }
     return this.#options.push === undefined ? this.#askNextRound(asking) : this.#askInPlace(asking, this.#options.push)
   }
 
@@ -174,10 +176,12 @@ export class Asks {
   }
 
   async #askInPlace<T>(asking: NextQuestion<T>, push: NonNullable<AskOptions['push']>): Promise<T> {
-    const { key, question, changes } = asking
+    const { key, question, changes, isRefused } = asking
     const { maxAsks } = this.#options
     let { request } = asking
-    for (let times = this.#timesAsked(key, question) + 1; times + changes <= maxAsks; times++) {
+    // A question that another instance asked and handed off unanswered is the same one here, and counts once.
+    const asked = this.#timesAsked(key, question)
+    for (let times = Math.max(1, isRefused ? asked + 1 : asked); times + changes <= maxAsks; times++) {
       // The handler may have returned without awaiting this ask. Then nothing more may be sent to the client.
       this.#lifecycle.assertOpen(`The question "${key}"`)
       this.#journal.open.set(key, { question: pin(question), times, changes })
