@@ -1,10 +1,11 @@
-// Loads the built package as a user would, by its name, and compares what it exports with test/repo/exports.json.
+// Loads the built package as a user would, by its name, and compares what it exports with test/repo/exports.json. Its pages
+// link to packed files only.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 import listed from '../test/repo/exports.json' with { type: 'json' }
-import { root } from './repository.ts'
+import { readText, root } from './repository.ts'
 
 const problems: string[] = []
 
@@ -31,9 +32,22 @@ if (built.length === 0) problems.push('there is no built package; run npm run bu
 else expectSuccess(['tsc', ...options, ...built])
 if (existsSync(join(root, 'dist/cli/main.js'))) expectSuccess(['node', 'bin/pannier.js', '--version'])
 
-function expectSuccess([program = '', ...args]: readonly string[]): void {
+const [{ files: entries } = { files: [] }] = JSON.parse(
+  expectSuccess(['npm', 'pack', '--dry-run', '--json', '--ignore-scripts']),
+) as { files: { path: string }[] }[]
+const packed = new Set(entries.map(({ path }) => path))
+for (const page of packed) {
+  if (!page.endsWith('.md')) continue
+  for (const [, target = ''] of readText(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+    const path = posix.join(posix.dirname(page), target)
+    if (!packed.has(path)) problems.push(`${page} links to ${path}, which is not in the package`)
+  }
+}
+
+function expectSuccess([program = '', ...args]: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(program, args, { cwd: root, encoding: 'utf8' })
   if (status !== 0) problems.push(`${program} ${args.join(' ')} failed:\n${stdout}${stderr}`)
+  return stdout
 }
 
 for (const problem of problems) console.error(problem)
