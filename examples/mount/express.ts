@@ -17,9 +17,11 @@ if (import.meta.main) {
   const server = restaurant()
   mount(app, server)
 
+  // #region serve
   const http = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', () => {
     console.log(`Listening at http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`)
   })
   // Calls under way finish, or another instance continues them, before the process ends.
   process.once('SIGTERM', () => void server.drain().then(() => http.close()))
+  // #endregion serve
 }
