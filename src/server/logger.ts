@@ -37,7 +37,10 @@ export class LoggerSlot {
     if (level !== 'silent' && !Object.hasOwn(pino.levels.values, level)) throw new TypeError(WRONG_LEVEL)
     // `err` is already plain details (errorDetails); pino's own serializer would report only that it is an object.
     const serializers = { err: (details: unknown) => details }
-    this.#logger = pino({ name: 'pannier', level, serializers }, { write: (line) => writeLine(destination, line) })
+    const { isatty } = await import('node:tty')
+    const format = isatty(destination) ? (await import('./terminalLog.ts')).terminalLine : escapeUnprintable
+    const write = (line: string): void => writeLine(destination, format(line))
+    this.#logger = pino({ name: 'pannier', level, serializers }, { write })
   }
 }
 
@@ -49,7 +52,7 @@ const WRONG_LEVEL = 'PANNIER_LOG_LEVEL must be trace, debug, info, warn, error, 
  */
 function writeLine(destination: 1 | 2, line: string): void {
   try {
-    writeSync(destination, escapeUnprintable(line))
+    writeSync(destination, line)
   } catch {
     // There is no other place to report it.
   }
