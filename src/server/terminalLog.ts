@@ -29,13 +29,13 @@ export function terminalLine(json: string, style: typeof styleText = styled): st
     .filter(([name]) => !ELSEWHERE.has(name))
     .slice(0, MAX_MEMBERS)
     .map(([name, value]) => style('dim', `${oneLine(name)}=${shown(value)}`))
-  const head = [style('dim', time), style(color, level), oneLine(String(entry['msg'] ?? '')), ...members].join(' ')
+  const head = [style('dim', time), style(color, level), shown(entry['msg'] ?? '', Infinity), ...members].join(' ')
   return `${head}\n${errorLines(entry['err'])}`
 }
 
-function shown(value: unknown): string {
+function shown(value: unknown, maxChars = MAX_VALUE_CHARS): string {
   const text = oneLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
-  return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS)}…`
+  return text.length <= maxChars ? text : `${text.slice(0, maxChars)}…`
 }
 
 /** Servers and clients choose texts that are logged: none may move the cursor, or look like a line of its own. */
