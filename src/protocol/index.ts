@@ -93,6 +93,7 @@ export {
   runLater,
   settledWithin,
   sleep,
+  unlessAborted,
   unref,
 } from './timers.ts'
 export {

@@ -62,6 +62,19 @@ export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
 }
 
+/** Waits for work that takes no signal; rejects with the signal's reason as soon as it aborts. The work continues. */
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(signal.reason as Error)
+  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
 /** Waits for something, for `limitMs` at most; not at all where the time is over. No timer is left that would keep the process. */
 export async function settledWithin(work: Promise<unknown> | undefined, limitMs: number): Promise<void> {
   const late = Promise.withResolvers<void>()

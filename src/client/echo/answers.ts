@@ -6,6 +6,7 @@
  * meanwhile; to go on from an older one would do that a second time.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
+import { sleep } from '../../protocol/index.ts'
 import { isResponse, messageIn } from '../layer/message.ts'
 import { NOBODY_THERE, Retries, retryAfterMsOf } from '../retries.ts'
 import { MAX_CHARS, MAX_STATES } from './states.ts'
@@ -122,7 +123,7 @@ export async function postPersistently(fetch: FetchLike, url: string | URL, init
       throw outcome
     }
     if (isResponse) await outcome.body?.cancel()
-    await pause(pauseMs, init.signal)
+    await sleep(pauseMs, init.signal ?? new AbortController().signal)
   }
 }
 
@@ -134,17 +135,4 @@ async function post(fetch: FetchLike, url: string | URL, init: RequestInit): Pro
     if (error instanceof TypeError) return error
     throw error
   }
-}
-
-function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted) end()
-  })
 }

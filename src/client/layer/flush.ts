@@ -1,4 +1,5 @@
 /** Flush on close: notifications and responses that are being sent still go out, and a session is ended on the server. */
+import { settledWithin } from '../../protocol/index.ts'
 import { createLayer } from './layer.ts'
 import type { Layer } from './transport.ts'
 import { isRequest } from './message.ts'
@@ -32,17 +33,11 @@ export function flushOnClose(endSession: () => Promise<void>): FlushOnClose {
       })),
     async flush() {
       isClosing = true
-      await withinLimit(Promise.allSettled(pending))
-      await withinLimit(endSession().catch(() => undefined))
+      await settledWithin(Promise.allSettled(pending), LIMIT_MS)
+      await settledWithin(
+        endSession().catch(() => undefined),
+        LIMIT_MS,
+      )
     },
   }
-}
-
-async function withinLimit(work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise((resolve) => {
-    timer = setTimeout(resolve, LIMIT_MS)
-  })
-  await Promise.race([work, limit])
-  clearTimeout(timer)
 }

@@ -30,12 +30,11 @@ import {
 import { isOwnId, OwnRequests, senderProfileOf } from '../layer/ownRequests.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 import type { Answerers, AskedCall } from '../questions/answerer.ts'
-import { type ConnectionQuestions, connectionQuestions } from '../questions/connection.ts'
-import type { Dispatcher } from '../questions/dispatcher.ts'
+import { Dispatcher } from '../questions/dispatcher.ts'
 import { readInputRequest } from '../questions/inputRequests.ts'
 import { withAllKinds, withAnswerers } from '../questions/kinds.ts'
 import { DEFAULT_MAX_ROUNDS } from '../questions/limits.ts'
-import type { PushedQuestions } from '../questions/pushed.ts'
+import { PushedQuestions } from '../questions/pushed.ts'
 import { timerMs } from '../timerMs.ts'
 import { TaskCall } from './call.ts'
 import { TaskCalls } from './calls.ts'
@@ -82,11 +81,7 @@ const TASKS_OPTIONS: OptionNames<TasksOptions> = {
 
 export function tasks(options: TasksOptions = {}): Layer {
   assertOptionNames(options, TASKS_OPTIONS, 'tasks()')
-  const { answerers = {}, server } = options
-  return (transport) => {
-    const questions = connectionQuestions(transport, 'tasks', { answerers, server })
-    return createLayer(transport, (context) => new TasksLayer(context, questions, options))
-  }
+  return (transport) => createLayer(transport, (context) => new TasksLayer(context, transport, options))
 }
 
 class TasksLayer implements LayerHandlers {
@@ -103,7 +98,7 @@ class TasksLayer implements LayerHandlers {
   /** The ids of `tools/list` requests under way. */
   readonly #lists = new Set<RequestId>()
 
-  constructor(context: LayerContext, { dispatcher, pushed }: ConnectionQuestions, options: TasksOptions) {
+  constructor(context: LayerContext, transport: object, options: TasksOptions) {
     const { answerers = {}, handle = false, optional = false, listen = true, onStatus, place } = options
     this.#context = context
     this.#declare = declaring((capabilities) =>
@@ -111,12 +106,12 @@ class TasksLayer implements LayerHandlers {
     )
     this.#requests = new OwnRequests(context, connectionClosed)
     this.#tools = new TaskTools(this.#requests)
-    this.#dispatcher = dispatcher
-    this.#pushed = pushed
+    this.#dispatcher = new Dispatcher({ answerers, server: options.server })
+    this.#pushed = new PushedQuestions(this.#dispatcher, transport)
     this.#asking = { optional, ttlMs: options.ttlMs ?? DAY_MS }
     const { maxRounds = DEFAULT_MAX_ROUNDS } = options
     const patienceMs = timerMs(options.patienceMs ?? DAY_MS, '"patienceMs"')
-    const parts = { context, requests: this.#requests, server: this.#server, dispatcher }
+    const parts = { context, requests: this.#requests, server: this.#server, dispatcher: this.#dispatcher }
     this.#follower = new TaskFollower({ ...parts, listen, maxRounds, patienceMs, onStatus, place })
     this.#calls = new TaskCalls(context, this.#follower, handle)
   }

@@ -1,4 +1,5 @@
 /** Runs the checks that apply, in order, until the request budget or the time for evidence is used up. */
+import { unlessAborted } from '../../protocol/index.ts'
 import type { RequestBudget } from '../budget.ts'
 import type { CheckName, CheckResults, Evidence } from '../report/evidence.ts'
 import { strayOutput, unrelatedRequests } from './sideEffects.ts'
@@ -17,7 +18,7 @@ import { getStream, resume } from './streams.ts'
 import { handles, tasks } from './stored.ts'
 import { addresses, replica } from './replica.ts'
 import { requestState } from './requestState.ts'
-import { type TimeLimit, timeLimit, until } from '../wire/timeLimit.ts'
+import { type TimeLimit, timeLimit } from '../wire/timeLimit.ts'
 
 /** Checks that need a live session run before the one that ends it. */
 const IN_ORDER: readonly ProbeCheck[] = [
@@ -79,7 +80,7 @@ async function runInTime(
   if (limit === undefined) return check.run(context)
   if (limit.isOver) return undefined
   try {
-    return await until(limit.signal, Promise.resolve(check.run(context)))
+    return await unlessAborted(limit.signal, Promise.resolve(check.run(context)))
   } catch (error) {
     if (!limit.isOver) throw error
     return undefined

@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { FakeTransport, settled } from '../../../test/client/fixtures/fakeTransport.ts'
+import { settled } from '../../../test/client/fixtures/fakeTransport.ts'
 import { form, Script, task } from '../../../test/client/fixtures/scriptedServer.ts'
-import { compose, createLayer } from '../layer/layer.ts'
-import type { Layer } from '../layer/transport.ts'
+import { compose } from '../layer/layer.ts'
 import { rounds } from '../rounds/layer.ts'
 import { tasks } from '../tasks/layer.ts'
 import type { Answerers, Asked } from './answerer.ts'
-import { connectionQuestions } from './connection.ts'
-import type { DispatcherOptions } from './dispatcher.ts'
 
 const never = () => new Promise<never>(() => undefined)
 
@@ -53,38 +50,5 @@ describe('rounds and tasks of one connection', () => {
       ['t', 'shop'],
       ['r', 'shop'],
     ])
-  })
-})
-
-describe('the questions of a connection', () => {
-  const answerers: Answerers = { form: never }
-  const passing: Layer = (transport) => createLayer(transport, () => ({}))
-
-  function shared(inner: DispatcherOptions, outer: DispatcherOptions, layer: 'rounds' | 'tasks' = 'rounds'): boolean {
-    const wire = new FakeTransport()
-    const questions = connectionQuestions(wire, 'tasks', inner)
-    return connectionQuestions(passing(passing(wire)), layer, outer) === questions
-  }
-
-  test.each<[string, boolean, DispatcherOptions, DispatcherOptions]>([
-    ['the same answerers', true, { answerers }, { answerers: { ...answerers } }],
-    ['no answerers', true, { answerers: {} }, { answerers: {} }],
-    ['other answerers', false, { answerers }, { answerers: { form: () => ({}) } }],
-    ['fewer answerers', false, { answerers }, { answerers: {} }],
-    ['the same server', true, { answerers, server: { target: 'a' } }, { answerers, server: { target: 'a' } }],
-    ['another server', false, { answerers, server: { target: 'a' } }, { answerers, server: { target: 'b' } }],
-  ])('with %s are shared across other layers: %s', (_, expected, inner, outer) => {
-    expect(shared(inner, outer)).toBe(expected)
-  })
-
-  test('are new for a second layer of the same kind', () => {
-    expect(shared({ answerers }, { answerers }, 'tasks')).toBe(false)
-  })
-
-  test('are new for another transport', () => {
-    const [one, other] = [new FakeTransport(), new FakeTransport()]
-    expect(connectionQuestions(one, 'tasks', { answerers })).not.toBe(
-      connectionQuestions(other, 'rounds', { answerers }),
-    )
   })
 })
