@@ -1,7 +1,7 @@
 /** The options of a probe, with every default in one place. */
 import { assertOptionNames, isObject, MAX_TIMER_MS, type OptionNames } from '../protocol/index.ts'
 import { MAX_REQUESTS, MAX_REQUESTS_EXTENDED, MIN_REQUESTS } from './budget.ts'
-import type { HarmlessCall } from './checks/check.ts'
+import type { HarmlessCall } from './decision/steps.ts'
 import type { CheckSelection } from './checks/runChecks.ts'
 import { ProbeError } from './errors.ts'
 import { CHECKS, type CheckName } from './report/evidence.ts'
@@ -9,7 +9,7 @@ import type { TraceListener } from './wire/trace.ts'
 import { type KnownServer, readKnownServers } from './knownServers.ts'
 import type { Lookup } from './wire/httpRequest.ts'
 import { type Method, METHODS } from './methods/result.ts'
-import { type Order, ORDER_NAMES } from './decision/ruleOrder.ts'
+import { type Order, ORDER_NAMES } from './decision/rules.ts'
 
 export interface ProbeOptions {
   /** Sent with each HTTP request, and never shown. @default those of an mcp.json entry */

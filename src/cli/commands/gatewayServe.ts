@@ -107,8 +107,8 @@ async function servedBy(
   { display }: CommandContext,
 ): Promise<ServedGateway> {
   const onNews = (sentence: string): void => display.note(sentence)
-  if (!stdio && workers > 1) return (await import('../serving/workers.ts')).inWorkers(config, { workers, onNews })
-  return (await import('../serving/oneProcess.ts')).oneProcess(config)
+  if (!stdio && workers > 1) return (await import('../serving/served.ts')).inWorkers(config, { workers, onNews })
+  return (await import('../serving/served.ts')).oneProcess(config)
 }
 
 /** A port that is in use, an address that everyone could reach or a wrong variable is a mistake of the user. */

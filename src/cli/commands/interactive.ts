@@ -24,8 +24,7 @@ import {
 import type { ClientFlags } from '../options/client.ts'
 import type { Display } from '../output/display.ts'
 import { printableJson, resultAs } from '../output/json.ts'
-import { describeMedium, saveMedium } from '../output/media.ts'
-import { promptText, resourceText, toolText } from '../output/results.ts'
+import { describeMedium, saveMedium, promptText, resourceText, toolText } from '../output/results.ts'
 import { questionLines } from '../output/tasks.ts'
 import type { CommandContext } from '../runCommand.ts'
 

@@ -11,8 +11,9 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { type Authorizer, openPage, plainLine, readVisitAddress } from '../../client/index.ts'
-import { openLoopback } from './loopback.ts'
 import { type Login, type LoginFile, loginFile } from './file.ts'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 
 export interface LoginHost {
   /** Shows a line to the person. */
@@ -74,7 +75,7 @@ export async function storedLogin(serverUrl: string, path: string): Promise<Auth
     throw new UnauthorizedError('The login has ended.')
   }
   const authorizer = authorizerOf({
-    redirectUrl: login.redirectUrl ?? 'http://127.0.0.1/callback',
+    redirectUrl: login.redirectUrl ?? `http://127.0.0.1${PATH}`,
     read: () => login,
     change: async (changed) => {
       login = { ...login, ...changed }
@@ -185,4 +186,67 @@ async function showLoginPage({ href }: URL, { note, open = openPage }: LoginHost
   const sentences = [`The server asks you to log in at ${host}.`, ...warnings, 'If no browser opens, visit:']
   note(`${plainLine(sentences.join(' '), 1_000)}\n${address.href}`)
   await open(address.href).catch(() => undefined)
+}
+
+interface Loopback {
+  readonly redirectUrl: string
+  /** Resolves to the query of the visit with this state. Other visits get 404. */
+  visit(state: string, signal: AbortSignal): Promise<URLSearchParams>
+  close(): void
+}
+
+/** The path of the redirect URL: a page on the loopback interface to which the browser returns (RFC 8252). */
+const PATH = '/callback'
+const LOGIN_MS = 5 * 60_000
+
+/** Listens on the port of an earlier login where it is free, because some servers compare the whole redirect URL. */
+async function openLoopback(earlier: string | undefined): Promise<Loopback> {
+  const visits = new Map<string, (query: URLSearchParams) => void>()
+  const server = createServer((request, response) => respond(request, response, visits))
+  await listenOn(server, portOf(earlier)).catch(() => listenOn(server, 0))
+  const { port } = server.address() as AddressInfo
+  // A login that is not completed does not keep the process alive.
+  server.unref()
+  return {
+    redirectUrl: `http://127.0.0.1:${port}${PATH}`,
+    visit: (state, signal) =>
+      new Promise((resolve, reject) => {
+        server.ref()
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_MS)])
+        limit.addEventListener('abort', () => reject(new UnauthorizedError('Nobody logged in.')), { once: true })
+        visits.set(state, (query) => {
+          visits.delete(state)
+          server.unref()
+          resolve(query)
+        })
+      }),
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+function portOf(url: string | undefined): number {
+  return url !== undefined && URL.canParse(url) ? Number(new URL(url).port) : 0
+}
+
+function listenOn(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+}
+
+function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  visits: ReadonlyMap<string, (query: URLSearchParams) => void>,
+): void {
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1')
+  const visit = visits.get(url.searchParams.get('state') ?? '')
+  const isOurs = request.method === 'GET' && url.pathname === PATH && visit !== undefined
+  response.writeHead(isOurs ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+  response.end(isOurs ? 'Done. You can close this window and go back to the terminal.\n' : 'Nothing here.\n')
+  if (isOurs) visit(url.searchParams)
 }

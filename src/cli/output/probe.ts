@@ -1,5 +1,5 @@
-/** Verdicts of the probe as text for a terminal. */
-import { plainLine } from '../../client/index.ts'
+/** Verdicts of the probe as text for a terminal, and as Markdown. */
+import { plainLine, plainText } from '../../client/index.ts'
 import { type Exchanged, type ProbeFinding, type MethodResult, METHODS, type Verdict } from '../../probe/index.ts'
 import { cellsText } from '../../probe/internal.ts'
 import type { Failure } from '../exit.ts'
@@ -99,7 +99,7 @@ function sureText({ method, confidence, details }: MethodResult): string {
   return method === 'capabilities' ? `score ${String(details['score'])}` : percent(confidence)
 }
 
-export function decidedText({ decidedBy }: Verdict): string {
+function decidedText({ decidedBy }: Verdict): string {
   if (isMethod(decidedBy)) {
     const { number, title } = METHODS[decidedBy]
     return `method ${number}, ${title}`
@@ -112,12 +112,12 @@ function isMethod(decidedBy: Verdict['decidedBy']): decidedBy is keyof typeof ME
 }
 
 /** Whether the protocol needs a session, without the name of a verdict: scripts search for those. */
-export function protocolText({ protocol }: Verdict): string {
+function protocolText({ protocol }: Verdict): string {
   return findingText(protocol, PROTOCOL_WORDS)
 }
 
 /** Whether the process seems to keep something. */
-export function processText({ process }: Verdict): string {
+function processText({ process }: Verdict): string {
   return findingText(process, PROCESS_WORDS)
 }
 
@@ -144,7 +144,7 @@ const RULE_NAMES = {
   nothing: 'nothing',
 } as const
 
-export function eraText({ era }: Verdict): string {
+function eraText({ era }: Verdict): string {
   return era === 'modern' ? 'stateless' : era === 'legacy' ? 'sessions' : 'unknown'
 }
 
@@ -153,7 +153,7 @@ function clientsText({ cells }: Verdict): string {
   return cells === undefined ? '' : cellsText(cells)
 }
 
-export function percent(share: number): string {
+function percent(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
@@ -195,4 +195,55 @@ export function explainText({ direction, connection, way, headers, text }: Excha
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const body = text === '' ? [] : text.split('\n')
   return [`${mark} ${connection} ${way}${of}`, ...[...lines, ...body].map((line) => `    ${line}`)].join('\n')
+}
+
+/** Verdicts as Markdown. Text of servers is escaped. */
+export function probeMarkdown(all: readonly Probed[]): string {
+  const table = [
+    '| server | verdict | sure | protocol | process | era | decided by | why |',
+    '|---|---|---|---|---|---|---|---|',
+    ...all.map(row),
+  ]
+  const sections = all.map(section).filter((text) => text !== '')
+  return [table.join('\n'), ...sections].join('\n\n')
+}
+
+function row(one: Probed): string {
+  const cells =
+    'verdict' in one
+      ? [
+          `**${one.verdict.state}**`,
+          percent(one.verdict.confidence),
+          protocolText(one.verdict),
+          processText(one.verdict),
+          eraText(one.verdict),
+          decidedText(one.verdict),
+          serverMarkdown(one.verdict.message),
+        ]
+      : ['not probed', '', '', '', '', '', serverMarkdown(one.failure.text)]
+  return `| ${[escapeMarkdown(one.name), ...cells].join(' | ')} |`
+}
+
+function section(one: Probed): string {
+  if (!('verdict' in one) || one.verdict.evidence.length + one.verdict.process.because.length === 0) return ''
+  const lines = one.verdict.evidence.map(({ check, points, sentence }) => {
+    const to = points === 'UNKNOWN' ? '' : ` (${points})`
+    return `- ${check}${to}: ${serverMarkdown(sentence)}`
+  })
+  const kept = one.verdict.process.because.map((sentence) => `- process: ${serverMarkdown(sentence)}`)
+  const clients = (one.verdict.cells ?? []).map(({ sentence }) => `- through a gateway: ${serverMarkdown(sentence)}`)
+  return [`### ${escapeMarkdown(one.name)}`, [...lines, ...kept, ...clients].join('\n')].join('\n\n')
+}
+
+/** Escapes text of a server, and breaks autolinks and mentions with an invisible word joiner. */
+function serverMarkdown(text: string): string {
+  return escapeMarkdown(text).replace(/:(?=\/\/)|\bwww(?=\.)|@/gi, `$&${WORD_JOINER}`)
+}
+
+const WORD_JOINER = '\u2060'
+
+function escapeMarkdown(text: string): string {
+  return plainText(text)
+    .replace(/\n+/g, ' ')
+    .replace(/[\\`*_[\]<>|!#&~$]/g, '\\$&')
 }

@@ -4,10 +4,16 @@
  * count: `rounds`, a layer above, sends each round as a request of its own. A request whose stream ends, or that cannot
  * be sent, fails at once.
  */
-import { assertOptionNames, CODES, hasEnvelope, type OptionNames, type RequestId } from '../../protocol/index.ts'
+import {
+  assertOptionNames,
+  CODES,
+  hasEnvelope,
+  type OptionNames,
+  type RequestId,
+  timerMs,
+} from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from './layer.ts'
 import { responseIn, sendFailure } from '../failureReason.ts'
-import { timerMs } from '../timerMs.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from './transport.ts'
 import {
   cancelledId,

@@ -10,10 +10,9 @@ import type { LayerContext } from '../layer/layer.ts'
 import { idKey, isRequestId, requestSignalIn, resultMessage, type WireResponse } from '../layer/message.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import type { TaskCall } from './call.ts'
-import { taskFailure } from './failure.ts'
+import { taskFailure, invalidTask, readTask } from './task.ts'
 import type { TaskFollower } from './follower.ts'
 import { handleResult, readTicket } from './handle.ts'
-import { invalidTask, readTask } from './task.ts'
 
 /** How many cancelled calls are remembered that have no answer yet. */
 const MAX_GIVEN_UP = 100

@@ -11,6 +11,7 @@ import {
   readRelatedTask,
   type RequestId,
   TASKS_EXTENSION,
+  timerMs,
 } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { ClientError } from '../errors.ts'
@@ -35,10 +36,9 @@ import { readInputRequest } from '../questions/inputRequests.ts'
 import { withAllKinds, withAnswerers } from '../questions/kinds.ts'
 import { DEFAULT_MAX_ROUNDS } from '../questions/limits.ts'
 import { PushedQuestions } from '../questions/pushed.ts'
-import { timerMs } from '../timerMs.ts'
 import { TaskCall } from './call.ts'
 import { TaskCalls } from './calls.ts'
-import { isControlRequest, runControlRequest } from './controlRequest.ts'
+import { isControlRequest, runControlRequest } from './requests.ts'
 import { TaskFollower } from './follower.ts'
 import { TaskServer, TaskTools } from './server.ts'
 import type { Task } from './task.ts'

@@ -5,8 +5,17 @@
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { ClientError } from '../errors.ts'
 import { type EventMapper, isEventStream, isJson, mapEvents, withBody } from './eventStream.ts'
-import { COUNTED, eventBytes, type SizeCounter, totalBytes } from './messageSize.ts'
-import { assertReadable, readableText, seemsMessage, ServerUnreadable, UnreadableRun } from './serverMessage.ts'
+import {
+  COUNTED,
+  eventBytes,
+  type SizeCounter,
+  totalBytes,
+  assertReadable,
+  readableText,
+  seemsMessage,
+  ServerUnreadable,
+  UnreadableRun,
+} from './serverMessage.ts'
 import { MAX_MESSAGE_BYTES } from '../../protocol/index.ts'
 
 export function boundedFetch(fetch: FetchLike, maxBytes = MAX_MESSAGE_BYTES): FetchLike {

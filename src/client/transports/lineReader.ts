@@ -1,5 +1,5 @@
 import { MAX_MESSAGE_BYTES } from '../../protocol/index.ts'
-import { totalBytes } from './messageSize.ts'
+import { totalBytes } from './serverMessage.ts'
 
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d

@@ -1,15 +1,9 @@
-import type { Json } from '../../protocol/index.ts'
 import type { CheckName, Evidence } from '../report/evidence.ts'
 import type { Findings } from '../decision/findings.ts'
+import type { HarmlessCall } from '../decision/steps.ts'
 import type { StreamReply } from '../wire/sse.ts'
 import type { ProbeReply } from '../wire/reply.ts'
 import type { ProbeWire } from '../wire/connection.ts'
-
-/** A tool that the caller says is safe to call. */
-export interface HarmlessCall {
-  readonly name: string
-  readonly arguments?: Json
-}
 
 export interface CheckOptions {
   readonly replicas: readonly URL[]

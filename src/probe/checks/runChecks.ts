@@ -2,10 +2,10 @@
 import { unlessAborted } from '../../protocol/index.ts'
 import type { RequestBudget } from '../budget.ts'
 import type { CheckName, CheckResults, Evidence } from '../report/evidence.ts'
-import { strayOutput, unrelatedRequests } from './sideEffects.ts'
-import { bareCall, bareLists } from './bare.ts'
-import type { ProbeCheck, ProbeCheckContext } from './check.ts'
+import { strayOutput, unrelatedRequests, getStream, resume } from './streams.ts'
 import {
+  bareCall,
+  bareLists,
   afterDelete,
   inventedSession,
   oneSession,
@@ -13,9 +13,8 @@ import {
   sessionIssued,
   sessionRequired,
 } from './sessions.ts'
-import { eraCheck, olderEra } from './eras.ts'
-import { getStream, resume } from './streams.ts'
-import { handles, tasks } from './stored.ts'
+import type { ProbeCheck, ProbeCheckContext } from './check.ts'
+import { eraCheck, olderEra, handles, tasks } from './selfDescription.ts'
 import { addresses, replica } from './replica.ts'
 import { requestState } from './requestState.ts'
 import { type TimeLimit, timeLimit } from '../wire/timeLimit.ts'

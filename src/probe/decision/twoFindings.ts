@@ -10,8 +10,7 @@ import { levelOf, type Method, type MethodResult, type State } from '../methods/
 import { isResult, replyText } from '../wire/reply.ts'
 import { declaredBy, type Findings, methodsOf, type WitnessReplies } from './findings.ts'
 import { type DecidedBy, type Decision, decision, type ProbeFinding } from './result.ts'
-import { RULES } from './rules.ts'
-import { BY_BEHAVIOUR } from './ruleOrder.ts'
+import { RULES, BY_BEHAVIOUR } from './rules.ts'
 
 export interface TwoFindings {
   readonly protocol: ProbeFinding

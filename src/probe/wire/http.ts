@@ -8,9 +8,11 @@
 import type { IncomingMessage } from 'node:http'
 import { parseJson, unlessAborted } from '../../protocol/index.ts'
 import type { RequestBudget } from '../budget.ts'
-import { type Headers, hiddenValues, messageHeaders, withGivenHeaders } from './headers.ts'
-import { httpFactsOf, readHttpReply } from './httpReply.ts'
 import {
+  type Headers,
+  hiddenValues,
+  messageHeaders,
+  withGivenHeaders,
   instancesOf,
   disconnectedBy,
   locate,
@@ -19,6 +21,7 @@ import {
   instanceText,
   sendHttp,
 } from './httpRequest.ts'
+import { httpFactsOf, readHttpReply } from './httpReply.ts'
 import type { AnswerMessage, Notification, Request } from './messages.ts'
 import { serverRequestIn, type ProbeReply } from './reply.ts'
 import { isStream, type StreamReply, type ListenLimits, listenTo } from './sse.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseCommentedJson, parseCommentedTree } from './jsonc.ts'
+import { parseCommentedJson, parseCommentedTree } from './mcpJson.ts'
 import { ClientError } from '../errors.ts'
 
 test('comments, a byte order mark and a comma at the end are no fault', () => {

@@ -7,7 +7,7 @@ import type { ProbeReply } from '../wire/reply.ts'
 import { guessFromMetadata } from '../methods/metadata.ts'
 import type { StreamReply } from '../wire/sse.ts'
 import { type Method, METHODS } from '../methods/result.ts'
-import { nextStep, type Order } from './ruleOrder.ts'
+import { nextStep, type Order } from './rules.ts'
 
 const facts = fc.record({
   status: fc.constantFrom(200, 202, 301, 400, 401, 403, 404, 405, 406, 429, 500, 503),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { progressBar, progressLine } from './progressBar.ts'
+import { progressBar, progressLine } from './display.ts'
 
 test.each<[{ progress: number; total?: number; message?: string }, string]>([
   [{ progress: 0, total: 4 }, '[------------------------]   0%'],

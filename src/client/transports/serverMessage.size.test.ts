@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventBytes, totalBytes } from './messageSize.ts'
+import { eventBytes, totalBytes } from './serverMessage.ts'
 
 const chunk = (text: string): Buffer => Buffer.from(text)
 

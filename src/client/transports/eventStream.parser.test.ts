@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { EventParser } from './eventParser.ts'
+import { EventParser } from './eventStream.ts'
 
 type Seen = readonly unknown[]
 

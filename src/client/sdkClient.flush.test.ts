@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Above, FakeTransport } from '../../../test/client/fixtures/fakeTransport.ts'
-import { flushOnClose } from './flush.ts'
+import { Above, FakeTransport } from '../../test/client/fixtures/fakeTransport.ts'
+import { flushOnClose } from './sdkClient.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,6 +1,6 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { describe, expect, test } from 'vitest'
-import { answersFrom, readGivenAnswers } from './answers.ts'
+import { answersFrom, readGivenAnswers } from './taskAnswer.ts'
 
 const form = (properties: object): InputRequest => ({
   method: 'elicitation/create',

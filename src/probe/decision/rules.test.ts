@@ -3,7 +3,7 @@ import { readEra } from '../methods/era.ts'
 import type { Findings } from './findings.ts'
 import type { ProbeReply } from '../wire/reply.ts'
 import { guessFromMetadata } from '../methods/metadata.ts'
-import { nextStep, type Order } from './ruleOrder.ts'
+import { nextStep, type Order } from './rules.ts'
 import type { Method } from '../methods/result.ts'
 
 const http = (status: number, session?: string, challenge = false) => ({ http: { status, session, challenge } })

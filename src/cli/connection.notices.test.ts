@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ClientError } from '../../client/index.ts'
-import type { Display } from './display.ts'
-import { noticesOf } from './notices.ts'
+import { ClientError } from '../client/index.ts'
+import type { Display } from './output/display.ts'
+import { noticesOf } from './connection.ts'
 
 test('what a process said last is told once and in its order, though it was started twice', () => {
   const told: string[] = []

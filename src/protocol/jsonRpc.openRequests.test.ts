@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { OpenRequests } from './openRequests.ts'
+import { OpenRequests } from './jsonRpc.ts'
 
 test('what is under way is found by its id until it leaves', () => {
   const open = new OpenRequests<string>()

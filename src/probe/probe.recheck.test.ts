@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { isFresh, recheck } from './recheck.ts'
+import { isFresh, recheck } from './probe.ts'
 import type { Verdict } from './report/report.ts'
 
 const NOW = 1_800_000_000_000

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { ServerFault } from '../layer/ownRequests.ts'
-import { CONTROL_METHODS, isControlRequest, runControlRequest } from './controlRequest.ts'
+import { CONTROL_METHODS, isControlRequest, runControlRequest } from './requests.ts'
 import type { TaskDialect } from './dialects.ts'
 
 const task = { taskId: 'one', status: 'working', ttlMs: null } as const

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { timerMs } from './timerMs.ts'
+import { timerMs } from './timers.ts'
 
 test.each([0, -1, Number.NaN])('a delay of %d is refused by its name', (ms) => {
   expect(() => timerMs(ms, 'timeoutMs')).toThrow('timeoutMs must be a number of milliseconds above 0.')
