@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ClientError, writePrivateFile } from '../../client/index.ts'
+import { errnoOf } from '../../client/internal.ts'
 import { isObject } from '../../protocol/index.ts'
 import { defaultJarPath } from '../../state/jar/index.ts'
 import { isLocked, lockFile, withFileLock } from '../../state/stores/index.ts'
@@ -74,7 +75,7 @@ async function readAll(path: string): Promise<Record<string, unknown>> {
     const all: unknown = JSON.parse(await readFile(path, 'utf8'))
     if (isObject(all)) return all
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+    if (errnoOf(error) === 'ENOENT') return {}
   }
   throw new InputError(`The logins in ${path} cannot be read; remove the file to log in anew.`)
 }

@@ -40,36 +40,43 @@ export function probeTable(all: readonly Probed[], width = Infinity): string {
 }
 
 function lineForEach(all: readonly Probed[]): string {
-  const rows = all.map((one) => {
-    const name = plainLine(one.name, 40)
-    if (!('verdict' in one)) return [name, 'not probed', '', '', '', '', '', '', plainLine(one.failure.text, 200)]
-    const { state, message } = one.verdict
-    return [
-      name,
-      state,
-      percent(one.verdict.confidence),
-      protocolText(one.verdict),
-      processText(one.verdict),
-      eraText(one.verdict),
-      clientsText(one.verdict),
-      decidedText(one.verdict),
-      plainLine(message, 200),
-    ]
-  })
-  const head = ['SERVER', 'VERDICT', 'SURE', 'PROTOCOL', 'PROCESS', 'ERA', 'CLIENTS', 'DECIDED BY', 'WHY']
-  return alignColumns([head, ...rows])
+  const columns = Object.keys(COLUMNS) as ProbeColumn[]
+  const rows = all.map((one) => [plainLine(one.name, 40), ...cellsOf(one, columns), plainLine(reasonOf(one), 200)])
+  return alignColumns([headOf(['server', ...columns, 'why']), ...rows])
 }
 
 function reasonsBelow(all: readonly Probed[], width: number): string {
-  const rows = all.map((one) => {
-    const name = plainLine(one.name, 40)
-    if (!('verdict' in one)) return [name, 'not probed', '', '']
-    return [name, one.verdict.state, percent(one.verdict.confidence), eraText(one.verdict)]
-  })
-  const [heading = '', ...lines] = alignColumns([['SERVER', 'VERDICT', 'SURE', 'ERA'], ...rows]).split('\n')
-  const reasons = all.map((one) => plainLine('verdict' in one ? one.verdict.message : one.failure.text))
-  const indented = reasons.map((reason) => wrapText(reason, width - 2).map((line) => `  ${line}`))
+  const columns = ['verdict', 'sure', 'era'] as const
+  const rows = all.map((one) => [plainLine(one.name, 40), ...cellsOf(one, columns)])
+  const [heading = '', ...lines] = alignColumns([headOf(['server', ...columns]), ...rows]).split('\n')
+  const indented = all.map((one) => wrapText(plainLine(reasonOf(one)), width - 2).map((line) => `  ${line}`))
   return [heading, ...lines.flatMap((line, row) => [line, ...(indented[row] ?? [])])].join('\n')
+}
+
+/** The columns of every table of verdicts, between the server and the reason. */
+const COLUMNS = {
+  verdict: ({ state }) => state,
+  sure: ({ confidence }) => percent(confidence),
+  protocol: protocolText,
+  process: processText,
+  era: eraText,
+  clients: clientsText,
+  'decided by': decidedText,
+} as const satisfies Readonly<Record<string, (verdict: Verdict) => string>>
+
+type ProbeColumn = keyof typeof COLUMNS
+
+function cellsOf(one: Probed, columns: readonly ProbeColumn[]): readonly string[] {
+  if ('verdict' in one) return columns.map((column) => COLUMNS[column](one.verdict))
+  return columns.map((column) => (column === 'verdict' ? 'not probed' : ''))
+}
+
+function reasonOf(one: Probed): string {
+  return 'verdict' in one ? one.verdict.message : one.failure.text
+}
+
+function headOf(names: readonly string[]): readonly string[] {
+  return names.map((name) => name.toUpperCase())
 }
 
 function factRows(verdict: Verdict): readonly (readonly string[])[] {
@@ -199,29 +206,20 @@ export function explainText({ direction, connection, way, headers, text }: Excha
 
 /** Verdicts as Markdown. Text of servers is escaped. */
 export function probeMarkdown(all: readonly Probed[]): string {
+  const columns = ['verdict', 'sure', 'protocol', 'process', 'era', 'decided by'] as const
+  const head = ['server', ...columns, 'why']
+  const rows = all.map((one) => {
+    const [verdict = '', ...cells] = cellsOf(one, columns)
+    const state = 'verdict' in one ? `**${verdict}**` : verdict
+    return [escapeMarkdown(one.name), state, ...cells, serverMarkdown(reasonOf(one))]
+  })
   const table = [
-    '| server | verdict | sure | protocol | process | era | decided by | why |',
-    '|---|---|---|---|---|---|---|---|',
-    ...all.map(row),
+    `| ${head.join(' | ')} |`,
+    `|${'---|'.repeat(head.length)}`,
+    ...rows.map((row) => `| ${row.join(' | ')} |`),
   ]
   const sections = all.map(section).filter((text) => text !== '')
   return [table.join('\n'), ...sections].join('\n\n')
-}
-
-function row(one: Probed): string {
-  const cells =
-    'verdict' in one
-      ? [
-          `**${one.verdict.state}**`,
-          percent(one.verdict.confidence),
-          protocolText(one.verdict),
-          processText(one.verdict),
-          eraText(one.verdict),
-          decidedText(one.verdict),
-          serverMarkdown(one.verdict.message),
-        ]
-      : ['not probed', '', '', '', '', '', serverMarkdown(one.failure.text)]
-  return `| ${[escapeMarkdown(one.name), ...cells].join(' | ')} |`
 }
 
 function section(one: Probed): string {

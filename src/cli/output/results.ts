@@ -7,6 +7,7 @@ import type {
   ResourceContents,
 } from '@modelcontextprotocol/client'
 import { plainLine, plainText } from '../../client/index.ts'
+import { errnoOf } from '../../client/internal.ts'
 import { printableJson } from './json.ts'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -125,9 +126,8 @@ async function create(path: string) {
   try {
     return await open(path, 'wx')
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-    if (code === 'EEXIST') return undefined
-    throw new InputError(`Cannot write to the folder of --save (${String(code)}); it must exist.`, { cause })
+    if (errnoOf(cause) === 'EEXIST') return undefined
+    throw new InputError(`Cannot write to the folder of --save (${errnoOf(cause)}); it must exist.`, { cause })
   }
 }
 

@@ -103,12 +103,8 @@ function refusalOf(key: string, request: InputRequest, action: 'decline' | 'canc
     case 'sampling/createMessage':
       throw new ClientError('QUESTION_REFUSED', `${questionName(key)} for a model was refused.`)
     default:
-      return unknownRequest(request)
+      return request satisfies never
   }
-}
-
-function unknownRequest(request: never): never {
-  throw new TypeError(`Unknown input request: ${JSON.stringify(request)}`)
 }
 
 /** A folder that servers may know of: its path, and the name that is shown for it. */

@@ -97,15 +97,16 @@ export class RoundCall {
     this.#ended?.abort()
   }
 
-  /** The next leg, as it goes out. Its progress token is its id. */
+  /** The next leg: the first parameters again, with the answers and the state of this round only. Its progress token is its id. */
   next(answers: Readonly<Record<string, Json>> | undefined, requestState: string | undefined): WireRequest {
     this.breaks = 0
     const id = this.#nextId()
-    return {
-      ...this.request,
-      id,
-      params: paramsOfLeg({ first: this.params, answers, requestState, progressToken: id }),
+    const { inputResponses: _responses, requestState: _state, ...lasting } = this.params
+    const round = {
+      ...(answers !== undefined && { inputResponses: answers }),
+      ...(requestState !== undefined && { requestState }),
     }
+    return { ...this.request, id, params: { ...lasting, ...ownProgress(lasting, id), ...round } }
   }
 
   /** A leg that reached nobody, or whose answer was lost, as it goes out again. */
@@ -146,25 +147,6 @@ export class RoundCall {
     if (this.rounds === 0 && !this.bringsAnswers) return message
     const { result } = message
     return { ...message, id: this.callerId, ...(isObject(result) && { result: uncacheable(result) }) }
-  }
-}
-
-interface LegParams {
-  /** The parameters the call began with. */
-  readonly first: Json
-  readonly answers: Readonly<Record<string, Json>> | undefined
-  readonly requestState: string | undefined
-  readonly progressToken: string
-}
-
-/** The first parameters again, with the answers and the state of this round only, and a progress token of its own. */
-function paramsOfLeg({ first, answers, requestState, progressToken }: LegParams): Json {
-  const { inputResponses: _responses, requestState: _state, ...lasting } = first
-  return {
-    ...lasting,
-    ...ownProgress(first, progressToken),
-    ...(answers !== undefined && { inputResponses: answers }),
-    ...(requestState !== undefined && { requestState }),
   }
 }
 

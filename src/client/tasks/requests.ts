@@ -123,7 +123,7 @@ function layerMissing(cause: unknown): ClientError {
  * Control requests go to the layer itself, through the SDK's client: they carry what each request of the client carries,
  * and need not know the server's dialect. No server sees them.
  */
-const CONTROL_METHODS = {
+export const CONTROL_METHODS = {
   get: 'dev.pannier/tasks/get',
   answer: 'dev.pannier/tasks/answer',
   cancel: 'dev.pannier/tasks/cancel',

@@ -43,7 +43,7 @@ const IN_ORDER: readonly ProbeCheck[] = [
 ]
 
 /** Which checks to run: the usual ones, all, or these. Checks that send nothing always run. */
-export type CheckSelection = 'usual' | 'all' | readonly CheckName[]
+type CheckSelection = 'usual' | 'all' | readonly CheckName[]
 
 export interface CheckLimits {
   readonly budget: RequestBudget
