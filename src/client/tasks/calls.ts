@@ -7,7 +7,7 @@
 import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { LayerContext } from '../layer/layer.ts'
-import { idKey, isRequestId, requestSignalIn, resultMessage, type WireResponse } from '../layer/message.ts'
+import { idKey, isRequestId, resultMessage, type WireResponse } from '../layer/message.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import type { TaskCall } from './call.ts'
 import { taskFailure, invalidTask, readTask } from './task.ts'
@@ -41,13 +41,16 @@ export class TaskCalls {
   /** Sends a call as `request`, or goes on with the task of its ticket. */
   async begin(call: TaskCall, request: WireMessage): Promise<void> {
     const { ticket } = call
+    const giveUp = (): void => {
+      if (!this.#follower.giveUp(call.id)) this.#forget(call)
+    }
     if (ticket !== undefined) {
       this.#follower.follow(call, ticket.taskId, undefined)
-      return this.#watchSignal(call)
+      return call.watchCaller(giveUp)
     }
     this.expect(call)
     await this.prepared(call, this.#context.send(request, call.options))
-    if (!call.isOver) this.#watchSignal(call)
+    call.watchCaller(giveUp)
   }
 
   /** Waits for what a call needs before it counts as sent. Where that fails, the call is over. */
@@ -110,20 +113,6 @@ export class TaskCalls {
     if (call.isOver) return
     call.end()
     this.#context.deliver(message)
-  }
-
-  /**
-   * Gives the call up when its caller's signal aborts. This begins once the request is sent: before that the transport
-   * itself fails when the signal aborts. By then the call may already be over.
-   */
-  #watchSignal(call: TaskCall): void {
-    const signal = requestSignalIn(call.options)
-    if (signal === undefined) return
-    const giveUp = (): void => {
-      if (!call.isOver && !this.#follower.giveUp(call.id)) this.#forget(call)
-    }
-    if (signal.aborted) giveUp()
-    else signal.addEventListener('abort', giveUp, { once: true })
   }
 
   /** Nobody waits for the answer any more. It may still come. */
