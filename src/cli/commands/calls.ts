@@ -9,8 +9,7 @@ import { ANSWER_HELP, withAnswerOptions } from '../options/answers.ts'
 import { stringArguments, typedArguments, unnamedArguments } from '../options/arguments.ts'
 import { collect, TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { readJsonInput } from '../options/input.ts'
-import { readTargetOperands } from '../options/operands.ts'
-import { type CommandContext, runCommand } from '../runCommand.ts'
+import { type CommandContext, runAtTarget } from '../runCommand.ts'
 import { findListed, type InteractiveFlags, runInteractive, withSaveOption } from './interactive.ts'
 
 interface CallFlags extends InteractiveFlags {
@@ -50,16 +49,9 @@ function interactiveCommand(
   server: readonly string[] | undefined,
   run: RunCall,
 ): Command {
-  command
-    .usage(`[options] TARGET ${operand}\n       pannier ${command.name()} [options] ${operand} -- COMMAND …`)
-    .argument('[operands...]')
-    .action((operands: string[], flags: CallFlags) =>
-      runCommand(async (context) => {
-        const { target, values } = readTargetOperands(operands, server, [operand])
-        return run(target, values[0] ?? '', flags, context)
-      }),
-    )
-    .addHelpText('after', TARGET_HELP + ANSWER_HELP + EXIT_HELP)
+  runAtTarget<CallFlags>(command, { server, names: [operand] }, ({ target, values: [name = ''] }, flags, context) =>
+    run(target, name, flags, context),
+  ).addHelpText('after', TARGET_HELP + ANSWER_HELP + EXIT_HELP)
   return withSaveOption(withAnswerOptions(withClientOptions(command)))
 }
 

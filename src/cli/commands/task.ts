@@ -11,10 +11,10 @@ import {
   withAnswerOptions,
 } from '../options/answers.ts'
 import { type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { readTaskOperands, type TaskOperands, taskUsage } from '../options/operands.ts'
+import type { TargetOperands } from '../options/operands.ts'
 import { printableJson } from '../output/json.ts'
 import { taskText } from '../output/tasks.ts'
-import { runCommand, type CommandContext } from '../runCommand.ts'
+import { type CommandContext, runAtTarget } from '../runCommand.ts'
 import { type InteractiveFlags, answererHostOf, withDeclinedExit, showOutcome, withSaveOption } from './interactive.ts'
 import { taskAnswerCommand } from './taskAnswer.ts'
 
@@ -34,17 +34,16 @@ export function taskCommand(server: readonly string[] | undefined): Command {
 function taskGetCommand(server: readonly string[] | undefined): Command {
   const command = new Command('get')
     .description('Show how a task is now, with what it asks or what it came to.')
-    .usage(taskUsage('get'))
-    .argument('[operands...]')
-    .action((operands: string[], flags: InteractiveFlags) =>
-      runCommand(async (context) => {
-        const { target, taskId } = readTaskOperands(operands, server)
-        const read = (client: Client, options: TaskRequestOptions): Promise<Task> => getTask(client, taskId, options)
-        const task = await withServer(target, flags, context, read, answeredElsewhere())
-        return showTask(task, flags, context)
-      }),
-    )
     .addHelpText('after', TARGET_HELP + EXIT_HELP)
+  runAtTarget<InteractiveFlags>(
+    command,
+    { server, names: ['ID'], path: 'task get' },
+    async ({ target, values: [taskId = ''] }, flags, context) => {
+      const read = (client: Client, options: TaskRequestOptions): Promise<Task> => getTask(client, taskId, options)
+      const task = await withServer(target, flags, context, read, answeredElsewhere())
+      return showTask(task, flags, context)
+    },
+  )
   return withSaveOption(withClientOptions(command))
 }
 
@@ -72,17 +71,16 @@ async function showTask(
 function taskCancelCommand(server: readonly string[] | undefined): Command {
   const command = new Command('cancel')
     .description('Ask the server to cancel a task.')
-    .usage(taskUsage('cancel'))
-    .argument('[operands...]')
-    .action((operands: string[], flags: ClientFlags) =>
-      runCommand(async (context) => {
-        const { target, taskId } = readTaskOperands(operands, server)
-        await withServer(target, flags, context, (client, options) => cancelTask(client, taskId, options))
-        context.display.note('The server was asked to cancel the task; "pannier task get" shows when it has.')
-        return EXIT.ok
-      }),
-    )
     .addHelpText('after', TARGET_HELP + EXIT_HELP)
+  runAtTarget<ClientFlags>(
+    command,
+    { server, names: ['ID'], path: 'task cancel' },
+    async ({ target, values: [taskId = ''] }, flags, context) => {
+      await withServer(target, flags, context, (client, options) => cancelTask(client, taskId, options))
+      context.display.note('The server was asked to cancel the task; "pannier task get" shows when it has.')
+      return EXIT.ok
+    },
+  )
   return withClientOptions(command)
 }
 
@@ -90,19 +88,13 @@ function taskCancelCommand(server: readonly string[] | undefined): Command {
 function taskWatchCommand(server: readonly string[] | undefined): Command {
   const command = new Command('watch')
     .description('Follow a task to its end, answer what it asks, and show its result.')
-    .usage(taskUsage('watch'))
-    .argument('[operands...]')
-    .action((operands: string[], flags: InteractiveFlags) =>
-      runCommand((context) => watch(readTaskOperands(operands, server), flags, context), {
-        interrupted: 'Not followed any further; the task goes on.',
-      }),
-    )
     .addHelpText('after', TARGET_HELP + ANSWER_HELP + EXIT_HELP)
-  return withSaveOption(withAnswerOptions(withClientOptions(command)))
+  const at = { server, names: ['ID'], path: 'task watch', interrupted: 'Not followed any further; the task goes on.' }
+  return withSaveOption(withAnswerOptions(withClientOptions(runAtTarget(command, at, watch))))
 }
 
 async function watch(
-  { target, taskId }: TaskOperands,
+  { target, values: [taskId = ''] }: TargetOperands,
   flags: InteractiveFlags,
   context: CommandContext,
 ): Promise<ExitCode> {

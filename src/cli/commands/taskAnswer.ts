@@ -9,6 +9,7 @@ import {
   getTask,
   nameOf,
   plainLine,
+  type Target,
   type Task,
 } from '../../client/index.ts'
 import { isElicitAction, isObject, type Json } from '../../protocol/index.ts'
@@ -23,11 +24,11 @@ import { splitPair, typedArguments } from '../options/arguments.ts'
 import { readJsonInput } from '../options/input.ts'
 import { answererHostOf } from './interactive.ts'
 import { collect, type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { runCommand, type CommandContext } from '../runCommand.ts'
-import { EXIT, EXIT_HELP, InputError } from '../exit.ts'
+import { type CommandContext, runAtTarget } from '../runCommand.ts'
+import { EXIT, EXIT_HELP, type ExitCode, InputError } from '../exit.ts'
 import { withServer } from '../connection.ts'
 import { serverReason } from '../output/tasks.ts'
-import { readTaskOperands, type TaskOperands, taskUsage } from '../options/operands.ts'
+import type { TargetOperands } from '../options/operands.ts'
 
 interface TaskAnswerFlags extends ClientFlags {
   readonly answer?: readonly string[]
@@ -40,26 +41,25 @@ interface TaskAnswerFlags extends ClientFlags {
 export function taskAnswerCommand(server: readonly string[] | undefined): Command {
   const command = new Command('answer')
     .description('Answer what a task asks.')
-    .usage(taskUsage('answer'))
-    .argument('[operands...]')
     .option('--answer <field=value>', 'a field of the form, typed by its schema; see below (repeatable)', collect)
     .option('--json <object>', 'answers by their keys as JSON; @FILE reads a file, - standard input')
     .option('--yes', 'accept what is left with its default values')
     .option('--decline', 'say no to what is left')
-    .action((operands: string[], flags: TaskAnswerFlags) =>
-      runCommand(async (context) => {
-        const place = readTaskOperands(operands, server)
-        const answer = (client: Client): Promise<readonly string[]> =>
-          answerOpenQuestions(client, place, flags, context)
-        const left = await withServer(place.target, flags, context, answer, answeredElsewhere())
-        context.display.note(
-          left.length === 0 ? 'Answered; the task goes on.' : `Answered; still open: ${keysText(left)}.`,
-        )
-        return EXIT.ok
-      }),
-    )
     .addHelpText('after', ANSWERING_HELP + TARGET_HELP + EXIT_HELP)
-  return withClientOptions(command)
+  const at = { server, names: ['ID'], path: 'task answer' }
+  return withClientOptions(runAtTarget(command, at, answerAtTarget))
+}
+
+async function answerAtTarget(
+  { target, values: [taskId = ''] }: TargetOperands,
+  flags: TaskAnswerFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const answer = (client: Client): Promise<readonly string[]> =>
+    answerOpenQuestions(client, { target, taskId }, flags, context)
+  const left = await withServer(target, flags, context, answer, answeredElsewhere())
+  context.display.note(left.length === 0 ? 'Answered; the task goes on.' : `Answered; still open: ${keysText(left)}.`)
+  return EXIT.ok
 }
 
 const ANSWERING_HELP = `
@@ -72,7 +72,7 @@ With none of these you are asked at the terminal. Questions that get no answer s
 /** Sends the answers and gives the keys of the questions that stay open. */
 async function answerOpenQuestions(
   client: Client,
-  { target, taskId }: TaskOperands,
+  { target, taskId }: { readonly target: Target; readonly taskId: string },
   flags: TaskAnswerFlags,
   context: CommandContext,
 ): Promise<readonly string[]> {
