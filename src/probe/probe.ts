@@ -146,7 +146,7 @@ async function check(
   if (checks === 'none' || methods !== undefined) return { findings, results: { evidence: [], notAsked: [] } }
   const chosen = decided.decidedBy === 'metadata' && !isExtended ? [] : checks
   const context: ProbeCheckContext = { wire, findings, options: settings }
-  // Evidence that was not asked for does not hold back a verdict that is known.
+  // Checks that were not named do not delay a known verdict.
   const evidenceMs = isExtended ? undefined : EVIDENCE_MS + settings.listenMs
   const results = await runChecks(context, chosen, { budget, evidenceMs })
   // A server that refuses its list without a session gave it to a check that has one.

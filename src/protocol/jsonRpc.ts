@@ -49,7 +49,7 @@ export function readMessage(value: unknown): Message {
   return 'id' in (value as object) ? { kind: 'request', id, method, params } : { kind: 'notification', method, params }
 }
 
-/** Whether `readMessage` reads it. To find out costs little, however many it is not true of. */
+/** Whether `readMessage` accepts a value. Costs little, and throws nothing. */
 export function isMessage(value: unknown): boolean {
   return faultIn(value) === undefined
 }
@@ -120,11 +120,11 @@ export function toObject<T>(entries: ReadonlyMap<string, T>): Record<string, T> 
 }
 
 /**
- * What is under way, by the id of its request; a Map whose entries come and go quickly.
+ * Requests under way by id: a Map for entries that come and go quickly.
  *
- * V8 replaces the table of such a Map often, and a replaced table leads to the next one. One of them that has grown old keeps all
- * that came after it, with what was in them, until the next full garbage collection: of a server on standard input and output
- * that was a sixth of the time. So each entry is in a box of its own, which is emptied when it leaves.
+ * V8 replaces the table of such a Map often, and each replaced table points to the next one. A table in the old generation keeps
+ * all later tables and their values alive until the next full garbage collection, which took a server on standard input and output
+ * a sixth of its time. So each value is in a box of its own, which is emptied when its entry is deleted.
  */
 export class OpenRequests<T> {
   readonly #boxes = new Map<RequestId, { value: T | undefined }>()

@@ -35,7 +35,7 @@ export function runLater(fn: () => void): void {
 
 const SLICE_MS = 5
 
-/** Does something with each item of what may be long, in slices of time between which everything else has its turn. */
+/** Processes items in slices of time, between which the event loop turns. */
 export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let began = performance.now()
   for (const item of items) {
@@ -75,7 +75,7 @@ export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): P
   }
 }
 
-/** Waits for something, for `limitMs` at most; not at all where the time is over. No timer is left that would keep the process. */
+/** Waits for work to settle, for `limitMs` at most. Leaves no timer that would keep the process alive. */
 export async function settledWithin(work: Promise<unknown> | undefined, limitMs: number): Promise<void> {
   const late = Promise.withResolvers<void>()
   const timer = setTimeout(late.resolve, Math.max(0, limitMs))

@@ -51,7 +51,7 @@ const EVERYTHING: ClientCapabilities = { elicitation: { form: {}, url: {} }, sam
  *
  * `makeServer` is called for almost every message, because each needs a new instance. It must spread its argument into
  * `createServer` last. Variables of a module outlive an instance, although they do not outlive a process. To test that
- * as well, let `makeServer` import the tool's module anew, with `vi.resetModules()` and `import()`.
+ * as well, let `makeServer` import the tool's module again, with `vi.resetModules()` and `import()`.
  *
  * Side effects are recorded by a `recorder()`. An effect in `ctx.step` may happen again when a response is lost, and is
  * not reported then; an effect outside `step` and `once` is.

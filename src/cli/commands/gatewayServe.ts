@@ -27,7 +27,7 @@ export function reread(): void {
 
 /** How long to wait for servers before the table is shown with what is known. */
 const TABLE_MS = 3000
-/** How long to wait for the rest, before it is shown once more. */
+/** How long to wait for the remaining servers before the table is shown once more. */
 const WHOLE_TABLE_MS = 600_000
 /** Editors write a file in several steps. */
 const SETTLED_MS = 200

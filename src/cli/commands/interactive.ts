@@ -189,7 +189,7 @@ interface NamedList<Item> {
   readonly meta: unknown
 }
 
-/** The item with this name; throws, listing the names that exist, or with what a gateway says of the server of that name. */
+/** The item with this name. Throws an error that lists the names, or that says why a gateway has not reached the server. */
 export function findListed<Item extends { readonly name: string }>(name: string, list: NamedList<Item>): Item {
   const { kind, items, meta } = list
   const item = items.find((one) => one.name === name)
@@ -200,7 +200,7 @@ export function findListed<Item extends { readonly name: string }>(name: string,
   throw new InputError(`The server has no ${kind} "${plainLine(name, 60)}"; it has ${names || 'none'}.`)
 }
 
-/** What a gateway says of the server that a name belongs to, where that was never reached. */
+/** Why a gateway has not reached the server of a name. */
 function absentServer(name: string, meta: unknown): string | undefined {
   const absent = isObject(meta) ? meta[ABSENT_META_KEY] : undefined
   if (!isObject(absent)) return undefined

@@ -16,7 +16,7 @@ interface OpenFlags {
   readonly json?: true
 }
 
-/** `pannier state`: shows what a sealed state holds, to whoever has the keys. It asks no server. */
+/** `pannier state`: shows what a sealed state holds. It needs the keys, and asks no server. */
 export function stateCommand(): Command {
   const state = new Command('state').description('See what a sealed state holds, with the keys that sealed it.')
   state

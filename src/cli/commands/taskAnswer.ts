@@ -110,7 +110,7 @@ function keysText(keys: readonly string[]): string {
 async function fallbackFor({ yes, decline }: TaskAnswerFlags, context: CommandContext): Promise<Answerer> {
   const notes: AnswerNotes = { declined: false }
   const flags = { ...(yes && { yes }), ...(decline && { decline }) }
-  // What --yes cannot answer stays open here, which is told in the end.
+  // What --yes cannot answer stays open; the command lists it at its end.
   const host = { ...answererHostOf(context, notes, undefined), note: () => {} }
   const answerers = await chooseAnswerers(flags, host)
   return byKind(answerers)

@@ -19,11 +19,11 @@ export interface Login {
 export interface LoginFile {
   load(): Promise<Login>
   save(login: Login): Promise<void>
-  /** Waits until nobody else, in this process or another, changes the login of this server. Gives the end of that. */
+  /** A lock for the login of this server, across processes. Gives the function that releases it. */
   lock(): Promise<() => void>
 }
 
-/** So long a flow of somebody else is waited for. Most take less than a second; callers wait meanwhile. */
+/** Maximum wait for a flow of another process. Most take less than a second; callers wait meanwhile. */
 const FLOW_MS = 10_000
 
 /** The file of logins, beside the jar. */

@@ -50,7 +50,7 @@ export async function browserLogin(serverUrl: string, path: string, host: LoginH
     },
     visit: (state) => loopback.visit(state, host.signal),
     show: (url) => {
-      turn.end() // nobody waits for a person, who gets tokens that are new to all
+      turn.end() // other flows need not wait for a person, who gets new tokens anyway
       return showLoginPage(url, host)
     },
     exclusive: turn.exclusive,
@@ -59,8 +59,8 @@ export async function browserLogin(serverUrl: string, path: string, host: LoginH
 }
 
 /**
- * The login of an earlier visit, for a program that nobody watches: tokens are refreshed, and where that is not possible
- * the request is refused. Undefined where nobody has logged in.
+ * The login of an earlier visit, for a program without a person: tokens are refreshed, and where that is not possible
+ * the request is refused. Undefined where there is no login.
  */
 export async function storedLogin(serverUrl: string, path: string): Promise<Authorizer | undefined> {
   const file = loginFile(path, serverUrl)

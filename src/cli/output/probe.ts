@@ -167,7 +167,7 @@ function percent(share: number): string {
 /** The verdict on one of several servers, or why it could not be probed. */
 export type Probed = { readonly name: string } & ({ readonly verdict: Verdict } | { readonly failure: Failure })
 
-/** What a verdict means for whoever runs the server. It does not contain the name of a verdict: scripts search for those. */
+/** What a verdict means for the operator of the server. It contains no name of a verdict: scripts search for those. */
 export function meaningOf({ state, transport, declared, evidence }: Verdict): string {
   // Such a server needs no sessions, but its instances may seal state with different keys.
   const isSpread = state === 'STATELESS' && transport === 'http'

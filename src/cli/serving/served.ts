@@ -23,14 +23,14 @@ export interface ServeAddressOptions {
 
 export interface TableOptions {
   readonly width: number
-  /** How long servers are waited for that are still being looked at. */
+  /** Maximum wait for servers that have not been judged. */
   readonly withinMs: number
 }
 
 /** What is served, as text. */
 export interface ServedTable {
   readonly text: string
-  /** Whether nothing is still to be found out of the servers. */
+  /** Whether every server has been judged. */
   readonly isWhole: boolean
 }
 
@@ -41,13 +41,13 @@ export interface ServedGateway {
   stdio?(): Promise<void>
   /** Serves health, servers and metrics; gives the addresses of the pages. */
   listenAdmin(): Promise<readonly string[]>
-  /** What is served; undefined where nobody can tell. */
+  /** What is served; undefined where no process can report it. */
   table(options: TableOptions): Promise<ServedTable | undefined>
   reload(config: GatewayConfig): Promise<void>
   drain(): Promise<void>
 }
 
-/** A gateway of this process, with the logins of whoever runs it. */
+/** A gateway of this process, with the logins of its user. */
 function gatewayOf(options: GatewayOptions): Gateway {
   guardGroups()
   return createGateway({ ...options, authorizer: ({ url }) => storedLoginFor(url) })
@@ -90,7 +90,7 @@ export interface ServingWorkersOptions {
   readonly onNews: (sentence: string) => void
 }
 
-/** Serves in so many processes, which this one starts. It serves nobody itself. */
+/** Serves in several processes, which this one starts. It serves no client itself. */
 export function inWorkers(config: GatewayConfig, { workers: count, onNews }: ServingWorkersOptions): ServedGateway {
   const cores = availableParallelism()
   if (count > cores) onNews(`There are more workers (${count}) than processors (${cores}) here, which gains nothing.`)

@@ -25,7 +25,7 @@ export interface TerminalOptions {
   hold?: () => () => void
   /**
    * Called at Ctrl-C in a form, so that the host ends the call; the question then gets no answer. @default Ctrl-C cancels
-   * the question as Escape does, and the call goes on
+   * the question as Escape does, and the call continues
    */
   onInterrupt?: () => void
 }

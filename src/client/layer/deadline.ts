@@ -65,7 +65,7 @@ class Deadline implements LayerHandlers {
   readonly #pending = new Map<RequestId, TimedRequest>()
   /** The server's requests that have no response yet. */
   readonly #serverRequests = new Set<RequestId>()
-  /** In the stateless revision servers have no requests. Nobody answers what comes, so no timeout is paused for it. */
+  /** The stateless revision has no requests of servers. Such a request gets no answer, and pauses no timeout. */
   #isModern = false
 
   constructor(context: LayerContext, idleMs: number, hasStreams: boolean, options: DeadlineOptions) {

@@ -52,7 +52,7 @@ export class PushedQuestions {
     if (count > MAX_QUESTIONS) return send(refusal(id, tooManyQuestions(count), context), context)
     const asked = new AbortController()
     this.#open.set(idKey(id), asked)
-    // `roots/list` is also sent when a session begins, outside of any call, and disturbs nobody.
+    // `roots/list` is also sent when a session begins, outside of any call, and no person is asked.
     const isBound = request.method !== 'roots/list'
     const unbind = whenAllOver(isBound ? calls : [], () => asked.abort())
     const call = calls.length === 1 ? calls[0]?.about : undefined

@@ -55,7 +55,7 @@ export class RoundCall extends OpenCall<AskingRequest> {
     return idKey(this.wireId)
   }
 
-  /** Whether the caller's request goes on with a call that began before. */
+  /** Whether the caller's request continues a call that began before. */
   get bringsAnswers(): boolean {
     return 'inputResponses' in this.params || 'requestState' in this.params
   }
@@ -77,7 +77,7 @@ export class RoundCall extends OpenCall<AskingRequest> {
     return { ...this.request, id, params: { ...lasting, ...ownProgress(lasting, id), ...round } }
   }
 
-  /** A leg that reached nobody, or whose answer was lost, as it goes out again. */
+  /** The repeat of a leg that reached no server, or whose answer was lost. */
   again(leg: WireRequest): WireRequest {
     const id = this.#nextId()
     const params = paramsOf(leg)

@@ -3,7 +3,7 @@
  *
  * - Each leg is the first request again, with a fresh id, the answers and the state of the round before, and nothing of
  *   any other round or call (MRTR-8 to 11, 25 to 27).
- * - A leg that reached nobody, or whose answer broke off, is sent again for some seconds, over HTTP (`legs.ts`).
+ * - A leg that reached no server, or whose answer broke off, is repeated for some seconds, over HTTP (`legs.ts`).
  * - The caller's cancellation reaches the leg under way, or the answerers. Progress of any leg reaches the caller.
  * - The caller gets exactly one answer.
  */
@@ -27,7 +27,7 @@ export interface RoundSettings {
   readonly maxStateBytes: number
   readonly place: SavedPlace | undefined
   readonly shared: SharedRounds
-  /** Whether a leg that reached nobody is sent again. A process that has ended does not come back. */
+  /** Whether a leg that reached no server is repeated. A process that has ended does not come back. */
   readonly isRepeating: boolean
 }
 
@@ -206,7 +206,7 @@ function hasBrokenOff({ error }: WireResponse): boolean {
   return isObject(error) && isObject(error['data']) && error['data']['code'] === 'STREAM_ENDED'
 }
 
-/** The pause before the call goes out again although nobody was asked. The first time there is none. */
+/** The pause before the next leg after rounds without questions. The first such round has none. */
 async function pauseAfterEmptyRounds(rounds: number, signal: AbortSignal): Promise<void> {
   if (rounds > 1) await sleep(backoffMs(rounds - 1, { firstMs: 25, maxMs: 2_000 }), signal)
 }

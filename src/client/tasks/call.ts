@@ -15,7 +15,7 @@ export class TaskCall extends OpenCall {
   poller: TaskPoller | undefined
   #progress = -1
 
-  /** The ticket in the request, where the call goes on with a task that exists already. */
+  /** The ticket in the request, where the call continues with an existing task. */
   get ticket(): Ticket | undefined {
     return readTicket(this.params['requestState'])
   }

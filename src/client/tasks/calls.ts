@@ -38,7 +38,7 @@ export class TaskCalls {
     this.#sent.set(call.key, call)
   }
 
-  /** Sends a call as `request`, or goes on with the task of its ticket. */
+  /** Sends a call as `request`, or continues with the task of its ticket. */
   async begin(call: TaskCall, request: WireMessage): Promise<void> {
     const { ticket } = call
     const giveUp = (): void => {
@@ -115,7 +115,7 @@ export class TaskCalls {
     this.#context.deliver(message)
   }
 
-  /** Nobody waits for the answer any more. It may still come. */
+  /** The caller wants no answer any more. One may still come, with a task that has to be cancelled. */
   #forget(call: TaskCall): void {
     call.end()
     this.#sent.delete(call.key)

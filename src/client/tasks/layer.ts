@@ -52,7 +52,7 @@ export interface TasksOptions {
   optional?: boolean
   /** How long a task may live, as asked of servers in a session, in milliseconds. @default 86400000, a day */
   ttlMs?: number
-  /** How long a task is followed, in milliseconds; then the call fails, and the task goes on. @default 86400000, a day */
+  /** How long a task is followed, in milliseconds; then the call fails, and the task continues. @default 86400000, a day */
   patienceMs?: number
   /** How often one task may ask before its call fails. @default 100 */
   maxRounds?: number
@@ -225,7 +225,7 @@ class TasksLayer implements LayerHandlers {
   }
 }
 
-/** Whoever reads a task by its id sees all that it asks, and may answer it in a way of their own. */
+/** A reader of a task by its id sees all its questions, and may answer them without an answerer. */
 const declareAllKinds = declaring(withAllKinds)
 
 function connectionClosed(): ClientError {

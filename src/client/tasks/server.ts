@@ -61,7 +61,7 @@ export class TaskTools {
     this.#requests = requests
   }
 
-  /** Rejects where nobody is there to list the tools: a tool that runs only as a task would refuse the call. */
+  /** Rejects where the server cannot be reached for its list: a tool that runs only as a task would refuse the call. */
   async support(name: string, sending: SenderProfile): Promise<TaskSupport> {
     if (!this.#known.has(name) && !this.#isComplete) {
       this.#reading ??= this.#readList(sending).finally(() => (this.#reading = undefined))
@@ -72,7 +72,7 @@ export class TaskTools {
 
   /**
    * Reads one page of a list on its way to the client. The SDK's client refuses to call a tool that requires a task. With
-   * this layer such a tool can be called like any other, so the client is told that the task is optional.
+   * this layer such a tool can be called like any other, so the list calls the task optional.
    */
   learn(result: Json): Json {
     if (!Array.isArray(result['tools'])) return result

@@ -26,7 +26,7 @@ export interface Authorizer extends OAuthClientProvider {
    */
   authorizationResponse?(): Promise<URLSearchParams>
   /**
-   * Runs a flow while nobody else runs one with the same tokens, and reads the tokens again before: a refresh token may be
+   * Runs a flow under a lock on its tokens, and reads the tokens again before: a refresh token may be
    * used once only. Needed where several processes, or several authorizers of one process, share tokens.
    */
   exclusive?(flow: () => Promise<void>): Promise<void>

@@ -23,7 +23,7 @@ const MAX_DOCUMENT_BYTES = 256 * 1024
 /** The `fetch` of one flow. */
 export interface FlowFetch {
   readonly fetch: FetchLike
-  /** Why the flow cannot succeed any more. The SDK goes on where it can, and its own error would say something else. */
+  /** Why the flow cannot succeed any more. The SDK tries other addresses, and its own error would say something else. */
   readonly refusal: ClientError | undefined
 }
 

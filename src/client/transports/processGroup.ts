@@ -8,7 +8,7 @@ const running = new Set<ChildProcess>()
 let isGuarded = false
 let guard: GroupGuard | undefined
 
-/** Groups that are started from now on end also when this process is killed, a few seconds after it. */
+/** From now on a guard ends the groups of this process a few seconds after the process was killed. */
 export function guardGroups(): void {
   isGuarded = true
 }
@@ -20,7 +20,7 @@ export function startGroup(command: string, args: readonly string[], options: Sp
   running.add(child)
   if (isGuarded) protect(child)
   child.once('error', () => forget(child))
-  // The number of an empty group may soon be that of somebody else's.
+  // The number of an empty group may soon be used for another group.
   child.once('exit', () => {
     if (!signalGroup(child, 0)) forget(child)
   })
@@ -76,7 +76,7 @@ async function waitFor(condition: () => boolean, limitMs: number): Promise<void>
   }
 }
 
-/** A guard that somebody has ended, or that could not be started, is replaced. */
+/** Puts a group under the guard. A guard that has ended, or could not be started, is replaced. */
 function protect({ pid }: ChildProcess): void {
   const isNew = guard === undefined || guard.isLost
   if (isNew) guard = GroupGuard.start()
@@ -135,7 +135,7 @@ class GroupGuard {
     shell.once('error', lose)
     shell.once('exit', lose)
     shell.unref()
-    // There is none where this process may open no more files.
+    // Undefined where this process may open no more files.
     const input: Writable | undefined = shell.stdin
     input?.on('error', lose)
     if (input instanceof Socket) input.unref()

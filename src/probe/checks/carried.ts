@@ -56,7 +56,7 @@ export async function takeSession(
   return tried('session', await wire.post(LIST_TOOLS, headers, { instance }), isDeclared)
 }
 
-/** Begins a call of the stateless revision, and goes on with it at the other instance. */
+/** Begins a call of the stateless revision, and continues it at the other instance. */
 export async function takeState(
   instance: ProbedInstance,
   { name, arguments: args = {} }: HarmlessCall,

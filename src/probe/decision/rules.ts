@@ -89,7 +89,7 @@ const control: Rule = (findings) => {
   return { decided: decision('STATEFUL', 'control', 0.9, message) }
 }
 
-/** A server that was made for one session in its life refuses the next, whoever asks. */
+/** A server that was made for one session in its life refuses every other one. */
 const oneSession: Rule = ({ initialize }) => {
   if (initialize === undefined || isResult(initialize) || !isUsedUp(initialize)) return undefined
   const message = `It allows one session in its life, and somebody has begun that: to initialize it ${replyText(initialize)}.`

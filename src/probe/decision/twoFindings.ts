@@ -1,6 +1,6 @@
 /**
  * The two findings, and the verdict that combines them. Whether the protocol needs a session is found by behaviour
- * alone. Whether the process keeps something is told, best first, by a witness call, by a known name, by what the server
+ * alone. Whether the process keeps something is found, best first, by a witness call, by a known name, by what the server
  * declares, and by what its tools say they do and its files say it keeps.
  */
 import { isDeepStrictEqual } from 'node:util'

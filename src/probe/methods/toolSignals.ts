@@ -8,7 +8,7 @@ import * as words from './toolWords.ts'
 import { plainLine } from '../../client/index.ts'
 
 interface Signal {
-  /** Begins a sentence that goes on with the names of tools. */
+  /** Begins a sentence that ends with the names of tools. */
   readonly because: string
   readonly found: (tools: readonly ReadTool[], listed: readonly Json[]) => readonly ReadTool[]
   /** How many tools have to show it. @default 1 */
