@@ -9,8 +9,9 @@ export { MAX_QUESTIONS } from './questions/limits.ts'
 export { authorizedFetch } from './transports/authorization.ts'
 export { StdioTransport } from './transports/stdio.ts'
 export { EventParser, type StreamEvent } from './transports/eventStream.ts'
-export { headersOf, sameOrigin, sseTransport } from './transports/http.ts'
-export { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from './transports/offersLogin.ts'
+export { sameOrigin } from './transports/boundedFetch.ts'
+export { headersOf, sseTransport } from './transports/http.ts'
+export { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from './transports/authorizationAddress.ts'
 export {
   COUNTED,
   eventBytes,

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { offersLogin } from './offersLogin.ts'
+import { offersLogin } from './authorizationAddress.ts'
 
 type Answers = Readonly<Record<string, (res: ServerResponse, origin: string) => void>>
 

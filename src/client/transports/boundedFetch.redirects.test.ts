@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sameOrigin } from './http.ts'
+import { sameOrigin } from './boundedFetch.ts'
 
 function serving(redirects: Record<string, [status: number, location: string]>) {
   const asked: string[] = []
