@@ -4,6 +4,12 @@ export const DAY_MS = DAY_SECONDS * 1000
 /** The longest delay that setTimeout accepts, about 24 days. With a longer one it fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
+/** A delay that `setTimeout` can take: checked, and cut to the longest one. `name` begins the sentence of the error. */
+export function timerMs(ms: number, name: string): number {
+  if (!(ms > 0)) throw new RangeError(`${name} must be a number of milliseconds above 0.`)
+  return Math.min(ms, MAX_TIMER_MS)
+}
+
 export interface BackoffOptions {
   readonly firstMs: number
   readonly maxMs: number
@@ -84,10 +90,4 @@ export async function settledWithin(work: Promise<unknown> | undefined, limitMs:
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** A delay that `setTimeout` can take: checked, and cut to the longest one. `name` begins the sentence of the error. */
-export function timerMs(ms: number, name: string): number {
-  if (!(ms > 0)) throw new RangeError(`${name} must be a number of milliseconds above 0.`)
-  return Math.min(ms, MAX_TIMER_MS)
 }

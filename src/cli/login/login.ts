@@ -4,6 +4,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import {
   type OAuthDiscoveryState,
   type StoredOAuthClientInformation,
@@ -12,8 +14,6 @@ import {
 } from '@modelcontextprotocol/client'
 import { type Authorizer, openPage, plainLine, readVisitAddress } from '../../client/index.ts'
 import { type Login, type LoginFile, loginFile } from './file.ts'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 
 export interface LoginHost {
   /** Shows a line to the person. */

@@ -1,4 +1,5 @@
 /** The options and targets of `pannier probe`, and how they become those of the library. */
+import { statSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { expandVariables, entryNames, nameOf, type Target } from '../../client/index.ts'
 import {
@@ -14,7 +15,6 @@ import { isObject, MAX_TIMER_MS, parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 import { collect, readBearer, readHeaders, readTimeout, withCredentialOptions } from './client.ts'
 import { readInputFile } from './input.ts'
-import { statSync } from 'node:fs'
 import { typedCommand } from './operands.ts'
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>

@@ -1,5 +1,5 @@
-import { METHODS, type Verdict } from '../../probe/index.ts'
 import { expect, test } from 'vitest'
+import { METHODS, type Verdict } from '../../probe/index.ts'
 import { explainText, meaningOf, probeTable, probeText, probeMarkdown } from './probe.ts'
 
 const verdict: Verdict = {

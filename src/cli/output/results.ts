@@ -1,4 +1,6 @@
 /** Results as text for people: text as it is, structured content as JSON, a line for each medium. */
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
 import type {
   CallToolResult,
   ContentBlock,
@@ -9,8 +11,6 @@ import type {
 import { plainLine, plainText } from '../../client/index.ts'
 import { errnoOf } from '../../client/internal.ts'
 import { printableJson } from './json.ts'
-import { open } from 'node:fs/promises'
-import { join } from 'node:path'
 import { mediaTypeOf } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 

@@ -1,4 +1,5 @@
 /** A gateway that the program serves, in one process or in several. */
+import { availableParallelism } from 'node:os'
 import type { Gateway, GatewayConfig, GatewayOptions } from '../../gateway/index.ts'
 import {
   createGateway,
@@ -12,7 +13,6 @@ import { guardGroups } from '../../client/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { storedLoginFor } from '../connection.ts'
 import { catalogueText, lostText, servedText, withheldText } from '../output/gateway.ts'
-import { availableParallelism } from 'node:os'
 import { WORKER_ENV } from './workerProcess.ts'
 
 export interface ServeAddressOptions {

@@ -2,6 +2,9 @@
  * Answerers that need no person: known answers, the defaults of forms, refusals, folders, a model of the host, and one
  * that chooses by kind.
  */
+import { realpath, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { InputRequest, CreateMessageRequestParams, CreateMessageResult } from '@modelcontextprotocol/client'
 import { assertOptionNames, type Json, type OptionNames } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
@@ -10,9 +13,6 @@ import { defaultOf } from '../questions/fieldCheck.ts'
 import { readFields } from '../questions/fields.ts'
 import { answererFor, noAnswererFor, questionName, wrongKind } from '../questions/kinds.ts'
 import { type Given, responseTo } from '../questions/response.ts'
-import { realpath, stat } from 'node:fs/promises'
-import { basename } from 'node:path'
-import { pathToFileURL } from 'node:url'
 
 export interface FixedOptions {
   /** Answers what has no fixed answer. @default such a question is an error, and ends the call */

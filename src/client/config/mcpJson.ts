@@ -6,12 +6,12 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve, sep } from 'node:path'
+import { type Node, type ParseError, type ParseOptions, parse, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { isObject } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Address } from './address.ts'
 import { type EntryProblem, errnoOf, type FieldPath, readAddress } from './entry.ts'
 import type { Variables } from './variables.ts'
-import { type Node, type ParseError, type ParseOptions, parse, parseTree, printParseErrorCode } from 'jsonc-parser'
 
 export type Env = Readonly<Record<string, string | undefined>>
 

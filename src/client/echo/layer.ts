@@ -6,13 +6,13 @@
  *   `echoFetch`, given to the transport as its `fetch`;
  * - in `_meta`: with any other transport, where only a layer can be added.
  */
+import type { ChildProcess } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { ECHO_META_KEY, isObject, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { declaringEcho, MAX_STATES, EchoStates, withTopDeclared } from './states.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from '../layer/transport.ts'
 import { cancelledId, isResponse, isRequest, metaIn, paramsOf } from '../layer/message.ts'
-import type { ChildProcess } from 'node:child_process'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { LineFilter } from '../transports/stdio.ts'
 import { lineReader } from '../transports/lineReader.ts'
 
