@@ -10,7 +10,7 @@ import { stringArguments, typedArguments, unnamedArguments } from '../options/ar
 import { collect, TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { readJsonInput } from '../options/input.ts'
 import { type CommandContext, runAtTarget } from '../runCommand.ts'
-import { findListed, type InteractiveFlags, runInteractive, withSaveOption } from './interactive.ts'
+import { findListed, type InteractiveFlags, runInteractive, sendCall, withSaveOption } from './interactive.ts'
 
 interface CallFlags extends InteractiveFlags {
   readonly arg?: readonly string[]
@@ -62,7 +62,7 @@ const callTool: RunCall = async (target, name, flags, context) => {
     for (const unknown of unnamedArguments(flags.arg ?? [], tool.inputSchema))
       context.display.note(unnamedText(unknown))
     const args = { ...given, ...typedArguments(flags.arg ?? [], tool.inputSchema) }
-    return { method: 'tools/call', params: { name, arguments: args, ...logMeta(flags) } }
+    return sendCall(client, { method: 'tools/call', params: { name, arguments: args, ...logMeta(flags) } }, options)
   })
 }
 
@@ -90,13 +90,15 @@ const getPrompt: RunCall = async (target, name, flags, context) => {
   return runInteractive(target, flags, context, async (client, options) => {
     const { prompts, _meta: meta } = await client.listPrompts(undefined, options)
     findListed(name, { kind: 'prompt', items: prompts, meta })
-    return { method: 'prompts/get', params }
+    return sendCall(client, { method: 'prompts/get', params }, options)
   })
 }
 
 const readResource: RunCall = async (target, uri, flags, context) => {
   const params = { uri, ...logMeta(flags) }
-  const asked = runInteractive(target, flags, context, () => ({ method: 'resources/read', params }))
+  const asked = runInteractive(target, flags, context, (client, options) =>
+    sendCall(client, { method: 'resources/read', params }, options),
+  )
   return asked.catch((error: unknown) => withListHint(error, context))
 }
 

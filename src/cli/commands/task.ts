@@ -1,21 +1,15 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
-import { cancelTask, getTask, savedFile, type Task, type TaskRequestOptions, watchTask } from '../../client/index.ts'
+import { cancelTask, getTask, type Task, type TaskRequestOptions, watchTask } from '../../client/index.ts'
 import { withServer } from '../connection.ts'
 import { EXIT, EXIT_HELP, type ExitCode } from '../exit.ts'
-import {
-  ANSWER_HELP,
-  type AnswerNotes,
-  answeredElsewhere,
-  chooseAnswerers,
-  withAnswerOptions,
-} from '../options/answers.ts'
+import { ANSWER_HELP, answeredElsewhere, withAnswerOptions } from '../options/answers.ts'
 import { type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
 import type { TargetOperands } from '../options/operands.ts'
-import { printableJson } from '../output/json.ts'
+import { resultAs } from '../output/json.ts'
 import { taskText } from '../output/tasks.ts'
 import { type CommandContext, runAtTarget } from '../runCommand.ts'
-import { type InteractiveFlags, answererHostOf, withDeclinedExit, showOutcome, withSaveOption } from './interactive.ts'
+import { type InteractiveFlags, runInteractive, showOutcome, withSaveOption } from './interactive.ts'
 import { taskAnswerCommand } from './taskAnswer.ts'
 
 /** `pannier task`: works with a task by its id, which `pannier call --detach` or another program printed. */
@@ -48,23 +42,15 @@ function taskGetCommand(server: readonly string[] | undefined): Command {
 }
 
 /** The result of a completed task goes to stdout as that of a call would; its status then goes to stderr. */
-async function showTask(
-  task: Task,
-  { output, save }: InteractiveFlags,
-  { display }: CommandContext,
-): Promise<ExitCode> {
-  if (output === 'json') {
-    display.print(printableJson({ task }))
-    return EXIT.ok
-  }
+async function showTask(task: Task, flags: InteractiveFlags, context: CommandContext): Promise<ExitCode> {
+  const { display } = context
   const { result } = task
-  if (result === undefined) {
-    display.print(taskText(task))
+  if (flags.output === 'json' || result === undefined) {
+    display.print(resultAs(flags.output === 'json', { task }, () => taskText(task)))
     return EXIT.ok
   }
   display.note(taskText(task))
-  const call = { method: 'tools/call', params: { name: 'task' } } as const
-  return showOutcome(call, result, { display, output, save, file: undefined, notes: { declined: false } })
+  return showOutcome({ call: TASK_CALL, result }, { flags, context, notes: { declined: false }, file: undefined })
 }
 
 /** `pannier task cancel`: asks the server to stop a task. */
@@ -93,26 +79,19 @@ function taskWatchCommand(server: readonly string[] | undefined): Command {
   return withSaveOption(withAnswerOptions(withClientOptions(runAtTarget(command, at, watch))))
 }
 
-async function watch(
+function watch(
   { target, values: [taskId = ''] }: TargetOperands,
   flags: InteractiveFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const notes: AnswerNotes = { declined: false }
-  const file = flags.suspend === undefined ? undefined : savedFile(flags.suspend)
-  await file?.assertUsable()
-  const answerers = { ...answeredElsewhere(), ...(await chooseAnswerers(flags, answererHostOf(context, notes, file))) }
-  return withDeclinedExit(context, notes, async () => {
-    const { signal } = context
-    const result = await withServer(
-      target,
-      flags,
-      context,
-      (client) => watchTask(client, taskId, { signal }),
-      answerers,
-    )
-    const { output, save, suspend } = flags
-    const call = { method: 'tools/call', params: { name: 'task' } } as const
-    return showOutcome(call, result, { display: context.display, output, save, file: suspend, notes })
-  })
+  return runInteractive(
+    target,
+    flags,
+    context,
+    async (client, { signal }) => ({ call: TASK_CALL, result: await watchTask(client, taskId, { signal }) }),
+    answeredElsewhere(),
+  )
 }
+
+/** The result of a task is shown as that of a call. */
+const TASK_CALL = { method: 'tools/call', params: { name: 'task' } } as const
