@@ -6,7 +6,7 @@ import { assertAnswerers } from './questions/kinds.ts'
 import type { Authorizer } from './transports/authorization.ts'
 import { compose } from './layer/layer.ts'
 import { connectFailure, withoutPage } from './failureReason.ts'
-import { deadline } from './layer/deadline.ts'
+import { deadline, IDLE_MS } from './layer/deadline.ts'
 import { type FlushOnClose, flushOnClose, SdkClient } from './sdkClient.ts'
 import { type JarChoice, openJar } from './jar/open.ts'
 import { limitedValidator } from './limitedValidator.ts'
@@ -103,12 +103,13 @@ const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
 
 /** A process that does not respond to the SDK's probe in this time is of the session era. The SDK waits a minute. */
 const STDIO_PROBE_MS = 5_000
-const MINUTE_MS = 60_000
+/** How long connecting may take by default. */
+const CONNECT_MS = 60_000
 
 /** Options with the times filled in and checked. */
 type TimedOptions = ConnectOptions & ReturnType<typeof timesOf>
 
-function timesOf({ connectTimeoutMs = MINUTE_MS, timeoutMs = MINUTE_MS }: ConnectOptions) {
+function timesOf({ connectTimeoutMs = CONNECT_MS, timeoutMs = IDLE_MS }: ConnectOptions) {
   return {
     connectTimeoutMs: timerMs(connectTimeoutMs, '"connectTimeoutMs"'),
     timeoutMs: timerMs(timeoutMs, '"timeoutMs"'),

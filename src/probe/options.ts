@@ -1,9 +1,11 @@
-/** The options of a probe, with every default in one place. */
+/** The options of a probe, and how they are checked and filled in. */
 import { assertOptionNames, isObject, MAX_TIMER_MS, type OptionNames } from '../protocol/index.ts'
 import { MAX_REQUESTS, MAX_REQUESTS_EXTENDED, MIN_REQUESTS } from './budget.ts'
 import type { HarmlessCall } from './decision/steps.ts'
 import { ProbeError } from './errors.ts'
 import { CHECKS, type CheckName } from './report/evidence.ts'
+import { LISTEN_MS } from './wire/sse.ts'
+import { ANSWER_MS } from './wire/timeLimit.ts'
 import type { TraceListener } from './wire/trace.ts'
 import { type KnownServer, readKnownServers } from './knownServers.ts'
 import type { Lookup } from './wire/httpRequest.ts'
@@ -87,7 +89,14 @@ export interface Settings
 /** Fills in the defaults; throws, naming the option that is invalid. */
 export function settingsOf(options: ProbeOptions): Settings {
   assertOptionNames(options, PROBE_OPTIONS, 'probe')
-  const { headers = {}, timeoutMs = 10_000, order = 'usual', program = true, listenMs = 50, clock = Date.now } = options
+  const {
+    headers = {},
+    timeoutMs = ANSWER_MS,
+    order = 'usual',
+    program = true,
+    listenMs = LISTEN_MS,
+    clock = Date.now,
+  } = options
   const { checks = order === 'documented' ? 'none' : 'usual', expireMs, methods, call, witness } = options
   for (const name of ['methods', 'replicas'] as const) assertList(name, options[name])
   for (const name of ['onExchange', 'lookup', 'clock'] as const) assertFunction(name, options[name])

@@ -1,6 +1,6 @@
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import { assertOptionNames, type Json, type OptionNames } from '../protocol/index.ts'
-import { type Answers, type Flow, runFlow } from './flow.ts'
+import { type Answers, type Flow, runFlow, MAX_ROUNDS } from './flow.ts'
 import {
   type ExerciseContext,
   checkRepeatedCall,
@@ -65,7 +65,13 @@ export async function exercise(
   if (typeof makeServer !== 'function')
     throw new TypeError('exercise(makeServer, call, answers): makeServer is a function that creates a server.')
   assertOptionNames(options, EXERCISE_OPTIONS, 'exercise')
-  const { capabilities = EVERYTHING, principals, reset, normalize = (result: Json) => result, maxRounds = 32 } = options
+  const {
+    capabilities = EVERYTHING,
+    principals,
+    reset,
+    normalize = (result: Json) => result,
+    maxRounds = MAX_ROUNDS,
+  } = options
   const harness = new Harness({ makeServer, call, capabilities, principals, reset: reset ?? (() => {}) })
   const check = {
     harness,

@@ -7,6 +7,9 @@ import type { RoundMessage } from './request.ts'
 import type { SentRound, Harness } from './harness.ts'
 import { isElicitAction, isObject, type Json } from '../protocol/index.ts'
 
+/** The number of rounds after which a call counts as endless by default. */
+export const MAX_ROUNDS = 32
+
 export interface FlowOptions {
   readonly answers: Answers
   readonly maxRounds: number

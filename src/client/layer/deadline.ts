@@ -29,6 +29,9 @@ import {
   type WireRequest,
 } from './message.ts'
 
+/** How long a server may be silent by default, in milliseconds. */
+export const IDLE_MS = 60_000
+
 export interface DeadlineOptions {
   /** How the server ended, as the end of a sentence, where that is known. */
   ended?: () => string | undefined

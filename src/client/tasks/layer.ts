@@ -40,6 +40,7 @@ import { TaskCall } from './call.ts'
 import { TaskCalls } from './calls.ts'
 import { isControlRequest, runControlRequest } from './requests.ts'
 import { TaskFollower } from './follower.ts'
+import { PATIENCE_MS } from './schedule.ts'
 import { TaskServer, TaskTools } from './server.ts'
 import type { Task } from './task.ts'
 
@@ -110,7 +111,7 @@ class TasksLayer implements LayerHandlers {
     this.#pushed = new PushedQuestions(this.#dispatcher, transport)
     this.#asking = { optional, ttlMs: options.ttlMs ?? DAY_MS }
     const { maxRounds = DEFAULT_MAX_ROUNDS } = options
-    const patienceMs = timerMs(options.patienceMs ?? DAY_MS, '"patienceMs"')
+    const patienceMs = timerMs(options.patienceMs ?? PATIENCE_MS, '"patienceMs"')
     const parts = { context, requests: this.#requests, server: this.#server, dispatcher: this.#dispatcher }
     this.#follower = new TaskFollower({ ...parts, listen, maxRounds, patienceMs, onStatus, place })
     this.#calls = new TaskCalls(context, this.#follower, handle)

@@ -1,3 +1,6 @@
+/** How long one answer may take by default. */
+export const ANSWER_MS = 10_000
+
 /** The time limit of one request. */
 export interface TimeLimit {
   readonly signal: AbortSignal
