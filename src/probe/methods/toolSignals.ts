@@ -17,8 +17,8 @@ interface Signal {
   readonly by?: 'share' | 'one'
 }
 
-export interface FoundSignal {
-  readonly name: SignalName
+export interface FoundSignal<Name extends string = SignalName> {
+  readonly name: Name
   /** From 0 to 1. */
   readonly strength: number
   readonly sentence: string

@@ -3,6 +3,7 @@
  * and an identifier, never what is written there. `weights.ts` says how much each counts.
  */
 import { plainLine } from '../../../client/index.ts'
+import type { FoundSignal } from '../toolSignals.ts'
 import type { KeptPlace } from './kept.ts'
 
 /** What was found in the files of a program. */
@@ -14,13 +15,6 @@ export interface ProgramFacts {
   /** Files that could not be parsed, or were too long, or are bundles whose parts cannot be told apart. */
   readonly unread: number
   readonly read: number
-}
-
-export interface FoundProgramSignal {
-  readonly name: ProgramSignalName
-  /** From 0 to 1. */
-  readonly strength: number
-  readonly sentence: string
 }
 
 interface PlaceSignal {
@@ -129,7 +123,7 @@ export function isTelling({ handlers, read, unread }: ProgramFacts): boolean {
   return handlers > 0 && read >= unread
 }
 
-export function programSignals({ kept, packages, unread }: ProgramFacts): readonly FoundProgramSignal[] {
+export function programSignals({ kept, packages, unread }: ProgramFacts): readonly FoundSignal<ProgramSignalName>[] {
   const long = kept.filter(({ isShort }) => !isShort)
   const isSilent = unread === 0 && !long.some(isHeard)
   return [
@@ -153,7 +147,7 @@ function placeSignal(
   name: PlaceName,
   { because, isShown }: PlaceSignal,
   kept: readonly KeptPlace[],
-): readonly FoundProgramSignal[] {
+): readonly FoundSignal<ProgramSignalName>[] {
   const found = kept.filter(isShown)
   if (found.length === 0) return []
   const shown = found.slice(0, MAX_NAMED).map(shownPlace)
