@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { createKeyring, type Inspected, inspectToken, type Keyring } from '../../state/seal/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { InputError } from '../exit.ts'
-import { readKeysValue } from '../options/keys.ts'
+import { readKeysValue } from './keys.ts'
 import { resultAs, printableJson } from '../output/json.ts'
 import { writeResult } from '../output/screen.ts'
 import { plainLine } from '../../client/index.ts'
@@ -41,7 +41,7 @@ Examples:
 async function openedText(given: string | undefined, { keysFile, json }: OpenFlags): Promise<string> {
   const isPiped = given === undefined || given === '-'
   if (isPiped && keysFile === '-') throw new InputError('Standard input can give the token or the keys, not both.')
-  const keyring = createKeyring(await readKeysValue({ file: keysFile, environment: process.env['PANNIER_KEYS'] }))
+  const keyring = createKeyring(await readKeysValue(keysFile))
   const opened = inspected(keyring, tokenIn(isPiped ? await text(process.stdin) : given))
   const now = Date.now()
   return resultAs(json, stateData(opened, now), () => stateText(opened, now))

@@ -37,7 +37,7 @@ import { withAllKinds, withAnswerers } from '../questions/kinds.ts'
 import { DEFAULT_MAX_ROUNDS } from '../questions/limits.ts'
 import { PushedQuestions } from '../questions/pushed.ts'
 import { TaskCall } from './call.ts'
-import { TaskCalls } from './calls.ts'
+import { UnansweredCalls } from './unansweredCalls.ts'
 import { isControlRequest, runControlRequest } from './requests.ts'
 import { TaskFollower } from './follower.ts'
 import { PATIENCE_MS } from './schedule.ts'
@@ -93,7 +93,7 @@ class TasksLayer implements LayerHandlers {
   readonly #tools: TaskTools
   readonly #dispatcher: Dispatcher
   readonly #follower: TaskFollower
-  readonly #calls: TaskCalls
+  readonly #calls: UnansweredCalls
   readonly #pushed: PushedQuestions
   readonly #asking: { readonly optional: boolean; readonly ttlMs: number }
   /** The ids of `tools/list` requests under way. */
@@ -114,7 +114,7 @@ class TasksLayer implements LayerHandlers {
     const patienceMs = timerMs(options.patienceMs ?? PATIENCE_MS, '"patienceMs"')
     const parts = { context, requests: this.#requests, server: this.#server, dispatcher: this.#dispatcher }
     this.#follower = new TaskFollower({ ...parts, listen, maxRounds, patienceMs, onStatus, place })
-    this.#calls = new TaskCalls(context, this.#follower, handle)
+    this.#calls = new UnansweredCalls(context, this.#follower, handle)
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {

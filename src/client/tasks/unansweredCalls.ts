@@ -17,7 +17,7 @@ import { handleResult, readTicket } from './handle.ts'
 /** How many cancelled calls are remembered that have no answer yet. */
 const MAX_GIVEN_UP = 100
 
-export class TaskCalls {
+export class UnansweredCalls {
   readonly #context: LayerContext
   readonly #follower: TaskFollower
   /** Whether callers get the handles of their tasks in place of the results. */
