@@ -117,9 +117,8 @@ function ownMessage(message: string): string {
   return message.replace(/^MCP error -?\d+: /, '')
 }
 
-const CODES_BY_EXIT: Readonly<
-  Record<'badInput' | 'noConnection' | 'timedOut' | 'protocolError', readonly ClientCode[]>
-> = {
+/** Errors of every other code count as protocol errors. */
+const CODES_BY_EXIT: Readonly<Record<'badInput' | 'noConnection' | 'timedOut', readonly ClientCode[]>> = {
   badInput: [
     'TARGET_INVALID',
     'CONFIG_UNREADABLE',
@@ -139,20 +138,6 @@ const CODES_BY_EXIT: Readonly<
   ],
   noConnection: ['CONNECT_FAILED', 'AUTHORIZATION_FAILED', 'ROUND_UNSENT', 'STREAM_ENDED', 'TASK_UNREACHABLE'],
   timedOut: ['REQUEST_TIMED_OUT', 'TASK_UNFINISHED'],
-  protocolError: [
-    'INPUT_INVALID',
-    'INPUT_UNDECLARED',
-    'INPUT_TOO_LARGE',
-    'ANSWER_FAILED',
-    'ROUNDS_ENDLESS',
-    'RESULT_UNKNOWN',
-    'RESULT_INVALID',
-    'MESSAGE_UNREADABLE',
-    'TASK_INVALID',
-    'TASK_CANCELLED',
-    'TASK_EXPIRED',
-    'TASKS_MISSING',
-  ],
 }
 
 const EXIT_BY_CODE: ReadonlyMap<ClientCode, ExitCode> = new Map(

@@ -5,7 +5,7 @@ import { runProgram } from './program.ts'
 redirectConsole()
 // The reader of the output may close the pipe, as `head` does.
 process.stdout.on('error', () => process.exit())
-// Where stderr is closed, notes are lost and the command goes on.
+// Where stderr is closed, notes are lost and the command continues.
 process.stderr.on('error', () => undefined)
 // Only a fault of this program gets here. Node would print the message as it is, and it may quote a server.
 process.on('uncaughtException', (error: unknown) => {

@@ -1,5 +1,7 @@
-/** The command runner: output, interruption and exit code of a command. */
+/** The command runner: operands, output, interruption and exit code of a command. */
+import type { Command } from 'commander'
 import { EXIT, type ExitCode, failureOf } from './exit.ts'
+import { readTargetOperands, type TargetOperands } from './options/operands.ts'
 import { createDisplay, type Display } from './output/display.ts'
 
 /** What every command is given. */
@@ -33,6 +35,30 @@ export async function runCommand(
     interrupt.release()
     display.end()
   }
+}
+
+interface TargetOptions extends CommandOptions {
+  /** The server's command after `--`, where it was given. */
+  readonly server: readonly string[] | undefined
+  /** The operands after TARGET. @default none */
+  readonly names?: readonly string[]
+  /** The words after `pannier`. @default the name of the command */
+  readonly path?: string
+}
+
+/** Runs a command at TARGET, which is its first operand or a command after `--`. */
+export function runAtTarget<Flags>(
+  command: Command,
+  { server, names = [], path = command.name(), ...options }: TargetOptions,
+  work: (at: TargetOperands, flags: Flags, context: CommandContext) => Promise<ExitCode>,
+): Command {
+  const operands = ['[options]', ...names].join(' ')
+  return command
+    .usage(`${['[options] TARGET', ...names].join(' ')}\n       pannier ${path} ${operands} -- COMMAND …`)
+    .argument('[operands...]')
+    .action((given: string[], flags: Flags) =>
+      runCommand((context) => work(readTargetOperands(given, server, names), flags, context), options),
+    )
 }
 
 function showFailure(error: unknown, display: Display): ExitCode {

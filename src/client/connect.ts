@@ -6,22 +6,20 @@ import { assertAnswerers } from './questions/kinds.ts'
 import type { Authorizer } from './transports/authorization.ts'
 import { compose } from './layer/layer.ts'
 import { connectFailure, withoutPage } from './failureReason.ts'
-import { deadline } from './layer/deadline.ts'
-import { type FlushOnClose, flushOnClose } from './layer/flush.ts'
+import { deadline, IDLE_MS } from './layer/deadline.ts'
+import { type FlushOnClose, flushOnClose, SdkClient } from './sdkClient.ts'
 import { type JarChoice, openJar } from './jar/open.ts'
 import { limitedValidator } from './limitedValidator.ts'
 import type { Notice } from './notice.ts'
-import { SdkClient } from './sdkClient.ts'
 import { placeOf } from './config/savedPlace.ts'
 import { rounds } from './rounds/layer.ts'
 import { scope } from './scope/layer.ts'
 import { addressOf, nameOf, type Target } from './config/target.ts'
 import { tasks, type TasksOptions } from './tasks/layer.ts'
-import { timerMs } from './timerMs.ts'
 import type { Layer } from './layer/transport.ts'
 import type { Address } from './config/address.ts'
 import type { ClientError } from './errors.ts'
-import { assertOptionNames, MODERN_VERSION, type OptionNames } from '../protocol/index.ts'
+import { assertOptionNames, MODERN_VERSION, type OptionNames, timerMs } from '../protocol/index.ts'
 import { firstWay, mostTelling, nextWay, type ServerEra, type FailedAttempt, type ConnectWay } from './ways.ts'
 import { openTransport, type OpenTransport } from './openTransport.ts'
 
@@ -105,12 +103,13 @@ const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
 
 /** A process that does not respond to the SDK's probe in this time is of the session era. The SDK waits a minute. */
 const STDIO_PROBE_MS = 5_000
-const MINUTE_MS = 60_000
+/** How long connecting may take by default. */
+const CONNECT_MS = 60_000
 
 /** Options with the times filled in and checked. */
 type TimedOptions = ConnectOptions & ReturnType<typeof timesOf>
 
-function timesOf({ connectTimeoutMs = MINUTE_MS, timeoutMs = MINUTE_MS }: ConnectOptions) {
+function timesOf({ connectTimeoutMs = CONNECT_MS, timeoutMs = IDLE_MS }: ConnectOptions) {
   return {
     connectTimeoutMs: timerMs(connectTimeoutMs, '"connectTimeoutMs"'),
     timeoutMs: timerMs(timeoutMs, '"timeoutMs"'),

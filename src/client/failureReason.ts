@@ -1,8 +1,8 @@
 /**
  * Why a connection or a request failed, in sentences that say what to do. They are made from error codes and HTTP
  * statuses; text that a server wrote is not part of them, since it may contain what the server was sent. One exception:
- * why a server refuses access, and when it takes requests again, only it can say, so its sentence is quoted, without
- * words that may be a token.
+ * only the server knows why it refuses access, and when it takes requests again. Its sentence is quoted, without words
+ * that may be a token.
  */
 import {
   InsufficientScopeError,

@@ -1,39 +1,48 @@
 export type { Json, RequestId, TaskStatus } from '../protocol/index.ts'
 export type { Address, CommandAddress, HttpAddress } from './config/address.ts'
 export type { Answerer, Answerers, Asked, AskedCall } from './questions/answerer.ts'
-export { createLayer as around, type LayerContext as Ends, type LayerHandlers as Passage } from './layer/layer.ts'
+export {
+  createLayer as around,
+  type LayerContext as Ends,
+  type LayerHandlers as Passage,
+  compose,
+} from './layer/layer.ts'
 export type { Authorizer } from './transports/authorization.ts'
-export { byKind } from './answerers/builtin.ts'
-export { compose } from './layer/layer.ts'
+export {
+  byKind,
+  type DefaultsOptions,
+  defaults,
+  type FixedOptions,
+  fixed,
+  type Folder,
+  folders,
+  type Model,
+  model,
+  type Said,
+  refuse,
+} from './answerers/builtin.ts'
 export { type ConnectOptions, connect } from './connect.ts'
 export { type DeadlineOptions, deadline } from './layer/deadline.ts'
-export { type DefaultsOptions, defaults } from './answerers/builtin.ts'
-export { echo } from './echo/layer.ts'
+export { echo, echoLines } from './echo/layer.ts'
 export { echoFetch, type EchoFetchOptions } from './echo/fetch.ts'
-export { echoLines } from './echo/lines.ts'
 export { CLIENT_CODES, type ClientCode, clientCode, ClientError } from './errors.ts'
 export { type FailureReason, failureReason } from './failureReason.ts'
-export { type FixedOptions, fixed } from './answerers/builtin.ts'
-export { type Folder, folders } from './answerers/roots.ts'
 export { type JarLayerOptions, jar } from './jar/layer.ts'
 export type { JarChoice } from './jar/open.ts'
 export { lineReader } from './transports/lineReader.ts'
 export { entryNames } from './config/mcpJson.ts'
-export { type Model, model, type Said } from './answerers/sampling.ts'
 export { type ModernOptions, modern } from './modern/layer.ts'
 export { modernFetch } from './modern/fetch.ts'
 export type { Notice } from './notice.ts'
-export { openPage } from './answerers/visit.ts'
+export { openPage, readVisitAddress, type VisitAddress } from './answerers/visit.ts'
 export { placeOf, type SavedPlace, targetOf, type UnsavedParts } from './config/savedPlace.ts'
 export { plainLine, plainText } from './safeText.ts'
-export { writePrivateFile } from './suspend/savedFile.ts'
+export { writePrivateFile, type SavedFile, savedFile } from './suspend/savedFile.ts'
 export { endGroup, startGroup } from './transports/processGroup.ts'
-export { refuse } from './answerers/builtin.ts'
 export type { Given } from './questions/response.ts'
 export { type CallingClient, type ResumeOptions, resume, type Sender, type Through } from './suspend/resume.ts'
 export { type RoundsOptions, rounds } from './rounds/layer.ts'
 export { type AskingMethod, readSaved, type SavedCall } from './suspend/savedCall.ts'
-export { type SavedFile, savedFile } from './suspend/savedFile.ts'
 export { type Refused, type ScopeOptions, scope } from './scope/layer.ts'
 export { scopeFetch } from './scope/fetch.ts'
 export { type SavedStore, type Suspended, type SuspendOptions, suspend, suspendedOf } from './suspend/suspend.ts'
@@ -55,4 +64,3 @@ export { type TerminalOptions, terminal } from './answerers/terminal.ts'
 export type { Layer, SendOptions, Transport, WireMessage } from './layer/transport.ts'
 export { SERVER_ERAS, type ServerEra } from './ways.ts'
 export { expandVariables } from './config/variables.ts'
-export { readVisitAddress, type VisitAddress } from './answerers/visit.ts'

@@ -2,20 +2,21 @@
 export { fieldsWithoutDefault } from './answerers/builtin.ts'
 export { httpUrlFault } from './config/address.ts'
 export { type EntryProblem, errnoOf, type FieldPath, readAddress, URL_FIELDS, urlFieldOf } from './config/entry.ts'
-export { parseCommentedTree } from './config/jsonc.ts'
-export { type Env, entryPlace, readConfigFile } from './config/mcpJson.ts'
+export { parseCommentedTree, type Env, entryPlace, readConfigFile } from './config/mcpJson.ts'
 export { expand, type Variables } from './config/variables.ts'
 export { responseIn } from './failureReason.ts'
 export { MAX_QUESTIONS } from './questions/limits.ts'
 export { authorizedFetch } from './transports/authorization.ts'
 export { StdioTransport } from './transports/stdio.ts'
-export { EventParser, type StreamEvent } from './transports/eventParser.ts'
-export { headersOf, sameOrigin, sseTransport } from './transports/http.ts'
-export { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from './transports/offersLogin.ts'
-export { COUNTED, eventBytes, type SizeCounter, totalBytes } from './transports/messageSize.ts'
-export { readPaced } from './transports/pacedReading.ts'
-export { guardGroups } from './transports/processGroup.ts'
+export { EventParser, type StreamEvent } from './transports/eventStream.ts'
+export { sameOrigin } from './transports/boundedFetch.ts'
+export { headersOf, sseTransport } from './transports/http.ts'
+export { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from './transports/authorizationAddress.ts'
 export {
+  COUNTED,
+  eventBytes,
+  type SizeCounter,
+  totalBytes,
   mayBeMessage,
   MessageOverLimit,
   parseServerText,
@@ -23,3 +24,5 @@ export {
   ServerUnreadable,
   UnreadableRun,
 } from './transports/serverMessage.ts'
+export { readPaced } from './transports/pacedReading.ts'
+export { guardGroups } from './transports/processGroup.ts'

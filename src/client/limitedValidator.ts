@@ -60,7 +60,7 @@ export function limitedValidator(
 /** Keywords whose check can take longer than reading the schema for each part of the value. */
 const COSTLY = /"(pattern|patternProperties|propertyNames|format|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/
 
-/** So many steps take far less than the limit, and starting the limit costs about as much as 10,000 of them. */
+/** This many steps take far less than the limit. Starting the limit costs about as much as 10,000 of them. */
 const CHEAP_STEPS = 1_000_000
 
 /** The size from which a value is checked with the limit. */

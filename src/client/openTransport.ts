@@ -5,7 +5,7 @@
 import type { FetchLike, Transport } from '@modelcontextprotocol/client'
 import type { Address, CommandAddress, HttpAddress } from './config/address.ts'
 import { echoFetch } from './echo/fetch.ts'
-import { echoLines } from './echo/lines.ts'
+import { echoLines } from './echo/layer.ts'
 import type { Notice } from './notice.ts'
 import { retryAfterFetch } from './retries.ts'
 import { scopeFetch } from './scope/fetch.ts'

@@ -1,16 +1,16 @@
 /**
- * Sending a message again that reached nobody: the connection was refused or cut, or a balancer found no instance. It may
- * have reached somebody after all, so this is only for messages that a server may get twice.
+ * Repeats of a message that reached no server: the connection was refused or cut, or a balancer found no instance. The
+ * message may have arrived after all, so this is only for messages that a server may get twice.
  */
 import { type FetchLike, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import { backoffMs, isObject } from '../protocol/index.ts'
 import { ClientError } from './errors.ts'
 import { failureReason } from './failureReason.ts'
 
-/** What balancers answer when they find nobody, and servers that cannot work at the moment. */
+/** The statuses of balancers that find no instance, and of servers that cannot work at the moment. */
 export const NOBODY_THERE: ReadonlySet<unknown> = new Set([502, 503, 504])
 
-/** About ten seconds in all: a process that is started anew is there by then. */
+/** About ten seconds in all: a restarted process is there by then. */
 const MAX_MS = 10_000
 const BACKOFF = { firstMs: 100, maxMs: 5_000 }
 
@@ -26,7 +26,7 @@ export class Retries {
   }
 }
 
-/** Whether a request failed because nobody was there. */
+/** Whether a request failed because no server was there. */
 export function reachedNobody(error: unknown): boolean {
   if (error instanceof ClientError && error.code !== 'STREAM_ENDED') return false
   const { status = versionOneStatus(error), why } = failureReason(error)

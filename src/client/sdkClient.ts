@@ -15,9 +15,12 @@ import {
   type ReadResourceRequest,
   type RequestOptions,
 } from '@modelcontextprotocol/client'
-import { MAX_TIMER_MS } from '../protocol/index.ts'
+import { MAX_TIMER_MS, settledWithin } from '../protocol/index.ts'
 import { ClientError } from './errors.ts'
 import { plainLine } from './safeText.ts'
+import { createLayer } from './layer/layer.ts'
+import type { Layer } from './layer/transport.ts'
+import { isRequest } from './layer/message.ts'
 
 export class SdkClient extends Client {
   readonly #beforeClose: () => Promise<void>
@@ -69,4 +72,43 @@ function isOwnCheck(error: unknown): error is ProtocolError {
 function resultInvalid(tool: string, cause: ProtocolError): ClientError {
   const sentence = `The result of the tool "${plainLine(tool, 60)}" does not fit its output schema: ${plainLine(cause.message)}`
   return new ClientError('RESULT_INVALID', sentence, { cause })
+}
+
+/** How long sending the rest, and ending the session, may take each. */
+const LIMIT_MS = 1_000
+
+export interface FlushOnClose {
+  /** Sees what is being sent. The innermost layer, and one more below each layer that sends messages of its own. */
+  readonly layer: Layer
+  /** Resolves when everything was sent and the session is ended, or when the time for that is over. */
+  flush(): Promise<void>
+  /** Whether `flush` was called. */
+  isClosing(): boolean
+}
+
+/** Notifications and responses that are being sent when the client closes still go out, and the session is ended. */
+export function flushOnClose(endSession: () => Promise<void>): FlushOnClose {
+  const pending = new Set<Promise<void>>()
+  let isClosing = false
+  return {
+    isClosing: () => isClosing,
+    layer: (transport) =>
+      createLayer(transport, (context) => ({
+        send(message, options) {
+          const sending = context.send(message, options)
+          // Over HTTP sending a request ends with its answer, which may never come. Only `tasks/cancel` is waited for.
+          if (isRequest(message) && message.method !== 'tasks/cancel') return sending
+          pending.add(sending)
+          return sending.finally(() => pending.delete(sending))
+        },
+      })),
+    async flush() {
+      isClosing = true
+      await settledWithin(Promise.allSettled(pending), LIMIT_MS)
+      await settledWithin(
+        endSession().catch(() => undefined),
+        LIMIT_MS,
+      )
+    },
+  }
 }

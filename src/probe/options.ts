@@ -1,15 +1,16 @@
-/** The options of a probe, with every default in one place. */
+/** The options of a probe, and how they are checked and filled in. */
 import { assertOptionNames, isObject, MAX_TIMER_MS, type OptionNames } from '../protocol/index.ts'
 import { MAX_REQUESTS, MAX_REQUESTS_EXTENDED, MIN_REQUESTS } from './budget.ts'
-import type { HarmlessCall } from './checks/check.ts'
-import type { CheckSelection } from './checks/runChecks.ts'
+import type { HarmlessCall } from './decision/steps.ts'
 import { ProbeError } from './errors.ts'
 import { CHECKS, type CheckName } from './report/evidence.ts'
+import { LISTEN_MS } from './wire/sse.ts'
+import { ANSWER_MS } from './wire/timeLimit.ts'
 import type { TraceListener } from './wire/trace.ts'
 import { type KnownServer, readKnownServers } from './knownServers.ts'
 import type { Lookup } from './wire/httpRequest.ts'
 import { type Method, METHODS } from './methods/result.ts'
-import { type Order, ORDER_NAMES } from './decision/ruleOrder.ts'
+import { type Order, ORDER_NAMES } from './decision/rules.ts'
 
 export interface ProbeOptions {
   /** Sent with each HTTP request, and never shown. @default those of an mcp.json entry */
@@ -74,43 +75,29 @@ const PROBE_OPTIONS: OptionNames<ProbeOptions> = {
   clock: true,
 }
 
-export interface Settings {
-  readonly headers: Readonly<Record<string, string>>
-  readonly timeoutMs: number
-  readonly order: Order
-  readonly methods: readonly Method[] | undefined
-  readonly known: readonly KnownServer[]
-  readonly checks: CheckSelection | 'none'
-  readonly program: boolean
+type Filled = 'headers' | 'timeoutMs' | 'order' | 'known' | 'checks' | 'program' | 'listenMs' | 'maxRequests' | 'clock'
+
+/** The options of a probe with their defaults. */
+export interface Settings
+  extends Readonly<Required<Pick<ProbeOptions, Filled>>>,
+    Readonly<Omit<ProbeOptions, Filled | 'replicas'>> {
   readonly replicas: readonly URL[]
-  readonly call: HarmlessCall | undefined
-  readonly witness: HarmlessCall | undefined
-  readonly otherHeaders: Readonly<Record<string, string>> | undefined
-  readonly expireMs: number | undefined
-  readonly listenMs: number
-  readonly maxRequests: number
   /** Whether checks, replicas or a tool were named. */
   readonly isExtended: boolean
-  readonly onExchange: TraceListener | undefined
-  readonly signal: AbortSignal | undefined
-  readonly lookup: Lookup | undefined
-  readonly clock: () => number
 }
 
 /** Fills in the defaults; throws, naming the option that is invalid. */
 export function settingsOf(options: ProbeOptions): Settings {
   assertOptionNames(options, PROBE_OPTIONS, 'probe')
   const {
-    timeoutMs = 10_000,
+    headers = {},
+    timeoutMs = ANSWER_MS,
     order = 'usual',
-    listenMs = 50,
-    expireMs,
-    methods,
-    checks = options.order === 'documented' ? 'none' : 'usual',
-    call,
-    witness,
     program = true,
+    listenMs = LISTEN_MS,
+    clock = Date.now,
   } = options
+  const { checks = order === 'documented' ? 'none' : 'usual', expireMs, methods, call, witness } = options
   for (const name of ['methods', 'replicas'] as const) assertList(name, options[name])
   for (const name of ['onExchange', 'lookup', 'clock'] as const) assertFunction(name, options[name])
   if (typeof program !== 'boolean') throw invalid('"program" must be true or false.')
@@ -129,27 +116,9 @@ export function settingsOf(options: ProbeOptions): Settings {
     throw invalid(`"methods" must be some of ${Object.keys(METHODS).join(', ')}.`)
   }
   assertChecks(checks)
-  const { headers = {}, otherHeaders, onExchange, signal, lookup, clock = Date.now } = options
   const known = readKnownServers(options.known ?? [])
-  const times = { timeoutMs, listenMs, expireMs, clock }
-  return {
-    ...times,
-    headers,
-    order,
-    methods,
-    checks,
-    program,
-    replicas,
-    call,
-    witness,
-    maxRequests,
-    isExtended,
-    known,
-    otherHeaders,
-    onExchange,
-    signal,
-    lookup,
-  }
+  const filled = { headers, timeoutMs, order, known, checks, program, listenMs, maxRequests, clock }
+  return { ...options, ...filled, replicas, isExtended }
 }
 
 function assertTime(name: string, value: number | undefined): void {

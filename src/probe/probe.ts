@@ -1,9 +1,8 @@
 /** Tells whether a server needs its sessions: sends as few requests as decide it, runs the checks, ends all sessions. */
-import { type Address, addressOf, nameOf, type Target } from '../client/index.ts'
+import { type Address, addressOf, nameOf, type Target, plainLine } from '../client/index.ts'
 import { RequestBudget } from './budget.ts'
 import type { ProbeCheckContext } from './checks/check.ts'
 import { runChecks } from './checks/runChecks.ts'
-import { askWitness } from './checks/witness.ts'
 import { isResult } from './wire/reply.ts'
 import type { CheckResults } from './report/evidence.ts'
 import type { Decision } from './decision/result.ts'
@@ -11,17 +10,18 @@ import { Tracer } from './wire/trace.ts'
 import type { Findings } from './decision/findings.ts'
 import { type Secrets, secretsOf } from './secrets.ts'
 import { guessFromMetadata, metadataOf } from './methods/metadata.ts'
-import { assertSendable } from './wire/headers.ts'
+import { assertSendable } from './wire/httpRequest.ts'
 import { HttpWire } from './wire/http.ts'
 import { locateProgram } from './program/locate.ts'
 import { readProgram } from './program/read.ts'
 import { type ProbeOptions, type Settings, settingsOf } from './options.ts'
 import { REPORT_WORDS, report, type Verdict } from './report/report.ts'
-import { STEPS } from './decision/steps.ts'
+import { askWitness, STEPS } from './decision/steps.ts'
 import { StdioWire } from './wire/stdio.ts'
 import { combined, twoFindings } from './decision/twoFindings.ts'
-import { nextStep } from './decision/ruleOrder.ts'
+import { nextStep } from './decision/rules.ts'
 import type { ProbeWire } from './wire/connection.ts'
+import { DAY_MS, isObject, type Json } from '../protocol/index.ts'
 
 export async function probe(target: Target, options: ProbeOptions = {}): Promise<Verdict> {
   const settings = settingsOf(options)
@@ -146,9 +146,67 @@ async function check(
   if (checks === 'none' || methods !== undefined) return { findings, results: { evidence: [], notAsked: [] } }
   const chosen = decided.decidedBy === 'metadata' && !isExtended ? [] : checks
   const context: ProbeCheckContext = { wire, findings, options: settings }
-  // Evidence that was not asked for does not hold back a verdict that is known.
+  // Checks that were not named do not delay a known verdict.
   const evidenceMs = isExtended ? undefined : EVIDENCE_MS + settings.listenMs
   const results = await runChecks(context, chosen, { budget, evidenceMs })
   // A server that refuses its list without a session gave it to a check that has one.
   return { findings: context.second === undefined ? findings : { ...findings, inSession: context.second }, results }
+}
+
+export interface Freshness {
+  /** How old a verdict may be, in milliseconds. @default 86400000, a day */
+  maxAgeMs?: number
+  /** Milliseconds since 1970. @default Date.now */
+  clock?: () => number
+}
+
+/** UNKNOWN is never fresh, because the next attempt may decide; nor is anything that is not a verdict. */
+export function isFresh(stored: Verdict, { maxAgeMs = DAY_MS, clock = Date.now }: Freshness = {}): boolean {
+  const { state, checkedAt } = readStored(stored)
+  if (typeof checkedAt !== 'number' || (state !== 'STATELESS' && state !== 'STATEFUL')) return false
+  const ageMs = clock() - checkedAt
+  return ageMs >= 0 && ageMs < maxAgeMs
+}
+
+export interface Rechecked {
+  /** The stored one where it is fresh, else a new one. */
+  readonly verdict: Verdict
+  /** Whether the server was probed again. */
+  readonly isNew: boolean
+  /** The differences, as sentences. */
+  readonly changes: readonly string[]
+}
+
+/** Probes again unless the stored verdict is fresh. A verdict about another target counts as none. */
+export async function recheck(
+  target: Target,
+  stored: Verdict,
+  options: ProbeOptions & Freshness = {},
+): Promise<Rechecked> {
+  const isOfThis = readStored(stored).target === nameOf(target)
+  if (isOfThis && isFresh(stored, options)) return { verdict: stored, isNew: false, changes: [] }
+  const verdict = await probe(target, options)
+  return { verdict, isNew: true, changes: isOfThis ? changesBetween(readStored(stored), verdict) : [] }
+}
+
+/** A stored verdict may come from another version, or may have been edited. */
+function readStored(stored: unknown): Json {
+  return isObject(stored) ? stored : {}
+}
+
+/** UNKNOWN on either side is not reported as a change. */
+function changesBetween(before: Json, after: Verdict): string[] {
+  const { version } = isObject(before['server']) ? before['server'] : {}
+  const facts = [
+    ['state', before['state'], after.state],
+    ['era', before['era'], after.era],
+    ['version', version, after.server?.version],
+  ] as const
+  return facts.flatMap(([fact, was, is]) =>
+    isReported(was) && isReported(is) && was !== is ? [`The ${fact} was ${plainLine(was)} and is ${is}.`] : [],
+  )
+}
+
+function isReported(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !/^unknown$/i.test(value)
 }

@@ -5,7 +5,14 @@ export {
   STATE_SCOPES,
   type StateScope,
   stateKey,
-} from './clientState.ts'
+  ECHO_CAPABILITY,
+  ABSENT_META_KEY,
+  ECHO_META_KEY,
+  type EchoPlace,
+  echoPlace,
+  ROUNDS_CAPABILITY,
+  understandsRounds,
+} from './extensions.ts'
 export { hasEnvelope, isLogLevel, META, metaOf, reaches, readClient, readEnvelope } from './envelope.ts'
 export {
   CodedError,
@@ -16,15 +23,6 @@ export {
   CODES,
   isServerError,
 } from './errors.ts'
-export {
-  ECHO_CAPABILITY,
-  ABSENT_META_KEY,
-  ECHO_META_KEY,
-  type EchoPlace,
-  echoPlace,
-  ROUNDS_CAPABILITY,
-  understandsRounds,
-} from './extensions.ts'
 export {
   assertHeadersAgree,
   assertPresentAgree,
@@ -57,6 +55,7 @@ export {
   type ResponseMessage,
   readMessage,
   toObject,
+  OpenRequests,
 } from './jsonRpc.ts'
 export {
   assertFew,
@@ -68,7 +67,6 @@ export {
   maxItems,
   parseJson,
 } from './jsonText.ts'
-export { OpenRequests } from './openRequests.ts'
 export { assertParamHeaders, findParamHeaders, type ParamHeader, paramHeaderValues } from './paramHeaders.ts'
 export {
   declaresTasks,
@@ -93,6 +91,8 @@ export {
   runLater,
   settledWithin,
   sleep,
+  timerMs,
+  unlessAborted,
   unref,
 } from './timers.ts'
 export {

@@ -11,9 +11,9 @@ export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 // JSON.parse, validators and digests take their time for each value, and for each key as much again, and the event loop
 // is blocked meanwhile. This many block it for less than 20 ms (test/blocking).
 const MIN_ITEMS = 20_000
-/** Of one number, and of spaces in one place. JSON.parse takes long for a number of many digits. */
+/** Maximum digits of a number, and spaces in one place. JSON.parse takes long for a number of many digits. */
 const MAX_DIGITS = 10_000
-/** A text that may be larger than 4 MB may also hold more. */
+/** Larger texts may hold more, in proportion. */
 const BYTES_PER_ITEM = (4 * 1024 * 1024) / MIN_ITEMS
 
 /** How many keys and values a text may hold where texts have at most `maxBytes`. */

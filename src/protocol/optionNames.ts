@@ -1,4 +1,4 @@
-/** Refuses options that do not exist: a misspelt one would have no effect, and nobody would notice. */
+/** Refuses options that do not exist: a misspelt one would silently have no effect. */
 
 /** All names of an options type. The compiler checks that none is missing. */
 export type OptionNames<T> = Readonly<Record<keyof T, true>>

@@ -4,6 +4,12 @@ export const DAY_MS = DAY_SECONDS * 1000
 /** The longest delay that setTimeout accepts, about 24 days. With a longer one it fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
+/** A delay that `setTimeout` can take: checked, and cut to the longest one. `name` begins the sentence of the error. */
+export function timerMs(ms: number, name: string): number {
+  if (!(ms > 0)) throw new RangeError(`${name} must be a number of milliseconds above 0.`)
+  return Math.min(ms, MAX_TIMER_MS)
+}
+
 export interface BackoffOptions {
   readonly firstMs: number
   readonly maxMs: number
@@ -35,7 +41,7 @@ export function runLater(fn: () => void): void {
 
 const SLICE_MS = 5
 
-/** Does something with each item of what may be long, in slices of time between which everything else has its turn. */
+/** Processes items in slices of time, between which the event loop turns. */
 export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let began = performance.now()
   for (const item of items) {
@@ -62,7 +68,20 @@ export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
 }
 
-/** Waits for something, for `limitMs` at most; not at all where the time is over. No timer is left that would keep the process. */
+/** Waits for work that takes no signal; rejects with the signal's reason as soon as it aborts. The work continues. */
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(signal.reason as Error)
+  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/** Waits for work to settle, for `limitMs` at most. Leaves no timer that would keep the process alive. */
 export async function settledWithin(work: Promise<unknown> | undefined, limitMs: number): Promise<void> {
   const late = Promise.withResolvers<void>()
   const timer = setTimeout(late.resolve, Math.max(0, limitMs))

@@ -30,8 +30,8 @@ export interface RequestStateCodecOptions {
   /** The maximum size of a state, in bytes, for sealing and for opening. @default 65536 */
   maxBytes?: number
   /**
-   * Whether states are compressed. The length of a compressed state tells whoever chose a part of it whether that part
-   * occurs in the rest, so say true only where no call keeps a secret. @default false
+   * Whether states are compressed. The length of a compressed state shows an attacker who chose a part of it whether that
+   * part occurs in the rest, so say true only where no call keeps a secret. @default false
    */
   compress?: boolean
   /** Who calls. A state that was sealed for one principal opens for no other. @default states have no principal */

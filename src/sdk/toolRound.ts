@@ -119,6 +119,9 @@ function isModern({ mcpReq }: ServerContext): boolean {
   return (mcpReq.envelope as Json | undefined)?.[META.version] !== undefined
 }
 
+/** How long a session-era client may take to answer by default. */
+export const ANSWER_TIMEOUT_MS = 600_000
+
 /**
  * Asks a session-era client while the handler waits, by the SDK's own methods and on the stream of the tool call.
  * Undefined if the answer did not fit: the question is then asked again.

@@ -15,7 +15,7 @@ import { Asking, type Logger } from '../server/index.ts'
 import { CallLifetime, MAX_ROUNDS } from '../server/internal.ts'
 import { type Ledger, memoryLedger } from '../state/stores/index.ts'
 import { type RequestStateCodec, sealOf } from './requestStateCodec.ts'
-import { runToolRound, type ToolRoundOptions } from './toolRound.ts'
+import { ANSWER_TIMEOUT_MS, runToolRound, type ToolRoundOptions } from './toolRound.ts'
 
 /** The SDK's context, with `ask`, `step`, `once` and the other methods of `Asking`. */
 export type JournalContext = ServerContext & Asking
@@ -89,7 +89,7 @@ function withDefaults(options: WithJournalOptions): ToolRoundOptions {
   const {
     ledger = ledgerOfProcess(),
     maxAsks = MAX_ASKS,
-    answerTimeoutMs = 600_000,
+    answerTimeoutMs = ANSWER_TIMEOUT_MS,
     unwindMs = UNWIND_MS,
     logger,
   } = options

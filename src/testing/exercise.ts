@@ -1,6 +1,6 @@
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import { assertOptionNames, type Json, type OptionNames } from '../protocol/index.ts'
-import type { Answers } from './answers.ts'
+import { type Answers, type Flow, runFlow, MAX_ROUNDS } from './flow.ts'
 import {
   type ExerciseContext,
   checkRepeatedCall,
@@ -10,14 +10,13 @@ import {
   checkRotation,
   checkDuplicates,
   oneInstance,
+  checkRefusals,
+  type Variants,
 } from './checks.ts'
 import { ExerciseError } from './errors.ts'
-import { FindingList } from './findings.ts'
-import { type Flow, runFlow } from './flow.ts'
-import { checkRefusals, type Variants } from './refusals.ts'
-import { type Report, reportOf } from './report.ts'
+import { FindingList, type Finding } from './findings.ts'
 import { type ExerciseCall, nameOf } from './request.ts'
-import { type MakeServer, type Principals, Harness } from './harness.ts'
+import { type MakeServer, type Principals, Harness, type SentRound } from './harness.ts'
 
 export interface ExerciseOptions {
   /** Resets databases and counters before each run. With it, results are compared in full even if steps ran. */
@@ -52,7 +51,7 @@ const EVERYTHING: ClientCapabilities = { elicitation: { form: {}, url: {} }, sam
  *
  * `makeServer` is called for almost every message, because each needs a new instance. It must spread its argument into
  * `createServer` last. Variables of a module outlive an instance, although they do not outlive a process. To test that
- * as well, let `makeServer` import the tool's module anew, with `vi.resetModules()` and `import()`.
+ * as well, let `makeServer` import the tool's module again, with `vi.resetModules()` and `import()`.
  *
  * Side effects are recorded by a `recorder()`. An effect in `ctx.step` may happen again when a response is lost, and is
  * not reported then; an effect outside `step` and `once` is.
@@ -66,7 +65,13 @@ export async function exercise(
   if (typeof makeServer !== 'function')
     throw new TypeError('exercise(makeServer, call, answers): makeServer is a function that creates a server.')
   assertOptionNames(options, EXERCISE_OPTIONS, 'exercise')
-  const { capabilities = EVERYTHING, principals, reset, normalize = (result: Json) => result, maxRounds = 32 } = options
+  const {
+    capabilities = EVERYTHING,
+    principals,
+    reset,
+    normalize = (result: Json) => result,
+    maxRounds = MAX_ROUNDS,
+  } = options
   const harness = new Harness({ makeServer, call, capabilities, principals, reset: reset ?? (() => {}) })
   const check = {
     harness,
@@ -116,4 +121,53 @@ function withChangedArguments(call: ExerciseCall, given: Json | undefined): Exer
   if ('resource' in call) return undefined
   const args = given ?? { ...call.arguments, exercise: 'changed' }
   return { ...call, arguments: args } as ExerciseCall
+}
+
+/** The result of an exercise. */
+export interface Report {
+  /** The name of the tool, prompt or resource. */
+  readonly name: string
+  /** Whether there are no findings. */
+  readonly ok: boolean
+  /** The result of the plain call; undefined if it did not end. */
+  readonly result: Readonly<Record<string, unknown>> | undefined
+  /** The rounds of the plain call. */
+  readonly rounds: readonly RoundReport[]
+  readonly findings: readonly Finding[]
+}
+
+export interface RoundReport {
+  /** The keys of the questions. */
+  readonly asked: readonly string[]
+  /** The keys of the steps that ran. */
+  readonly steps: readonly string[]
+  /** The names of the effects that were recorded. */
+  readonly effects: readonly string[]
+  /** The size of the state that the client got. */
+  readonly stateBytes: number
+}
+
+function reportOf(name: string, { rounds }: Flow, findings: readonly Finding[]): Report {
+  return { name, ok: findings.length === 0, result: resultOf(rounds), rounds: rounds.map(roundReport), findings }
+}
+
+/** Throws one error that lists all findings, if there are any. */
+export function assertSound({ name, ok, findings }: Report): void {
+  if (ok) return
+  const lines = findings.map(({ code, round, sentence }) => `- ${code} (round ${round}): ${sentence}`)
+  throw new ExerciseError('TOOL_UNSOUND', [`"${name}" did not pass its exercise:`, ...lines].join('\n'))
+}
+
+function resultOf(rounds: readonly SentRound[]): Json | undefined {
+  const outcome = rounds.at(-1)?.outcome
+  return outcome?.kind === 'complete' ? outcome.result : undefined
+}
+
+function roundReport({ outcome, steps, effects }: SentRound): RoundReport {
+  return {
+    asked: outcome.kind === 'asked' ? Object.keys(outcome.requests) : [],
+    steps: steps.map(({ key }) => key),
+    effects,
+    stateBytes: outcome.kind === 'asked' ? (outcome.state?.length ?? 0) : 0,
+  }
 }

@@ -4,7 +4,7 @@ import { lineWidth } from '../output/layout.ts'
 import { type CommandContext, runCommand } from '../runCommand.ts'
 import { isWorkerProcess } from '../serving/workerProcess.ts'
 import { reread, type ServeOptions, serveGateway } from './gatewayServe.ts'
-import { gatewayAcceptCommand } from './gatewayAccept.ts'
+import type { OfferedTool } from '../../gateway/catalog/index.ts'
 
 /** `pannier gateway`: one endpoint for all servers of an mcp.json file. */
 export function gatewayCommand(): Command {
@@ -72,7 +72,7 @@ function workersOf(text: string): number {
 // The gateway is loaded where it is used: it brings the whole server, which other commands do not need.
 
 async function serveAsWorker(): Promise<void> {
-  await (await import('../serving/workers.ts')).serveAsWorker()
+  await (await import('../serving/served.ts')).serveAsWorker()
 }
 
 async function showPlaces({ display }: CommandContext): Promise<ExitCode> {
@@ -93,4 +93,60 @@ async function check(file: string, { display }: CommandContext): Promise<ExitCod
   for (const warning of config.warnings ?? []) display.note(`warning: ${problemText(warning)}`)
   for (const problem of problems) display.note(`error: ${problemText(problem)}`)
   return problems.length === 0 ? EXIT.ok : EXIT.badInput
+}
+
+interface AcceptFlags {
+  readonly config: string
+  readonly pins?: string
+}
+
+/** `pannier gateway accept`: lets tools be served whose definitions are new or have changed. */
+function gatewayAcceptCommand(): Command {
+  return new Command('accept')
+    .description('Accept new or changed definitions of tools that are withheld; without NAME, show them.')
+    .usage('[options] [NAME …]')
+    .argument('[names...]')
+    .option('--config <file>', 'the mcp.json file that is served', 'mcp.json')
+    .option('--pins <file>', 'where the definitions are pinned (default: beside the mcp.json file)')
+    .action((names: string[], flags: AcceptFlags) => runCommand((context) => accept(names, flags, context)))
+    .addHelpText('after', ACCEPT_HELP)
+}
+
+const ACCEPT_HELP = `
+NAME is the name of a tool as the gateway lists it, or of a server, for all of its tools.
+
+Exit codes:
+  0    done
+  2    a file cannot be used, or no definition that waits has that name; nothing was accepted`
+
+async function accept(names: readonly string[], flags: AcceptFlags, { display }: CommandContext): Promise<ExitCode> {
+  const { acceptOffered, createNames, offeredTools, pinFile, pinPath } = await import('../../gateway/catalog/index.ts')
+  const { acceptCommand, namedServers, readGatewayConfig } = await import('../../gateway/config/index.ts')
+  const { offeredText } = await import('../output/gateway.ts')
+  const given = names.find((name) => /\.jsonc?$/.test(name))
+  if (given !== undefined) {
+    const command = acceptCommand(
+      given,
+      names.filter((name) => name !== given),
+    )
+    throw new InputError(`"${given}" is a file, and no name of a tool. Write: ${command}`)
+  }
+  const catalog = createNames(namedServers(await readGatewayConfig(flags.config)))
+  const nameOf = ({ server, tool }: OfferedTool): string => catalog.exposed(server, tool)
+  const file = pinFile(flags.pins ?? pinPath(flags.config))
+  if (names.length === 0) {
+    display.print(offeredText(offeredTools(await file.load()), nameOf))
+    return EXIT.ok
+  }
+  let accepted: readonly OfferedTool[] = []
+  await file.update((pins) => {
+    const offered = offeredTools(pins)
+    const chosen = names.map((name) => offered.filter((each) => each.server === name || nameOf(each) === name))
+    const missing = names.filter((_, at) => chosen[at]?.length === 0)
+    if (missing.length > 0) throw new InputError(`No definition waits to be accepted for: ${missing.join(', ')}.`)
+    accepted = [...new Set(chosen.flat())]
+    return acceptOffered(pins, accepted)
+  })
+  display.print(`Accepted:\n\n${offeredText(accepted, nameOf)}`)
+  return EXIT.ok
 }

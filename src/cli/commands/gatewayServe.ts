@@ -27,7 +27,7 @@ export function reread(): void {
 
 /** How long to wait for servers before the table is shown with what is known. */
 const TABLE_MS = 3000
-/** How long to wait for the rest, before it is shown once more. */
+/** How long to wait for the remaining servers before the table is shown once more. */
 const WHOLE_TABLE_MS = 600_000
 /** Editors write a file in several steps. */
 const SETTLED_MS = 200
@@ -107,8 +107,8 @@ async function servedBy(
   { display }: CommandContext,
 ): Promise<ServedGateway> {
   const onNews = (sentence: string): void => display.note(sentence)
-  if (!stdio && workers > 1) return (await import('../serving/workers.ts')).inWorkers(config, { workers, onNews })
-  return (await import('../serving/oneProcess.ts')).oneProcess(config)
+  if (!stdio && workers > 1) return (await import('../serving/served.ts')).inWorkers(config, { workers, onNews })
+  return (await import('../serving/served.ts')).oneProcess(config)
 }
 
 /** A port that is in use, an address that everyone could reach or a wrong variable is a mistake of the user. */

@@ -2,6 +2,7 @@
 import type { CallToolResult, Client, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/client'
 import type { Command } from 'commander'
 import {
+  type Answerers,
   type AskingMethod,
   plainLine,
   type SavedCall,
@@ -22,10 +23,8 @@ import {
   chooseAnswerers,
 } from '../options/answers.ts'
 import type { ClientFlags } from '../options/client.ts'
-import type { Display } from '../output/display.ts'
 import { printableJson, resultAs } from '../output/json.ts'
-import { describeMedium, saveMedium } from '../output/media.ts'
-import { promptText, resourceText, toolText } from '../output/results.ts'
+import { describeMedium, saveMedium, promptText, resourceText, toolText } from '../output/results.ts'
 import { questionLines } from '../output/tasks.ts'
 import type { CommandContext } from '../runCommand.ts'
 
@@ -44,34 +43,30 @@ export function withSaveOption(command: Command): Command {
   return command.optionsGroup('Showing:').option('--save <folder>', 'save images, sounds and blobs into this folder')
 }
 
-/** Connects, sends the request that `prepare` makes, and shows its outcome. */
+/** A request, and what the server answered. */
+interface InteractiveResult {
+  readonly call: InteractiveCall
+  readonly result: unknown
+}
+
+/** Connects, sends a request by `send`, and shows its outcome. `unanswered` is for questions that the options do not answer. */
 export async function runInteractive(
   target: Target,
   flags: InteractiveFlags,
   context: CommandContext,
-  prepare: (client: Client, options: CallOptions) => Promise<InteractiveCall> | InteractiveCall,
+  send: (client: Client, options: CallOptions) => Promise<InteractiveResult>,
+  unanswered: Answerers = flags.detach ? answeredLater() : {},
 ): Promise<ExitCode> {
   const notes: AnswerNotes = { declined: false }
   const file = flags.suspend === undefined ? undefined : savedFile(flags.suspend)
   await file?.assertUsable()
-  const chosen = await chooseAnswerers(flags, answererHostOf(context, notes, file))
-  const answerers = flags.detach ? { ...answeredLater(), ...chosen } : chosen
+  const answerers = { ...unanswered, ...(await chooseAnswerers(flags, answererHostOf(context, notes, file))) }
+  const tasks = flags.detach ? { handle: true, optional: true } : {}
   return withDeclinedExit(context, notes, async () => {
-    const { call, result } = await withServer(
-      target,
-      flags,
-      context,
-      async (client, options) => {
-        const prepared = await prepare(client, options)
-        return { call: prepared, result: await sendCall(client, prepared, options) }
-      },
-      answerers,
-      flags.detach ? { handle: true, optional: true } : {},
-    )
-    const { output, save, suspend } = flags
-    const task = flags.detach ? taskOf(result) : undefined
-    if (task !== undefined) return showDetached(task, context, output)
-    return showOutcome(call, result, { display: context.display, output, save, file: suspend, notes })
+    const answered = await withServer(target, flags, context, send, answerers, tasks)
+    const task = flags.detach ? taskOf(answered.result) : undefined
+    if (task !== undefined) return showDetached(task, context, flags.output)
+    return showOutcome(answered, { flags, context, notes, file: flags.suspend })
   })
 }
 
@@ -101,7 +96,15 @@ export async function withDeclinedExit(
   }
 }
 
-export function sendCall(client: Client, { method, params }: InteractiveCall, options: CallOptions): Promise<unknown> {
+export async function sendCall(
+  client: Client,
+  call: InteractiveCall,
+  options: CallOptions,
+): Promise<InteractiveResult> {
+  return { call, result: await resultOf(client, call, options) }
+}
+
+function resultOf(client: Client, { method, params }: InteractiveCall, options: CallOptions): Promise<unknown> {
   switch (method) {
     case 'tools/call':
       return client.callTool(params as never, options)
@@ -115,18 +118,18 @@ export function sendCall(client: Client, { method, params }: InteractiveCall, op
 }
 
 interface OutcomeOptions {
-  readonly display: Display
-  readonly output: 'text' | 'json'
-  /** The folder for images and blobs. */
-  readonly save: string | undefined
+  readonly flags: Pick<InteractiveFlags, 'output' | 'save'>
+  readonly context: CommandContext
+  readonly notes: AnswerNotes
   /** The file that a suspended call was saved to. */
   readonly file: string | undefined
-  readonly notes: AnswerNotes
 }
 
 /** Shows a result and gives the exit code. The text of a failed tool is no result, so it goes to stderr. */
-export async function showOutcome(call: InteractiveCall, result: unknown, options: OutcomeOptions): Promise<ExitCode> {
-  const { display, output, save, notes } = options
+export async function showOutcome({ call, result }: InteractiveResult, options: OutcomeOptions): Promise<ExitCode> {
+  const { flags, context, notes } = options
+  const { display } = context
+  const { output, save } = flags
   const suspended = suspendedOf(result)
   if (suspended !== undefined) return showSuspended(suspended.saved, options)
   const isError = call.method === 'tools/call' && isObject(result) && result['isError'] === true
@@ -162,8 +165,8 @@ function resultText(
   }
 }
 
-function showSuspended({ inputRequests }: SavedCall, { display, output, file }: OutcomeOptions): ExitCode {
-  if (output === 'json') display.print(printableJson({ suspended: { file, inputRequests } }))
+function showSuspended({ inputRequests }: SavedCall, { flags, context: { display }, file }: OutcomeOptions): ExitCode {
+  if (flags.output === 'json') display.print(printableJson({ suspended: { file, inputRequests } }))
   const count = Object.keys(inputRequests).length
   const wait = count === 1 ? '1 question waits' : `${count} questions wait`
   display.note(
@@ -190,7 +193,7 @@ interface NamedList<Item> {
   readonly meta: unknown
 }
 
-/** The item with this name; throws, listing the names that exist, or with what a gateway says of the server of that name. */
+/** The item with this name. Throws an error that lists the names, or that says why a gateway has not reached the server. */
 export function findListed<Item extends { readonly name: string }>(name: string, list: NamedList<Item>): Item {
   const { kind, items, meta } = list
   const item = items.find((one) => one.name === name)
@@ -201,7 +204,7 @@ export function findListed<Item extends { readonly name: string }>(name: string,
   throw new InputError(`The server has no ${kind} "${plainLine(name, 60)}"; it has ${names || 'none'}.`)
 }
 
-/** What a gateway says of the server that a name belongs to, where that was never reached. */
+/** Why a gateway has not reached the server of a name. */
 function absentServer(name: string, meta: unknown): string | undefined {
   const absent = isObject(meta) ? meta[ABSENT_META_KEY] : undefined
   if (!isObject(absent)) return undefined

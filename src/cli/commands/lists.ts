@@ -5,10 +5,9 @@ import type { Json } from '../../protocol/index.ts'
 import { type CallOptions, withServer } from '../connection.ts'
 import { EXIT, EXIT_HELP } from '../exit.ts'
 import { type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { readTargetOperands } from '../options/operands.ts'
 import { resultAs } from '../output/json.ts'
 import { promptsText, resourcesText, toolsText } from '../output/lists.ts'
-import { runCommand } from '../runCommand.ts'
+import { runAtTarget } from '../runCommand.ts'
 
 /** `pannier tools`: lists the tools of a server. */
 export function toolsCommand(server: readonly string[] | undefined): Command {
@@ -71,18 +70,11 @@ function listCommand<List extends Json>(
   { name, description, list, text }: ListCommand<List>,
   server: readonly string[] | undefined,
 ): Command {
-  const command = new Command(name)
-    .description(description)
-    .usage(`[options] TARGET\n       pannier ${name} [options] -- COMMAND …`)
-    .argument('[operands...]')
-    .action((operands: string[], flags: ClientFlags) =>
-      runCommand(async (context) => {
-        const { target } = readTargetOperands(operands, server)
-        const found = await withServer(target, flags, context, list)
-        context.display.print(resultAs(flags.output === 'json', found, () => text(found)))
-        return EXIT.ok
-      }),
-    )
-    .addHelpText('after', TARGET_HELP + EXIT_HELP)
+  const command = new Command(name).description(description).addHelpText('after', TARGET_HELP + EXIT_HELP)
+  runAtTarget<ClientFlags>(command, { server }, async ({ target }, flags, context) => {
+    const found = await withServer(target, flags, context, list)
+    context.display.print(resultAs(flags.output === 'json', found, () => text(found)))
+    return EXIT.ok
+  })
   return withClientOptions(command)
 }

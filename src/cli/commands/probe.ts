@@ -9,11 +9,11 @@ import {
   refuseForProgram,
   refuseForSeveral,
   withProbeOptions,
+  type ProbeTarget,
+  readProbeTargets,
 } from '../options/probe.ts'
-import { type ProbeTarget, readProbeTargets } from '../options/targets.ts'
-import { explainText, type Probed, probeTable, probeText } from '../output/probe.ts'
+import { explainText, type Probed, probeTable, probeText, probeMarkdown } from '../output/probe.ts'
 import { resultAs } from '../output/json.ts'
-import { probeMarkdown } from '../output/probeMarkdown.ts'
 import { lineWidth } from '../output/layout.ts'
 import { runCommand, type CommandContext } from '../runCommand.ts'
 

@@ -1,3 +1,4 @@
+import type { Client } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
 import {
   type Answerers,
@@ -24,7 +25,7 @@ import { withClientOptions } from '../options/client.ts'
 import { typedCommand } from '../options/operands.ts'
 import { runCommand, type CommandContext } from '../runCommand.ts'
 import { EXIT_HELP, type ExitCode, InputError } from '../exit.ts'
-import { withServer } from '../connection.ts'
+import { type CallOptions, withServer } from '../connection.ts'
 
 /** `pannier resume`: continues a suspended call, in another process and possibly days later. */
 export function resumeCommand(server: readonly string[] | undefined): Command {
@@ -61,17 +62,10 @@ async function resumeCall(path: string, flags: InteractiveFlags, context: Comman
   return withDeclinedExit(context, notes, async () => {
     const through = { send: sender(target, flags, context, answerers) }
     const result = await resume(saved, byKind(answerers), through, { signal: context.signal })
-    const showing = {
-      display: context.display,
-      output: flags.output,
-      save: flags.save,
-      file: flags.suspend ?? path,
-      notes,
-    }
     // The call is done, or saved to another file. Even if showing it fails, it must not be sent again.
     const isElsewhere = flags.suspend !== undefined && flags.suspend !== path
     if (isElsewhere || suspendedOf(result) === undefined) await removeOrNote(file, context)
-    return showOutcome(saved, result, showing)
+    return showOutcome({ call: saved, result }, { flags, context, notes, file: flags.suspend ?? path })
   })
 }
 
@@ -86,8 +80,10 @@ async function removeOrNote(file: SavedFile, { display }: CommandContext): Promi
 }
 
 function sender(target: Target, flags: InteractiveFlags, context: CommandContext, answerers: Answerers) {
-  return (method: SavedCall['method'], params: SavedCall['params']): Promise<unknown> =>
-    withServer(target, flags, context, (client, options) => sendCall(client, { method, params }, options), answerers)
+  return async (method: SavedCall['method'], params: SavedCall['params']): Promise<unknown> => {
+    const send = (client: Client, options: CallOptions) => sendCall(client, { method, params }, options)
+    return (await withServer(target, flags, context, send, answerers)).result
+  }
 }
 
 /** A saved command runs with the whole environment, as one from the command line does. */

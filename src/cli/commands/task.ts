@@ -1,21 +1,15 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
-import { cancelTask, getTask, savedFile, type Task, type TaskRequestOptions, watchTask } from '../../client/index.ts'
+import { cancelTask, getTask, type Task, type TaskRequestOptions, watchTask } from '../../client/index.ts'
 import { withServer } from '../connection.ts'
 import { EXIT, EXIT_HELP, type ExitCode } from '../exit.ts'
-import {
-  ANSWER_HELP,
-  type AnswerNotes,
-  answeredElsewhere,
-  chooseAnswerers,
-  withAnswerOptions,
-} from '../options/answers.ts'
+import { ANSWER_HELP, answeredElsewhere, withAnswerOptions } from '../options/answers.ts'
 import { type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { readTaskOperands, type TaskOperands, taskUsage } from '../options/operands.ts'
-import { printableJson } from '../output/json.ts'
+import type { TargetOperands } from '../options/operands.ts'
+import { resultAs } from '../output/json.ts'
 import { taskText } from '../output/tasks.ts'
-import { runCommand, type CommandContext } from '../runCommand.ts'
-import { type InteractiveFlags, answererHostOf, withDeclinedExit, showOutcome, withSaveOption } from './interactive.ts'
+import { type CommandContext, runAtTarget } from '../runCommand.ts'
+import { type InteractiveFlags, runInteractive, showOutcome, withSaveOption } from './interactive.ts'
 import { taskAnswerCommand } from './taskAnswer.ts'
 
 /** `pannier task`: works with a task by its id, which `pannier call --detach` or another program printed. */
@@ -34,55 +28,45 @@ export function taskCommand(server: readonly string[] | undefined): Command {
 function taskGetCommand(server: readonly string[] | undefined): Command {
   const command = new Command('get')
     .description('Show how a task is now, with what it asks or what it came to.')
-    .usage(taskUsage('get'))
-    .argument('[operands...]')
-    .action((operands: string[], flags: InteractiveFlags) =>
-      runCommand(async (context) => {
-        const { target, taskId } = readTaskOperands(operands, server)
-        const read = (client: Client, options: TaskRequestOptions): Promise<Task> => getTask(client, taskId, options)
-        const task = await withServer(target, flags, context, read, answeredElsewhere())
-        return showTask(task, flags, context)
-      }),
-    )
     .addHelpText('after', TARGET_HELP + EXIT_HELP)
+  runAtTarget<InteractiveFlags>(
+    command,
+    { server, names: ['ID'], path: 'task get' },
+    async ({ target, values: [taskId = ''] }, flags, context) => {
+      const read = (client: Client, options: TaskRequestOptions): Promise<Task> => getTask(client, taskId, options)
+      const task = await withServer(target, flags, context, read, answeredElsewhere())
+      return showTask(task, flags, context)
+    },
+  )
   return withSaveOption(withClientOptions(command))
 }
 
 /** The result of a completed task goes to stdout as that of a call would; its status then goes to stderr. */
-async function showTask(
-  task: Task,
-  { output, save }: InteractiveFlags,
-  { display }: CommandContext,
-): Promise<ExitCode> {
-  if (output === 'json') {
-    display.print(printableJson({ task }))
-    return EXIT.ok
-  }
+async function showTask(task: Task, flags: InteractiveFlags, context: CommandContext): Promise<ExitCode> {
+  const { display } = context
   const { result } = task
-  if (result === undefined) {
-    display.print(taskText(task))
+  if (flags.output === 'json' || result === undefined) {
+    display.print(resultAs(flags.output === 'json', { task }, () => taskText(task)))
     return EXIT.ok
   }
   display.note(taskText(task))
-  const call = { method: 'tools/call', params: { name: 'task' } } as const
-  return showOutcome(call, result, { display, output, save, file: undefined, notes: { declined: false } })
+  return showOutcome({ call: TASK_CALL, result }, { flags, context, notes: { declined: false }, file: undefined })
 }
 
 /** `pannier task cancel`: asks the server to stop a task. */
 function taskCancelCommand(server: readonly string[] | undefined): Command {
   const command = new Command('cancel')
     .description('Ask the server to cancel a task.')
-    .usage(taskUsage('cancel'))
-    .argument('[operands...]')
-    .action((operands: string[], flags: ClientFlags) =>
-      runCommand(async (context) => {
-        const { target, taskId } = readTaskOperands(operands, server)
-        await withServer(target, flags, context, (client, options) => cancelTask(client, taskId, options))
-        context.display.note('The server was asked to cancel the task; "pannier task get" shows when it has.')
-        return EXIT.ok
-      }),
-    )
     .addHelpText('after', TARGET_HELP + EXIT_HELP)
+  runAtTarget<ClientFlags>(
+    command,
+    { server, names: ['ID'], path: 'task cancel' },
+    async ({ target, values: [taskId = ''] }, flags, context) => {
+      await withServer(target, flags, context, (client, options) => cancelTask(client, taskId, options))
+      context.display.note('The server was asked to cancel the task; "pannier task get" shows when it has.')
+      return EXIT.ok
+    },
+  )
   return withClientOptions(command)
 }
 
@@ -90,37 +74,24 @@ function taskCancelCommand(server: readonly string[] | undefined): Command {
 function taskWatchCommand(server: readonly string[] | undefined): Command {
   const command = new Command('watch')
     .description('Follow a task to its end, answer what it asks, and show its result.')
-    .usage(taskUsage('watch'))
-    .argument('[operands...]')
-    .action((operands: string[], flags: InteractiveFlags) =>
-      runCommand((context) => watch(readTaskOperands(operands, server), flags, context), {
-        interrupted: 'Not followed any further; the task goes on.',
-      }),
-    )
     .addHelpText('after', TARGET_HELP + ANSWER_HELP + EXIT_HELP)
-  return withSaveOption(withAnswerOptions(withClientOptions(command)))
+  const at = { server, names: ['ID'], path: 'task watch', interrupted: 'Not followed any further; the task goes on.' }
+  return withSaveOption(withAnswerOptions(withClientOptions(runAtTarget(command, at, watch))))
 }
 
-async function watch(
-  { target, taskId }: TaskOperands,
+function watch(
+  { target, values: [taskId = ''] }: TargetOperands,
   flags: InteractiveFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const notes: AnswerNotes = { declined: false }
-  const file = flags.suspend === undefined ? undefined : savedFile(flags.suspend)
-  await file?.assertUsable()
-  const answerers = { ...answeredElsewhere(), ...(await chooseAnswerers(flags, answererHostOf(context, notes, file))) }
-  return withDeclinedExit(context, notes, async () => {
-    const { signal } = context
-    const result = await withServer(
-      target,
-      flags,
-      context,
-      (client) => watchTask(client, taskId, { signal }),
-      answerers,
-    )
-    const { output, save, suspend } = flags
-    const call = { method: 'tools/call', params: { name: 'task' } } as const
-    return showOutcome(call, result, { display: context.display, output, save, file: suspend, notes })
-  })
+  return runInteractive(
+    target,
+    flags,
+    context,
+    async (client, { signal }) => ({ call: TASK_CALL, result: await watchTask(client, taskId, { signal }) }),
+    answeredElsewhere(),
+  )
 }
+
+/** The result of a task is shown as that of a call. */
+const TASK_CALL = { method: 'tools/call', params: { name: 'task' } } as const

@@ -1,4 +1,4 @@
-import type { Client } from '@modelcontextprotocol/client'
+import type { Client, InputRequest } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
 import {
   type Answerer,
@@ -9,16 +9,26 @@ import {
   getTask,
   nameOf,
   plainLine,
+  type Target,
   type Task,
 } from '../../client/index.ts'
-import { answeredElsewhere, type AnswerNotes, chooseAnswerers, readGivenAnswers } from '../options/answers.ts'
+import { isElicitAction, isObject, type Json } from '../../protocol/index.ts'
+import {
+  answeredElsewhere,
+  type AnswerNotes,
+  assertGiven,
+  chooseAnswerers,
+  type GivenAnswers,
+} from '../options/answers.ts'
+import { splitPair, typedArguments } from '../options/arguments.ts'
+import { readJsonInput } from '../options/input.ts'
 import { answererHostOf } from './interactive.ts'
 import { collect, type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { runCommand, type CommandContext } from '../runCommand.ts'
-import { EXIT, EXIT_HELP, InputError } from '../exit.ts'
+import { type CommandContext, runAtTarget } from '../runCommand.ts'
+import { EXIT, EXIT_HELP, type ExitCode, InputError } from '../exit.ts'
 import { withServer } from '../connection.ts'
 import { serverReason } from '../output/tasks.ts'
-import { readTaskOperands, type TaskOperands, taskUsage } from '../options/operands.ts'
+import type { TargetOperands } from '../options/operands.ts'
 
 interface TaskAnswerFlags extends ClientFlags {
   readonly answer?: readonly string[]
@@ -31,26 +41,25 @@ interface TaskAnswerFlags extends ClientFlags {
 export function taskAnswerCommand(server: readonly string[] | undefined): Command {
   const command = new Command('answer')
     .description('Answer what a task asks.')
-    .usage(taskUsage('answer'))
-    .argument('[operands...]')
     .option('--answer <field=value>', 'a field of the form, typed by its schema; see below (repeatable)', collect)
     .option('--json <object>', 'answers by their keys as JSON; @FILE reads a file, - standard input')
     .option('--yes', 'accept what is left with its default values')
     .option('--decline', 'say no to what is left')
-    .action((operands: string[], flags: TaskAnswerFlags) =>
-      runCommand(async (context) => {
-        const place = readTaskOperands(operands, server)
-        const answer = (client: Client): Promise<readonly string[]> =>
-          answerOpenQuestions(client, place, flags, context)
-        const left = await withServer(place.target, flags, context, answer, answeredElsewhere())
-        context.display.note(
-          left.length === 0 ? 'Answered; the task goes on.' : `Answered; still open: ${keysText(left)}.`,
-        )
-        return EXIT.ok
-      }),
-    )
     .addHelpText('after', ANSWERING_HELP + TARGET_HELP + EXIT_HELP)
-  return withClientOptions(command)
+  const at = { server, names: ['ID'], path: 'task answer' }
+  return withClientOptions(runAtTarget(command, at, answerAtTarget))
+}
+
+async function answerAtTarget(
+  { target, values: [taskId = ''] }: TargetOperands,
+  flags: TaskAnswerFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const answer = (client: Client): Promise<readonly string[]> =>
+    answerOpenQuestions(client, { target, taskId }, flags, context)
+  const left = await withServer(target, flags, context, answer, answeredElsewhere())
+  context.display.note(left.length === 0 ? 'Answered; the task goes on.' : `Answered; still open: ${keysText(left)}.`)
+  return EXIT.ok
 }
 
 const ANSWERING_HELP = `
@@ -63,7 +72,7 @@ With none of these you are asked at the terminal. Questions that get no answer s
 /** Sends the answers and gives the keys of the questions that stay open. */
 async function answerOpenQuestions(
   client: Client,
-  { target, taskId }: TaskOperands,
+  { target, taskId }: { readonly target: Target; readonly taskId: string },
   flags: TaskAnswerFlags,
   context: CommandContext,
 ): Promise<readonly string[]> {
@@ -101,7 +110,7 @@ function keysText(keys: readonly string[]): string {
 async function fallbackFor({ yes, decline }: TaskAnswerFlags, context: CommandContext): Promise<Answerer> {
   const notes: AnswerNotes = { declined: false }
   const flags = { ...(yes && { yes }), ...(decline && { decline }) }
-  // What --yes cannot answer stays open here, which is told in the end.
+  // What --yes cannot answer stays open; the command lists it at its end.
   const host = { ...answererHostOf(context, notes, undefined), note: () => {} }
   const answerers = await chooseAnswerers(flags, host)
   return byKind(answerers)
@@ -131,4 +140,59 @@ function nothingAsked(task: Task): ClientError {
     return new ClientError('QUESTION_UNANSWERED', `The task asks you nothing.${said}`)
   const sentence = `This server asks whoever follows the task; answer it with "pannier task watch".${said}`
   return new ClientError('TASK_UNANSWERABLE', sentence)
+}
+
+type OpenQuestions = Readonly<Record<string, InputRequest>>
+
+const OPTION = '--answer'
+const WORDING = { option: OPTION, asker: 'form', member: 'field' }
+
+/** Answers to the open questions of a task: `--json` by key, and `--answer` field by field. */
+export async function readGivenAnswers(
+  { answer = [], json }: Pick<TaskAnswerFlags, 'answer' | 'json'>,
+  questions: OpenQuestions,
+  signal: AbortSignal,
+): Promise<GivenAnswers> {
+  return { ...(json !== undefined && (await readAnswersJson(json, signal))), ...answersFrom(answer, questions) }
+}
+
+/** Groups `--answer` pairs by question. */
+export function answersFrom(pairs: readonly string[], questions: OpenQuestions): GivenAnswers {
+  const fields = new Map<string, string[]>()
+  const actions = new Map<string, Given>()
+  for (const pair of pairs) {
+    const [name, value] = splitPair(pair, OPTION)
+    if (Object.hasOwn(questions, name) && isElicitAction(value)) {
+      actions.set(name, value)
+      continue
+    }
+    const [key, field] = questionAndField(name, Object.keys(questions))
+    fields.set(key, [...(fields.get(key) ?? []), `${field}=${value}`])
+  }
+  const contents = [...fields].map(([key, of]) => [key, typedArguments(of, schemaOf(questions[key]), WORDING)] as const)
+  return { ...Object.fromEntries(contents), ...Object.fromEntries(actions) }
+}
+
+/** `question.field`; the question may be left out where there is only one. Keys may contain dots, so the longest match counts. */
+function questionAndField(name: string, keys: readonly string[]): readonly [key: string, field: string] {
+  const named = keys.filter((key) => name.startsWith(`${key}.`)).toSorted((a, b) => b.length - a.length)
+  const [key] = named
+  if (key !== undefined) return [key, name.slice(key.length + 1)]
+  const [only] = keys
+  if (only !== undefined && keys.length === 1) return [only, name]
+  const listed = keys.map((each) => plainLine(each, 60)).join(', ')
+  const asks = keys.length === 0 ? 'The task asks nothing now.' : `The task asks ${listed}; write QUESTION.FIELD=VALUE.`
+  throw new InputError(`${OPTION} ${name}: ${asks}`)
+}
+
+function schemaOf(request: InputRequest | undefined): Json {
+  const params: unknown = request?.params
+  const schema = isObject(params) ? params['requestedSchema'] : undefined
+  return { ...(isObject(schema) ? schema : {}), additionalProperties: false }
+}
+
+async function readAnswersJson(json: string, signal: AbortSignal): Promise<GivenAnswers> {
+  const answers = await readJsonInput(json, '--json', signal)
+  if (!isObject(answers)) throw new InputError('--json takes a JSON object of answers by their keys.')
+  return assertGiven(answers, '--json')
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ClientError, writePrivateFile } from '../../client/index.ts'
+import { errnoOf } from '../../client/internal.ts'
 import { isObject } from '../../protocol/index.ts'
 import { defaultJarPath } from '../../state/jar/index.ts'
 import { isLocked, lockFile, withFileLock } from '../../state/stores/index.ts'
@@ -18,11 +19,11 @@ export interface Login {
 export interface LoginFile {
   load(): Promise<Login>
   save(login: Login): Promise<void>
-  /** Waits until nobody else, in this process or another, changes the login of this server. Gives the end of that. */
+  /** A lock for the login of this server, across processes. Gives the function that releases it. */
   lock(): Promise<() => void>
 }
 
-/** So long a flow of somebody else is waited for. Most take less than a second; callers wait meanwhile. */
+/** Maximum wait for a flow of another process. Most take less than a second; callers wait meanwhile. */
 const FLOW_MS = 10_000
 
 /** The file of logins, beside the jar. */
@@ -74,7 +75,7 @@ async function readAll(path: string): Promise<Record<string, unknown>> {
     const all: unknown = JSON.parse(await readFile(path, 'utf8'))
     if (isObject(all)) return all
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+    if (errnoOf(error) === 'ENOENT') return {}
   }
   throw new InputError(`The logins in ${path} cannot be read; remove the file to log in anew.`)
 }

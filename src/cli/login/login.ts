@@ -4,6 +4,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import {
   type OAuthDiscoveryState,
   type StoredOAuthClientInformation,
@@ -11,7 +13,6 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { type Authorizer, openPage, plainLine, readVisitAddress } from '../../client/index.ts'
-import { openLoopback } from './loopback.ts'
 import { type Login, type LoginFile, loginFile } from './file.ts'
 
 export interface LoginHost {
@@ -49,7 +50,7 @@ export async function browserLogin(serverUrl: string, path: string, host: LoginH
     },
     visit: (state) => loopback.visit(state, host.signal),
     show: (url) => {
-      turn.end() // nobody waits for a person, who gets tokens that are new to all
+      turn.end() // other flows need not wait for a person, who gets new tokens anyway
       return showLoginPage(url, host)
     },
     exclusive: turn.exclusive,
@@ -58,8 +59,8 @@ export async function browserLogin(serverUrl: string, path: string, host: LoginH
 }
 
 /**
- * The login of an earlier visit, for a program that nobody watches: tokens are refreshed, and where that is not possible
- * the request is refused. Undefined where nobody has logged in.
+ * The login of an earlier visit, for a program without a person: tokens are refreshed, and where that is not possible
+ * the request is refused. Undefined where there is no login.
  */
 export async function storedLogin(serverUrl: string, path: string): Promise<Authorizer | undefined> {
   const file = loginFile(path, serverUrl)
@@ -74,7 +75,7 @@ export async function storedLogin(serverUrl: string, path: string): Promise<Auth
     throw new UnauthorizedError('The login has ended.')
   }
   const authorizer = authorizerOf({
-    redirectUrl: login.redirectUrl ?? 'http://127.0.0.1/callback',
+    redirectUrl: login.redirectUrl ?? `http://127.0.0.1${PATH}`,
     read: () => login,
     change: async (changed) => {
       login = { ...login, ...changed }
@@ -185,4 +186,67 @@ async function showLoginPage({ href }: URL, { note, open = openPage }: LoginHost
   const sentences = [`The server asks you to log in at ${host}.`, ...warnings, 'If no browser opens, visit:']
   note(`${plainLine(sentences.join(' '), 1_000)}\n${address.href}`)
   await open(address.href).catch(() => undefined)
+}
+
+interface Loopback {
+  readonly redirectUrl: string
+  /** Resolves to the query of the visit with this state. Other visits get 404. */
+  visit(state: string, signal: AbortSignal): Promise<URLSearchParams>
+  close(): void
+}
+
+/** The path of the redirect URL: a page on the loopback interface to which the browser returns (RFC 8252). */
+const PATH = '/callback'
+const LOGIN_MS = 5 * 60_000
+
+/** Listens on the port of an earlier login where it is free, because some servers compare the whole redirect URL. */
+async function openLoopback(earlier: string | undefined): Promise<Loopback> {
+  const visits = new Map<string, (query: URLSearchParams) => void>()
+  const server = createServer((request, response) => respond(request, response, visits))
+  await listenOn(server, portOf(earlier)).catch(() => listenOn(server, 0))
+  const { port } = server.address() as AddressInfo
+  // A login that is not completed does not keep the process alive.
+  server.unref()
+  return {
+    redirectUrl: `http://127.0.0.1:${port}${PATH}`,
+    visit: (state, signal) =>
+      new Promise((resolve, reject) => {
+        server.ref()
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_MS)])
+        limit.addEventListener('abort', () => reject(new UnauthorizedError('Nobody logged in.')), { once: true })
+        visits.set(state, (query) => {
+          visits.delete(state)
+          server.unref()
+          resolve(query)
+        })
+      }),
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+function portOf(url: string | undefined): number {
+  return url !== undefined && URL.canParse(url) ? Number(new URL(url).port) : 0
+}
+
+function listenOn(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+}
+
+function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  visits: ReadonlyMap<string, (query: URLSearchParams) => void>,
+): void {
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1')
+  const visit = visits.get(url.searchParams.get('state') ?? '')
+  const isOurs = request.method === 'GET' && url.pathname === PATH && visit !== undefined
+  response.writeHead(isOurs ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+  response.end(isOurs ? 'Done. You can close this window and go back to the terminal.\n' : 'Nothing here.\n')
+  if (isOurs) visit(url.searchParams)
 }

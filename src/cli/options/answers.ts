@@ -1,5 +1,4 @@
 /** Who answers when a server asks for input: options of the command line first, then the person at the terminal. */
-import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Command } from 'commander'
 import {
   type Answerer,
@@ -14,13 +13,13 @@ import {
   type SavedStore,
   suspend,
   terminal,
+  type Asked,
 } from '../../client/index.ts'
-import { isElicitAction, isObject, type Json, parseJson } from '../../protocol/index.ts'
+import { isElicitAction, isObject, type Json, parseJson, NOT_ACCEPTED } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
-import { splitPair, typedArguments } from './arguments.ts'
 import { collect } from './client.ts'
-import { readInputFile, readJsonInput } from './input.ts'
-import { decliningWithReason, failingWhenRefused } from './scriptedAnswers.ts'
+import { readInputFile } from './input.ts'
+import { fieldsWithoutDefault } from '../../client/internal.ts'
 
 export interface AnswerFlags {
   readonly answers?: string
@@ -49,7 +48,7 @@ export function withAnswerOptions(command: Command): Command {
     .option('--max-rounds <count>', 'fail when the call or its task still asks after so many rounds (default: 100)')
 }
 
-type GivenAnswers = Readonly<Record<string, Given>>
+export type GivenAnswers = Readonly<Record<string, Given>>
 
 /** What is recorded about the answers that were sent. */
 export interface AnswerNotes {
@@ -119,7 +118,7 @@ async function readAnswers(file: string, signal: AbortSignal): Promise<GivenAnsw
   return assertGiven(answers, '--answers')
 }
 
-function assertGiven(answers: Json, option: string): GivenAnswers {
+export function assertGiven(answers: Json, option: string): GivenAnswers {
   const invalid = Object.keys(answers).find((key) => !isGiven(answers[key]))
   if (invalid === undefined) return answers as GivenAnswers
   const name = plainLine(invalid, 60)
@@ -147,62 +146,53 @@ function unanswered(sentence: string): Answerers {
   return { form: nobody, url: nobody }
 }
 
-interface GivenFlags {
-  readonly answer?: readonly string[]
-  readonly json?: string
-}
+type Note = (text: string) => void
 
-type OpenQuestions = Readonly<Record<string, InputRequest>>
-
-const OPTION = '--answer'
-const WORDING = { option: OPTION, asker: 'form', member: 'field' }
-
-/** Answers to the open questions of a task: `--json` by key, and `--answer` field by field. */
-export async function readGivenAnswers(
-  { answer = [], json }: GivenFlags,
-  questions: OpenQuestions,
-  signal: AbortSignal,
-): Promise<GivenAnswers> {
-  return { ...(json !== undefined && (await readAnswersJson(json, signal))), ...answersFrom(answer, questions) }
-}
-
-/** Groups `--answer` pairs by question. */
-export function answersFrom(pairs: readonly string[], questions: OpenQuestions): GivenAnswers {
-  const fields = new Map<string, string[]>()
-  const actions = new Map<string, Given>()
-  for (const pair of pairs) {
-    const [name, value] = splitPair(pair, OPTION)
-    if (Object.hasOwn(questions, name) && isElicitAction(value)) {
-      actions.set(name, value)
-      continue
-    }
-    const [key, field] = questionAndField(name, Object.keys(questions))
-    fields.set(key, [...(fields.get(key) ?? []), `${field}=${value}`])
+/**
+ * Fails where a server asks again because it did not accept the answer: it would get the same one each time. A question
+ * that is asked again for another reason is answered again, and shown.
+ */
+function failingWhenRefused(answerer: Answerer, note: Note): Answerer {
+  const answered = new Map<string, string>()
+  return (asked) => {
+    const { text, refusal } = messageOf(asked)
+    const id = asked.isPushed ? text : asked.key
+    const before = answered.get(id)
+    if (before !== undefined && refusal !== undefined) throw notAccepted(asked, refusal)
+    if (before !== undefined && before !== text) note(`note: ${nameOf(asked)} is asked again: ${plainLine(text, 500)}`)
+    answered.set(id, text)
+    return answerer(asked)
   }
-  const contents = [...fields].map(([key, of]) => [key, typedArguments(of, schemaOf(questions[key]), WORDING)] as const)
-  return { ...Object.fromEntries(contents), ...Object.fromEntries(actions) }
 }
 
-/** `question.field`; the question may be left out where there is only one. Keys may contain dots, so the longest match counts. */
-function questionAndField(name: string, keys: readonly string[]): readonly [key: string, field: string] {
-  const named = keys.filter((key) => name.startsWith(`${key}.`)).toSorted((a, b) => b.length - a.length)
-  const [key] = named
-  if (key !== undefined) return [key, name.slice(key.length + 1)]
-  const [only] = keys
-  if (only !== undefined && keys.length === 1) return [only, name]
-  const listed = keys.map((each) => plainLine(each, 60)).join(', ')
-  const asks = keys.length === 0 ? 'The task asks nothing now.' : `The task asks ${listed}; write QUESTION.FIELD=VALUE.`
-  throw new InputError(`${OPTION} ${name}: ${asks}`)
+function messageOf({ request }: Asked): { readonly text: string; readonly refusal: string | undefined } {
+  const message = request.method === 'elicitation/create' ? request.params.message : ''
+  const [text = '', refusal] = message.split(`\n\n${NOT_ACCEPTED} `)
+  return { text, refusal }
 }
 
-function schemaOf(request: InputRequest | undefined): Json {
-  const params: unknown = request?.params
-  const schema = isObject(params) ? params['requestedSchema'] : undefined
-  return { ...(isObject(schema) ? schema : {}), additionalProperties: false }
+function notAccepted(asked: Asked, refusal: string): ClientError {
+  const sentence = `The server did not accept the answer to ${nameOf(asked)}: ${plainLine(refusal, 500)}`
+  return new ClientError('RESPONSE_INVALID', sentence)
 }
 
-async function readAnswersJson(json: string, signal: AbortSignal): Promise<GivenAnswers> {
-  const answers = await readJsonInput(json, '--json', signal)
-  if (!isObject(answers)) throw new InputError('--json takes a JSON object of answers by their keys.')
-  return assertGiven(answers, '--json')
+/** Declines what --yes cannot answer, and says why. */
+function decliningWithReason(note: Note): Answerer {
+  const decline = refuse()
+  return (asked) => {
+    if (asked.request.method === 'elicitation/create')
+      note(`note: --yes declines ${nameOf(asked)}: ${reasonOf(asked)} Give an answer with --answers.`)
+    return decline(asked)
+  }
+}
+
+function reasonOf({ request }: Asked): string {
+  const fields = fieldsWithoutDefault(request).map((name) => plainLine(name, 60))
+  if (fields.length === 0) return 'it is a page that a person has to visit.'
+  return `${fields.join(', ')} ${fields.length === 1 ? 'has no default value' : 'have no default values'}.`
+}
+
+/** Questions of the session era have no keys. */
+function nameOf({ key, isPushed }: Asked): string {
+  return isPushed ? 'a question' : `the question "${plainLine(key, 60)}"`
 }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { plainLine } from '../../client/index.ts'
+import { errnoOf } from '../../client/internal.ts'
 import { parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
@@ -22,9 +23,8 @@ export async function readInputFile(
   try {
     return await readFile(path, 'utf8')
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
     const file = named && !looksLikeContent(path) ? `${plainLine(path, 200)}, the file` : 'the file'
-    throw new InputError(`Cannot read ${file} given with ${option} (${code}); check its path.`, { cause })
+    throw new InputError(`Cannot read ${file} given with ${option} (${errnoOf(cause)}); check its path.`, { cause })
   }
 }
 

@@ -15,7 +15,7 @@ export function splitCommand(line: readonly string[]): SplitCommandLine {
   return at < 0 ? { own: line, command: undefined } : { own: line.slice(0, at), command: line.slice(at + 1) }
 }
 
-interface TargetOperands {
+export interface TargetOperands {
   readonly target: Target
   /** The operands after TARGET, one for each name. */
   readonly values: readonly string[]
@@ -64,20 +64,4 @@ function swappedText(names: readonly string[]): string {
 function tooManyText(wanted: readonly string[]): string {
   const few = wanted.length === 0 ? 'no operands before --' : wanted.join(' and ')
   return `There are too many operands; this command takes ${few}.`
-}
-
-export interface TaskOperands {
-  readonly target: Target
-  readonly taskId: string
-}
-
-/** Reads TARGET and ID. */
-export function readTaskOperands(operands: readonly string[], server: readonly string[] | undefined): TaskOperands {
-  const { target, values } = readTargetOperands(operands, server, ['ID'])
-  const [taskId = ''] = values
-  return { target, taskId }
-}
-
-export function taskUsage(command: string): string {
-  return `[options] TARGET ID\n       pannier task ${command} [options] ID -- COMMAND …`
 }

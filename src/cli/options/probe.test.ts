@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { type ProbeFlags, readProbeOptions, refuseForProgram, refuseForSeveral } from './probe.ts'
-import { readProbeTargets } from './targets.ts'
+import { type ProbeFlags, readProbeOptions, refuseForProgram, refuseForSeveral, readProbeTargets } from './probe.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-probe-options-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

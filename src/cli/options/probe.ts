@@ -1,6 +1,7 @@
-/** The options of `pannier probe`, and how they become options of the library. */
+/** The options and targets of `pannier probe`, and how they become those of the library. */
+import { statSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { expandVariables } from '../../client/index.ts'
+import { expandVariables, entryNames, nameOf, type Target } from '../../client/index.ts'
 import {
   type CheckName,
   type HarmlessCall,
@@ -14,6 +15,7 @@ import { isObject, MAX_TIMER_MS, parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 import { collect, readBearer, readHeaders, readTimeout, withCredentialOptions } from './client.ts'
 import { readInputFile } from './input.ts'
+import { typedCommand } from './operands.ts'
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
@@ -167,3 +169,52 @@ const FOR_HTTP = [
 ] as const
 
 const FOR_ONE = [...FOR_HTTP, ['call', '--call'], ['witness', '--witness']] as const
+
+export interface ProbeTarget {
+  readonly name: string
+  readonly target: Target
+}
+
+interface ProbeTargets {
+  readonly targets: readonly ProbeTarget[]
+  /** Whether a single server was named, and not a file with one entry. */
+  readonly isOne: boolean
+}
+
+/** The servers to probe: one, or all entries of an mcp.json file. */
+export async function readProbeTargets(
+  operands: readonly string[],
+  command: readonly string[] | undefined,
+): Promise<ProbeTargets> {
+  if (command !== undefined) {
+    if (operands.length > 0) throw new InputError('Give TARGET or a command after --, not both.')
+    const target = typedCommand(command)
+    return { targets: [{ name: nameOf(target), target }], isOne: true }
+  }
+  const targets = (await Promise.all(operands.map(targetsOf))).flat()
+  if (targets.length > 0) return { targets, isOne: operands.length === 1 && !operands.some(isConfigFile) }
+  const missing = 'TARGET is missing: a URL, an mcp.json file, file#name, or -- and a command at the end of the line.'
+  throw new InputError(operands.length === 0 ? missing : 'The file names no servers.')
+}
+
+async function targetsOf(operand: string): Promise<readonly ProbeTarget[]> {
+  if (!isConfigFile(operand)) {
+    assertMayBeUrl(operand)
+    return [{ name: nameOf(operand), target: operand }]
+  }
+  return (await entryNames(operand)).map((name) => ({ name, target: `${operand}#${name}` }))
+}
+
+function isConfigFile(operand: string): boolean {
+  return /\.jsonc?$/i.test(operand) && !/^https?:/i.test(operand)
+}
+
+/** Throws for a path or a program's name: the library would read them as an address. */
+function assertMayBeUrl(operand: string): void {
+  const found = statSync(operand, { throwIfNoEntry: false })
+  if (found?.isDirectory()) throw new InputError(`${operand} is a folder; name the mcp.json file in it.`)
+  if (found !== undefined) {
+    throw new InputError(`${operand} is no .json file. To start a program, write -- and its command at the end.`)
+  }
+  if (/^[\w-]+$/.test(operand)) throw new InputError(`To start a program, write -- before it: -- ${operand} …`)
+}

@@ -136,9 +136,9 @@ export function servedText(gateway: Pick<Gateway, 'backends' | 'leftOut' | 'cell
   return alignColumns([SERVED_HEAD, ...rows, ...leftOut.map(leftOutRow)], width)
 }
 
-/** Behind several gateways, or workers of one: what of servers does not survive one of them. */
+/** The servers whose state for a caller is lost with the gateway, or the worker, that has it. */
 export function lostText(gateway: Pick<Gateway, 'backends' | 'cellsOf'>): readonly string[] {
-  // To clients of the session era nothing else is a limit of what is kept.
+  // In the session era every limit of this kind is such a loss.
   const lost = gateway.backends.filter((backend) => {
     const [, session] = gateway.cellsOf(backend) ?? []
     return session?.limits.some(({ kind }) => kind === 'memory')

@@ -1,7 +1,6 @@
-import { METHODS, type Verdict } from '../../probe/index.ts'
 import { expect, test } from 'vitest'
-import { explainText, meaningOf, probeTable, probeText } from './probe.ts'
-import { probeMarkdown } from './probeMarkdown.ts'
+import { METHODS, type Verdict } from '../../probe/index.ts'
+import { explainText, meaningOf, probeTable, probeText, probeMarkdown } from './probe.ts'
 
 const verdict: Verdict = {
   state: 'STATELESS',

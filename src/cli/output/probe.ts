@@ -1,5 +1,5 @@
-/** Verdicts of the probe as text for a terminal. */
-import { plainLine } from '../../client/index.ts'
+/** Verdicts of the probe as text for a terminal, and as Markdown. */
+import { plainLine, plainText } from '../../client/index.ts'
 import { type Exchanged, type ProbeFinding, type MethodResult, METHODS, type Verdict } from '../../probe/index.ts'
 import { cellsText } from '../../probe/internal.ts'
 import type { Failure } from '../exit.ts'
@@ -40,36 +40,43 @@ export function probeTable(all: readonly Probed[], width = Infinity): string {
 }
 
 function lineForEach(all: readonly Probed[]): string {
-  const rows = all.map((one) => {
-    const name = plainLine(one.name, 40)
-    if (!('verdict' in one)) return [name, 'not probed', '', '', '', '', '', '', plainLine(one.failure.text, 200)]
-    const { state, message } = one.verdict
-    return [
-      name,
-      state,
-      percent(one.verdict.confidence),
-      protocolText(one.verdict),
-      processText(one.verdict),
-      eraText(one.verdict),
-      clientsText(one.verdict),
-      decidedText(one.verdict),
-      plainLine(message, 200),
-    ]
-  })
-  const head = ['SERVER', 'VERDICT', 'SURE', 'PROTOCOL', 'PROCESS', 'ERA', 'CLIENTS', 'DECIDED BY', 'WHY']
-  return alignColumns([head, ...rows])
+  const columns = Object.keys(COLUMNS) as ProbeColumn[]
+  const rows = all.map((one) => [plainLine(one.name, 40), ...cellsOf(one, columns), plainLine(reasonOf(one), 200)])
+  return alignColumns([headOf(['server', ...columns, 'why']), ...rows])
 }
 
 function reasonsBelow(all: readonly Probed[], width: number): string {
-  const rows = all.map((one) => {
-    const name = plainLine(one.name, 40)
-    if (!('verdict' in one)) return [name, 'not probed', '', '']
-    return [name, one.verdict.state, percent(one.verdict.confidence), eraText(one.verdict)]
-  })
-  const [heading = '', ...lines] = alignColumns([['SERVER', 'VERDICT', 'SURE', 'ERA'], ...rows]).split('\n')
-  const reasons = all.map((one) => plainLine('verdict' in one ? one.verdict.message : one.failure.text))
-  const indented = reasons.map((reason) => wrapText(reason, width - 2).map((line) => `  ${line}`))
+  const columns = ['verdict', 'sure', 'era'] as const
+  const rows = all.map((one) => [plainLine(one.name, 40), ...cellsOf(one, columns)])
+  const [heading = '', ...lines] = alignColumns([headOf(['server', ...columns]), ...rows]).split('\n')
+  const indented = all.map((one) => wrapText(plainLine(reasonOf(one)), width - 2).map((line) => `  ${line}`))
   return [heading, ...lines.flatMap((line, row) => [line, ...(indented[row] ?? [])])].join('\n')
+}
+
+/** The columns of every table of verdicts, between the server and the reason. */
+const COLUMNS = {
+  verdict: ({ state }) => state,
+  sure: ({ confidence }) => percent(confidence),
+  protocol: protocolText,
+  process: processText,
+  era: eraText,
+  clients: clientsText,
+  'decided by': decidedText,
+} as const satisfies Readonly<Record<string, (verdict: Verdict) => string>>
+
+type ProbeColumn = keyof typeof COLUMNS
+
+function cellsOf(one: Probed, columns: readonly ProbeColumn[]): readonly string[] {
+  if ('verdict' in one) return columns.map((column) => COLUMNS[column](one.verdict))
+  return columns.map((column) => (column === 'verdict' ? 'not probed' : ''))
+}
+
+function reasonOf(one: Probed): string {
+  return 'verdict' in one ? one.verdict.message : one.failure.text
+}
+
+function headOf(names: readonly string[]): readonly string[] {
+  return names.map((name) => name.toUpperCase())
 }
 
 function factRows(verdict: Verdict): readonly (readonly string[])[] {
@@ -99,7 +106,7 @@ function sureText({ method, confidence, details }: MethodResult): string {
   return method === 'capabilities' ? `score ${String(details['score'])}` : percent(confidence)
 }
 
-export function decidedText({ decidedBy }: Verdict): string {
+function decidedText({ decidedBy }: Verdict): string {
   if (isMethod(decidedBy)) {
     const { number, title } = METHODS[decidedBy]
     return `method ${number}, ${title}`
@@ -112,12 +119,12 @@ function isMethod(decidedBy: Verdict['decidedBy']): decidedBy is keyof typeof ME
 }
 
 /** Whether the protocol needs a session, without the name of a verdict: scripts search for those. */
-export function protocolText({ protocol }: Verdict): string {
+function protocolText({ protocol }: Verdict): string {
   return findingText(protocol, PROTOCOL_WORDS)
 }
 
 /** Whether the process seems to keep something. */
-export function processText({ process }: Verdict): string {
+function processText({ process }: Verdict): string {
   return findingText(process, PROCESS_WORDS)
 }
 
@@ -144,7 +151,7 @@ const RULE_NAMES = {
   nothing: 'nothing',
 } as const
 
-export function eraText({ era }: Verdict): string {
+function eraText({ era }: Verdict): string {
   return era === 'modern' ? 'stateless' : era === 'legacy' ? 'sessions' : 'unknown'
 }
 
@@ -153,14 +160,14 @@ function clientsText({ cells }: Verdict): string {
   return cells === undefined ? '' : cellsText(cells)
 }
 
-export function percent(share: number): string {
+function percent(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
 /** The verdict on one of several servers, or why it could not be probed. */
 export type Probed = { readonly name: string } & ({ readonly verdict: Verdict } | { readonly failure: Failure })
 
-/** What a verdict means for whoever runs the server. It does not contain the name of a verdict: scripts search for those. */
+/** What a verdict means for the operator of the server. It contains no name of a verdict: scripts search for those. */
 export function meaningOf({ state, transport, declared, evidence }: Verdict): string {
   // Such a server needs no sessions, but its instances may seal state with different keys.
   const isSpread = state === 'STATELESS' && transport === 'http'
@@ -195,4 +202,46 @@ export function explainText({ direction, connection, way, headers, text }: Excha
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const body = text === '' ? [] : text.split('\n')
   return [`${mark} ${connection} ${way}${of}`, ...[...lines, ...body].map((line) => `    ${line}`)].join('\n')
+}
+
+/** Verdicts as Markdown. Text of servers is escaped. */
+export function probeMarkdown(all: readonly Probed[]): string {
+  const columns = ['verdict', 'sure', 'protocol', 'process', 'era', 'decided by'] as const
+  const head = ['server', ...columns, 'why']
+  const rows = all.map((one) => {
+    const [verdict = '', ...cells] = cellsOf(one, columns)
+    const state = 'verdict' in one ? `**${verdict}**` : verdict
+    return [escapeMarkdown(one.name), state, ...cells, serverMarkdown(reasonOf(one))]
+  })
+  const table = [
+    `| ${head.join(' | ')} |`,
+    `|${'---|'.repeat(head.length)}`,
+    ...rows.map((row) => `| ${row.join(' | ')} |`),
+  ]
+  const sections = all.map(section).filter((text) => text !== '')
+  return [table.join('\n'), ...sections].join('\n\n')
+}
+
+function section(one: Probed): string {
+  if (!('verdict' in one) || one.verdict.evidence.length + one.verdict.process.because.length === 0) return ''
+  const lines = one.verdict.evidence.map(({ check, points, sentence }) => {
+    const to = points === 'UNKNOWN' ? '' : ` (${points})`
+    return `- ${check}${to}: ${serverMarkdown(sentence)}`
+  })
+  const kept = one.verdict.process.because.map((sentence) => `- process: ${serverMarkdown(sentence)}`)
+  const clients = (one.verdict.cells ?? []).map(({ sentence }) => `- through a gateway: ${serverMarkdown(sentence)}`)
+  return [`### ${escapeMarkdown(one.name)}`, [...lines, ...kept, ...clients].join('\n')].join('\n\n')
+}
+
+/** Escapes text of a server, and breaks autolinks and mentions with an invisible word joiner. */
+function serverMarkdown(text: string): string {
+  return escapeMarkdown(text).replace(/:(?=\/\/)|\bwww(?=\.)|@/gi, `$&${WORD_JOINER}`)
+}
+
+const WORD_JOINER = '\u2060'
+
+function escapeMarkdown(text: string): string {
+  return plainText(text)
+    .replace(/\n+/g, ' ')
+    .replace(/[\\`*_[\]<>|!#&~$]/g, '\\$&')
 }

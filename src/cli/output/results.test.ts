@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { afterAll, describe, expect, test } from 'vitest'
-import { describeMedium, saveMedium } from './media.ts'
-import { promptText, resourceText, toolText } from './results.ts'
+import { describeMedium, saveMedium, promptText, resourceText, toolText } from './results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-save-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,10 +1,19 @@
 /** A gateway that the program serves, in one process or in several. */
+import { availableParallelism } from 'node:os'
 import type { Gateway, GatewayConfig, GatewayOptions } from '../../gateway/index.ts'
-import { createGateway } from '../../gateway/internal.ts'
+import {
+  createGateway,
+  prometheusMetrics,
+  listenWorkersAdmin,
+  overdrawn,
+  runGatewayWorker,
+  Workers,
+} from '../../gateway/internal.ts'
 import { guardGroups } from '../../client/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { storedLoginFor } from '../connection.ts'
 import { catalogueText, lostText, servedText, withheldText } from '../output/gateway.ts'
+import { WORKER_ENV } from './workerProcess.ts'
 
 export interface ServeAddressOptions {
   readonly port: number
@@ -14,14 +23,14 @@ export interface ServeAddressOptions {
 
 export interface TableOptions {
   readonly width: number
-  /** How long servers are waited for that are still being looked at. */
+  /** Maximum wait for servers that have not been judged. */
   readonly withinMs: number
 }
 
 /** What is served, as text. */
 export interface ServedTable {
   readonly text: string
-  /** Whether nothing is still to be found out of the servers. */
+  /** Whether every server has been judged. */
   readonly isWhole: boolean
 }
 
@@ -32,20 +41,20 @@ export interface ServedGateway {
   stdio?(): Promise<void>
   /** Serves health, servers and metrics; gives the addresses of the pages. */
   listenAdmin(): Promise<readonly string[]>
-  /** What is served; undefined where nobody can tell. */
+  /** What is served; undefined where no process can report it. */
   table(options: TableOptions): Promise<ServedTable | undefined>
   reload(config: GatewayConfig): Promise<void>
   drain(): Promise<void>
 }
 
-/** A gateway of this process, with the logins of whoever runs it. */
-export function gatewayOf(options: GatewayOptions): Gateway {
+/** A gateway of this process, with the logins of its user. */
+function gatewayOf(options: GatewayOptions): Gateway {
   guardGroups()
   return createGateway({ ...options, authorizer: ({ url }) => storedLoginFor(url) })
 }
 
 /** A line for each server, and one for each address that lists tools of many. */
-export async function tableOf(gateway: Gateway, { width, withinMs }: TableOptions): Promise<ServedTable> {
+async function tableOf(gateway: Gateway, { width, withinMs }: TableOptions): Promise<ServedTable> {
   const judged = gateway.judged().then(() => true)
   const late = new Promise<boolean>((resolve) => unref(setTimeout(() => resolve(false), withinMs)))
   const isWhole = await Promise.race([judged, late])
@@ -55,6 +64,61 @@ export async function tableOf(gateway: Gateway, { width, withinMs }: TableOption
 }
 
 /** The addresses of the admin pages; `/metrics` only where something is measured. */
-export function adminPages(url: string, hasMetrics: boolean): readonly string[] {
+function adminPages(url: string, hasMetrics: boolean): readonly string[] {
   return ['health', 'servers', ...(hasMetrics ? ['metrics'] : [])].map((page) => `${url}${page}`)
+}
+
+/** Serves in this process. */
+export function oneProcess(config: GatewayConfig): ServedGateway {
+  const gateway = gatewayOf(config)
+  return {
+    listen: async (at) => (await gateway.listen({ ...at, drainOnTerm: false })).url,
+    stdio: () => gateway.stdio(),
+    listenAdmin: async () => {
+      const metrics = await prometheusMetrics()
+      const admin = await gateway.listenAdmin({ metrics })
+      return admin === undefined ? [] : adminPages(admin.url, metrics !== undefined)
+    },
+    table: (options) => tableOf(gateway, options),
+    reload: (changed) => gateway.reload(changed),
+    drain: () => gateway.drain(),
+  }
+}
+
+export interface ServingWorkersOptions {
+  readonly workers: number
+  readonly onNews: (sentence: string) => void
+}
+
+/** Serves in several processes, which this one starts. It serves no client itself. */
+export function inWorkers(config: GatewayConfig, { workers: count, onNews }: ServingWorkersOptions): ServedGateway {
+  const cores = availableParallelism()
+  if (count > cores) onNews(`There are more workers (${count}) than processors (${cores}) here, which gains nothing.`)
+  for (const server of overdrawn(config, count))
+    onNews(
+      `"${server}" may have less than one process, session or request for each worker. Each worker has one all the same.`,
+    )
+  const workers = new Workers({ workers: count, env: WORKER_ENV, config, onNews })
+  let closeAdmin = async (): Promise<void> => {}
+  return {
+    listen: (at) => workers.start(at),
+    listenAdmin: async () => {
+      const { admin } = config.settings
+      if (admin === false) return []
+      const { url, close, hasMetrics } = await listenWorkersAdmin(admin, workers)
+      closeAdmin = close
+      return adminPages(url, hasMetrics)
+    },
+    table: (options) => workers.table(options),
+    reload: (changed) => workers.reload(changed),
+    drain: async () => {
+      await workers.drain()
+      await closeAdmin() // until then it says that no new calls are taken
+    },
+  }
+}
+
+/** This process is such a worker, until it ends. */
+export function serveAsWorker(): Promise<never> {
+  return runGatewayWorker({ create: gatewayOf, tableOf })
 }

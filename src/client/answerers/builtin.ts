@@ -1,5 +1,11 @@
-/** Answerers that need no person: known answers, the defaults of forms, refusals, and one for each kind. */
-import type { InputRequest } from '@modelcontextprotocol/client'
+/**
+ * Answerers that need no person: known answers, the defaults of forms, refusals, folders, a model of the host, and one
+ * that chooses by kind.
+ */
+import { realpath, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { InputRequest, CreateMessageRequestParams, CreateMessageResult } from '@modelcontextprotocol/client'
 import { assertOptionNames, type Json, type OptionNames } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Answerer, Answerers, Asked } from '../questions/answerer.ts'
@@ -97,10 +103,63 @@ function refusalOf(key: string, request: InputRequest, action: 'decline' | 'canc
     case 'sampling/createMessage':
       throw new ClientError('QUESTION_REFUSED', `${questionName(key)} for a model was refused.`)
     default:
-      return unknownRequest(request)
+      return request satisfies never
   }
 }
 
-function unknownRequest(request: never): never {
-  throw new TypeError(`Unknown input request: ${JSON.stringify(request)}`)
+/** A folder that servers may know of: its path, and the name that is shown for it. */
+export type Folder = string | { readonly path: string; readonly name?: string }
+
+/** Answers with these folders, as `file://` URLs of their real paths. They must exist when a server asks. */
+export function folders(list: readonly Folder[]): Answerer {
+  return async ({ key, request }) => {
+    if (request.method !== 'roots/list') throw wrongKind(key, 'folders()', request)
+    return { roots: await Promise.all(list.map(rootOf)) }
+  }
+}
+
+async function rootOf(folder: Folder): Promise<Json> {
+  const { path, name } = typeof folder === 'string' ? { path: folder, name: undefined } : folder
+  const real = await realFolder(path)
+  return { uri: pathToFileURL(real).href, name: name ?? (basename(real) || real) }
+}
+
+async function realFolder(path: string): Promise<string> {
+  try {
+    const real = await realpath(path)
+    if ((await stat(real)).isDirectory()) return real
+  } catch (cause) {
+    throw unusable(path, cause)
+  }
+  throw unusable(path)
+}
+
+function unusable(path: string, cause?: unknown): ClientError {
+  return new ClientError('FOLDER_UNUSABLE', `${path} is not a folder that can be read; check the path.`, { cause })
+}
+
+/** What a model said: a text, or content in the protocol's form. */
+export interface Said {
+  readonly model: string
+  readonly content: string | CreateMessageResult['content'] | readonly Json[]
+  /** @default 'assistant' */
+  readonly role?: 'assistant' | 'user'
+  readonly stopReason?: string
+}
+
+/**
+ * Lets your model answer. The prompt was written by a server: show it to a person, or check it, where it may read or
+ * spend something of theirs. To refuse, throw; the call then ends with that error.
+ */
+export type Model = (params: CreateMessageRequestParams, asked: Asked) => Said | Promise<Said>
+
+/** Answers sampling with a function of yours: `model(async ({ messages }) => ({ model: 'm', content: '…' }))`. */
+export function model(say: Model): Answerer {
+  return async (asked) => {
+    const { key, request } = asked
+    if (request.method !== 'sampling/createMessage') throw wrongKind(key, 'model()', request)
+    const { content, role = 'assistant', ...said } = await say(request.params, asked)
+    const block = typeof content === 'string' ? { type: 'text', text: content } : content
+    return responseTo(key, request, { role, content: block, ...said })
+  }
 }

@@ -133,7 +133,7 @@ function limitsOf(field: Field): string[] {
   }
 }
 
-// Some schema libraries, such as zod, write the largest safe integers where nobody has set a limit.
+// Some schema libraries, such as zod, write the largest safe integers where there is no limit.
 function numberRange({ minimum, maximum }: NumberField): string[] {
   const from = minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum
   return range(from, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, '')

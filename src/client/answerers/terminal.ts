@@ -6,7 +6,7 @@
  * - nothing is sent and nothing is opened before the person has seen it and said yes.
  */
 import type { ReadStream, WriteStream } from 'node:tty'
-import { assertOptionNames, type Json, type OptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, type Json, type OptionNames, unlessAborted } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Answerer, Asked } from '../questions/answerer.ts'
 import { wrongKind } from '../questions/kinds.ts'
@@ -25,7 +25,7 @@ export interface TerminalOptions {
   hold?: () => () => void
   /**
    * Called at Ctrl-C in a form, so that the host ends the call; the question then gets no answer. @default Ctrl-C cancels
-   * the question as Escape does, and the call goes on
+   * the question as Escape does, and the call continues
    */
   onInterrupt?: () => void
 }
@@ -111,15 +111,6 @@ export async function oneAtATime<Result>(
     resource,
     mine.catch(() => undefined),
   )
-  return await Promise.race([mine, abortOf(signal, before)])
-}
-
-/** Rejects when the signal aborts before the turn comes. After that the task itself watches the signal. */
-function abortOf(signal: AbortSignal, turn: Promise<unknown>): Promise<never> {
-  return new Promise((_, reject) => {
-    const giveUp = (): void => reject(signal.reason as Error)
-    if (signal.aborted) giveUp()
-    signal.addEventListener('abort', giveUp, { once: true })
-    void turn.then(() => signal.removeEventListener('abort', giveUp))
-  })
+  await unlessAborted(signal, before)
+  return mine
 }

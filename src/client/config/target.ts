@@ -87,8 +87,8 @@ function httpUrl(text: string): string {
 }
 
 /**
- * The first operand; none where an option comes first, because the operand may be the value of that option, nor where it is an
- * address, which may have a password in it.
+ * The first operand. None where an option comes first, because the operand may be the value of that option; and none where it
+ * is an address, which may contain a password.
  */
 function firstOperand(args: readonly string[]): readonly string[] {
   const first = args.find((argument) => !FLAGS.has(argument) && !argument.includes('='))

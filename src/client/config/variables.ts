@@ -11,7 +11,7 @@ export interface Variables {
   readonly places: Readonly<Record<string, string>>
   /** Whether a reference stays as it is written, because its value comes later. @default none does */
   readonly stays?: (name: string) => boolean
-  /** Is told each value of the environment that a reference is replaced by. */
+  /** Called with each value of the environment that replaces a reference. */
   readonly onValue?: (value: string) => void
 }
 

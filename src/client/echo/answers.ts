@@ -1,11 +1,12 @@
 /**
- * Answers that a process took and died with: only the client knows them then. So the answers of a call are kept, and
- * posted again when the client comes back to the call's stream after its connection was cut.
+ * An answer can be lost with the process that took it; then only the client knows it. So the answers of a call are kept,
+ * and posted again when the client resumes the call's stream after its connection was cut.
  *
- * Only answers to the newest questions are. A state that came after an answer was posted has what became of the call
- * meanwhile; to go on from an older one would do that a second time.
+ * Only answers to the newest questions are kept. A later question carries a state that includes the effects of earlier
+ * answers; continuing from an older state would repeat them.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
+import { sleep } from '../../protocol/index.ts'
 import { isResponse, messageIn } from '../layer/message.ts'
 import { NOBODY_THERE, Retries, retryAfterMsOf } from '../retries.ts'
 import { MAX_CHARS, MAX_STATES } from './states.ts'
@@ -17,9 +18,9 @@ interface PostedAnswer {
   readonly chars: number
 }
 
-/** More events than arrive at once. */
+/** How many event ids of a stream are kept: more events than arrive at once. */
 const MAX_EVENT_IDS = 16
-/** A longer id takes memory for nothing: no server takes a header of that size. */
+/** A longer id is not kept: no server accepts a header of that size. */
 const MAX_EVENT_ID_CHARS = 16_384
 
 /** The streams on which a server asked something and has not sent the result of the call. */
@@ -97,7 +98,7 @@ class AskingStream {
     if (message !== undefined && isResponse(message)) this.#all.delete(this)
   }
 
-  /** In the order in which they were posted. Whoever took one already ignores it. */
+  /** Posts the answers in their first order. An instance that has taken one ignores it. */
   async postAgain(authorization: string | null): Promise<void> {
     const answers = [...this.#answers] // those that are given from now on are not lost
     for (const [question, { post, posting }] of answers) {
@@ -109,7 +110,7 @@ class AskingStream {
   }
 }
 
-/** Posts an answer; again when the connection is lost, or when a balancer finds nobody who takes it. */
+/** Posts an answer, and repeats it when the connection is lost or a balancer finds no instance. */
 export async function postPersistently(fetch: FetchLike, url: string | URL, init: RequestInit): Promise<Response> {
   const retries = new Retries()
   for (;;) {
@@ -122,11 +123,11 @@ export async function postPersistently(fetch: FetchLike, url: string | URL, init
       throw outcome
     }
     if (isResponse) await outcome.body?.cancel()
-    await pause(pauseMs, init.signal)
+    await sleep(pauseMs, init.signal ?? new AbortController().signal)
   }
 }
 
-/** `fetch` fails with a TypeError where the network does. Others are not for us, such as that of an abort. */
+/** A failure of the network is a TypeError of `fetch`. Other errors, such as that of an abort, are thrown. */
 async function post(fetch: FetchLike, url: string | URL, init: RequestInit): Promise<Response | TypeError> {
   try {
     return await fetch(url, init)
@@ -134,17 +135,4 @@ async function post(fetch: FetchLike, url: string | URL, init: RequestInit): Pro
     if (error instanceof TypeError) return error
     throw error
   }
-}
-
-function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted) end()
-  })
 }

@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Above, FakeTransport } from '../../../test/client/fixtures/fakeTransport.ts'
 import { proves } from '../../../test/proves.ts'
-import { echo } from './layer.ts'
+import { echo, echoLines } from './layer.ts'
 import { echoFetch } from './fetch.ts'
-import { echoLines } from './lines.ts'
 
 const question = (id: number | string, state?: string) =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"elicitation/create","params":{"state":"not this"}${state === undefined ? '' : `,"state":${state}`}}`

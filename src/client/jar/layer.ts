@@ -84,19 +84,13 @@ class JarLayer implements LayerHandlers {
   }
 
   async #sendInOrder(message: WireMessage, options: SendOptions | undefined, reading: Contents): Promise<void> {
-    const position = this.#sending.enter()
-    const kept = await reading
-    if (!this.#sending.isFirst(position)) await this.#sending.untilFirst(position)
-    this.#sending.leave()
-    await this.#context.send(outgoing(message, kept), options)
+    await this.#sending.inTurn(reading, (kept) => this.#context.send(outgoing(message, kept), options))
   }
 
   async #deliverInOrder(message: WireMessage, extra: unknown, change: JarChange | undefined): Promise<void> {
-    const position = this.#receiving.enter()
-    if (change !== undefined) await this.#write(change)
-    if (!this.#receiving.isFirst(position)) await this.#receiving.untilFirst(position)
-    this.#receiving.leave()
-    this.#context.deliver(change === undefined ? message : uncached(message), extra)
+    await this.#receiving.inTurn(change && this.#write(change), () =>
+      this.#context.deliver(change === undefined ? message : uncached(message), extra),
+    )
   }
 
   async #write(change: JarChange): Promise<void> {
@@ -159,36 +153,28 @@ function unavailable(cause: unknown): ClientError {
   return new ClientError('JAR_UNAVAILABLE', 'The state kept for a server could not be read or written.', { cause })
 }
 
-/** A first-in, first-out queue: whoever entered first leaves first. Nobody waits in an empty queue. */
+/** A FIFO queue of messages, each of which may have to wait for something of its own. */
 class Fifo {
-  #entered = 0
-  #left = 0
-  readonly #waiting = new Map<number, () => void>()
+  #last: Promise<void> = Promise.resolve()
+  #length = 0
 
   get isEmpty(): boolean {
-    return this.#entered === this.#left
+    return this.#length === 0
   }
 
-  /** Gives a position behind all others. Each position must be left by `leave`. */
-  enter(): number {
-    return this.#entered++
-  }
-
-  isFirst(position: number): boolean {
-    return position === this.#left
-  }
-
-  /** Resolves when the position is the first. */
-  untilFirst(position: number): Promise<void> {
-    return new Promise((resolve) => this.#waiting.set(position, resolve))
-  }
-
-  /** The first leaves. The next one goes on after the current synchronous work. */
-  leave(): void {
-    this.#left++
-    const resolve = this.#waiting.get(this.#left)
-    if (resolve === undefined) return
-    this.#waiting.delete(this.#left)
+  /** Acts on what `ready` resolves to, once everything before has left the queue. */
+  async inTurn<Ready, Result>(
+    ready: Ready | Promise<Ready>,
+    act: (value: Ready) => Result | Promise<Result>,
+  ): Promise<Result> {
+    const before = this.#last
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#last = promise
+    this.#length++
+    const value = await ready
+    await before
+    this.#length--
     resolve()
+    return act(value)
   }
 }

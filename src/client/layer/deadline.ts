@@ -4,11 +4,16 @@
  * count: `rounds`, a layer above, sends each round as a request of its own. A request whose stream ends, or that cannot
  * be sent, fails at once.
  */
-import { assertOptionNames, CODES, hasEnvelope, type OptionNames, type RequestId } from '../../protocol/index.ts'
+import {
+  assertOptionNames,
+  CODES,
+  hasEnvelope,
+  type OptionNames,
+  type RequestId,
+  timerMs,
+} from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from './layer.ts'
 import { responseIn, sendFailure } from '../failureReason.ts'
-import { IdleTimers, type Idling } from './idleTimers.ts'
-import { timerMs } from '../timerMs.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from './transport.ts'
 import {
   cancelledId,
@@ -23,6 +28,9 @@ import {
   requestSignalIn,
   type WireRequest,
 } from './message.ts'
+
+/** How long a server may be silent by default, in milliseconds. */
+export const IDLE_MS = 60_000
 
 export interface DeadlineOptions {
   /** How the server ended, as the end of a sentence, where that is known. */
@@ -40,11 +48,12 @@ export function deadline(idleMs: number, options: DeadlineOptions = {}): Layer {
   return (transport) => createLayer(transport, (context) => new Deadline(context, ms, !hasProcess(transport), options))
 }
 
-interface TimedRequest extends Idling {
+interface TimedRequest {
   readonly request: WireRequest
   readonly abort: AbortController | undefined
   /** Whether the request has a stream of its own, and is cancelled by ending that. */
   readonly hasStream: boolean
+  readonly timer: NodeJS.Timeout
 }
 
 /** A subscription may be idle for any time. The client itself limits how long connecting takes. */
@@ -56,10 +65,10 @@ class Deadline implements LayerHandlers {
   /** Whether requests may have streams of their own. Those to a process have none. */
   readonly #hasStreams: boolean
   readonly #options: DeadlineOptions
-  readonly #pending: IdleTimers<TimedRequest>
+  readonly #pending = new Map<RequestId, TimedRequest>()
   /** The server's requests that have no response yet. */
   readonly #serverRequests = new Set<RequestId>()
-  /** In the stateless revision servers have no requests. Nobody answers what comes, so no timeout is paused for it. */
+  /** The stateless revision has no requests of servers. Such a request gets no answer, and pauses no timeout. */
   #isModern = false
 
   constructor(context: LayerContext, idleMs: number, hasStreams: boolean, options: DeadlineOptions) {
@@ -67,9 +76,6 @@ class Deadline implements LayerHandlers {
     this.#idleMs = idleMs
     this.#hasStreams = hasStreams
     this.#options = options
-    this.#pending = new IdleTimers(idleMs, (pending) =>
-      this.#serverRequests.size > 0 ? this.#restartAll() : this.#timeOut(pending),
-    )
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
@@ -89,10 +95,10 @@ class Deadline implements LayerHandlers {
   }
 
   closed(isLost: boolean): void {
-    const lost = isLost ? [...this.#pending.all] : []
-    this.#pending.endAll()
+    const pending = [...this.#pending.values()]
     this.#serverRequests.clear()
-    for (const { request } of lost) this.#lost(request.id)
+    for (const { request } of pending) this.#end(request.id)
+    if (isLost) for (const { request } of pending) this.#lost(request.id)
   }
 
   #request(message: WireRequest, options: SendOptions | undefined): Promise<void> {
@@ -119,7 +125,9 @@ class Deadline implements LayerHandlers {
     const given = requestSignalIn(options)
     const hasStream = given !== undefined
     const abort = this.#hasStreams ? new AbortController() : undefined
-    this.#pending.begin(idKey(id), { request, abort, hasStream, activeAt: performance.now() })
+    this.#end(id)
+    const timer = setTimeout(() => this.#idle(id), this.#idleMs)
+    this.#pending.set(idKey(id), { request, abort, hasStream, timer })
     if (given !== undefined) {
       const cancel = (): void => {
         this.#end(id)
@@ -141,15 +149,21 @@ class Deadline implements LayerHandlers {
   }
 
   #restartAll(): void {
-    for (const pending of this.#pending.all) pending.activeAt = performance.now()
+    for (const { timer } of this.#pending.values()) timer.refresh()
   }
 
   #restart(token: unknown): void {
     if (!isRequestId(token)) return
-    for (const pending of this.#pending.all) {
-      const own = metaIn(paramsOf(pending.request))['progressToken']
-      if (isRequestId(own) && idKey(own) === idKey(token)) pending.activeAt = performance.now()
+    for (const { request, timer } of this.#pending.values()) {
+      const own = metaIn(paramsOf(request))['progressToken']
+      if (isRequestId(own) && idKey(own) === idKey(token)) timer.refresh()
     }
+  }
+
+  #idle(id: RequestId): void {
+    const pending = this.#pending.get(idKey(id))
+    if (this.#serverRequests.size > 0) this.#restartAll()
+    else if (pending !== undefined) this.#timeOut(pending)
   }
 
   #timeOut({ request, abort, hasStream }: TimedRequest): void {
@@ -178,7 +192,8 @@ class Deadline implements LayerHandlers {
   }
 
   #end(id: RequestId): boolean {
-    return this.#pending.end(idKey(id))
+    clearTimeout(this.#pending.get(idKey(id))?.timer)
+    return this.#pending.delete(idKey(id))
   }
 }
 

@@ -77,7 +77,7 @@ async function readable(
   return withBody(response, tools.learn(request, text))
 }
 
-/** A stream of the stateless revision cannot be resumed. One that breaks off gets an error response as its last event. */
+/** A stream of the stateless revision cannot be resumed: one that breaks off ends with an error response. */
 function streamed(
   response: Response,
   request: WireRequest,

@@ -16,12 +16,12 @@ import {
   MODERN_VERSION,
   type OptionNames,
   type RequestId,
+  timerMs,
 } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
 import { ResourceSubscriptions, ListenStreams } from './subscriptions.ts'
 import { plainLine } from '../safeText.ts'
-import { timerMs } from '../timerMs.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from '../layer/transport.ts'
 import * as wire from '../layer/message.ts'
 

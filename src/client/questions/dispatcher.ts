@@ -1,6 +1,6 @@
 /**
  * Chooses who answers a question: the answerer for its kind, else the client's own handler where the client declared the
- * kind itself, else nobody, and the call fails.
+ * kind itself. Without either, the call fails.
  */
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import {
@@ -71,7 +71,7 @@ export class Dispatcher {
     return { ours, theirs: questions.filter((question) => !ours.includes(question)) }
   }
 
-  /** Throws where nobody can answer one of the questions, so that none of the others is asked in vain. */
+  /** Throws where one of the questions has no answerer, so that none of the others is asked in vain. */
   assertAnswerable(questions: Questions): void {
     for (const [key, request] of questions) {
       if (this.hasAnswerer(request) || declaresAll(this.#declared, neededCapability(request))) continue

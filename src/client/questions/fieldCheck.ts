@@ -27,7 +27,7 @@ export function problemOf(field: Field, value: unknown): string | undefined {
     case 'unknown':
       return undefined
     default:
-      return unknownField(field)
+      return field satisfies never
   }
 }
 
@@ -122,8 +122,4 @@ function valuesOf(choices: ChoicesField['choices']): ReadonlySet<unknown> {
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
-function unknownField(field: never): never {
-  throw new TypeError(`Unknown field: ${JSON.stringify(field)}`)
 }

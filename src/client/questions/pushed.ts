@@ -6,9 +6,8 @@
  *   when it came, because what a server asks outside of a call is not answered.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { RequestId } from '../../protocol/index.ts'
-import { ClientError } from '../errors.ts'
-import type { LayerContext } from '../layer/layer.ts'
+import { type RequestId, unlessAborted } from '../../protocol/index.ts'
+import { innermost, type LayerContext } from '../layer/layer.ts'
 import { errorMessage, idKey, resultMessage, type WireRequest } from '../layer/message.ts'
 import type { WireMessage } from '../layer/transport.ts'
 import { type Asked, type AskedCall, AnswerLater } from './answerer.ts'
@@ -25,12 +24,19 @@ export interface CallUnderWay {
   readonly signal: AbortSignal
 }
 
+/** The open questions by connection, which is the transport under all layers: `rounds` and `tasks` have one limit. */
+const openQuestions = new WeakMap<object, Map<RequestId, AbortController>>()
+
 export class PushedQuestions {
   readonly #dispatcher: Dispatcher
-  readonly #open = new Map<RequestId, AbortController>()
+  readonly #open: Map<RequestId, AbortController>
 
-  constructor(dispatcher: Dispatcher) {
+  /** `transport`: that of the layer which receives the questions. */
+  constructor(dispatcher: Dispatcher, transport: object) {
     this.#dispatcher = dispatcher
+    const connection = innermost(transport)
+    this.#open = openQuestions.get(connection) ?? new Map<RequestId, AbortController>()
+    openQuestions.set(connection, this.#open)
   }
 
   /** Answers a pushed request, through the layer that received it. `calls` are the calls under way. */
@@ -46,7 +52,7 @@ export class PushedQuestions {
     if (count > MAX_QUESTIONS) return send(refusal(id, tooManyQuestions(count), context), context)
     const asked = new AbortController()
     this.#open.set(idKey(id), asked)
-    // `roots/list` is also sent when a session begins, outside of any call, and disturbs nobody.
+    // `roots/list` is also sent when a session begins, outside of any call, and no person is asked.
     const isBound = request.method !== 'roots/list'
     const unbind = whenAllOver(isBound ? calls : [], () => asked.abort())
     const call = calls.length === 1 ? calls[0]?.about : undefined
@@ -72,7 +78,8 @@ export class PushedQuestions {
 
   async #reply(id: RequestId, asked: Omit<Asked, 'server'>, context: LayerContext): Promise<WireMessage> {
     try {
-      return resultMessage(id, await orAborted(asked.signal, this.#dispatcher.ask(asked, context)))
+      // An answerer need not watch the signal.
+      return resultMessage(id, await unlessAborted(asked.signal, this.#dispatcher.ask(asked, context)))
     } catch (error) {
       return asked.signal.aborted ? refusalMessage(id) : refusal(id, error, context)
     }
@@ -113,13 +120,4 @@ function whenAllOver(calls: readonly CallUnderWay[], then: () => void): () => vo
   return () => {
     for (const { signal } of calls) signal.removeEventListener('abort', over)
   }
-}
-
-/** The answer, or a rejection as soon as the signal aborts: answerers need not watch the signal. */
-function orAborted<Result>(signal: AbortSignal, answer: Promise<Result>): Promise<Result> {
-  const aborted = new Promise<never>((_, reject) => {
-    const stop = (): void => reject(new ClientError('ANSWER_FAILED', 'The question was withdrawn.'))
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  return Promise.race([answer, aborted])
 }

@@ -2,7 +2,7 @@
  * One request of a caller, through all its rounds. Each round is sent as a leg: a request of its own, whose answer is
  * either the result or what the server asks next (MRTR-23 to 27).
  */
-import { hasEnvelope, isObject, type Json, type RequestId } from '../../protocol/index.ts'
+import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import {
   idKey,
   isMinted,
@@ -15,6 +15,7 @@ import {
 } from '../layer/message.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import type { AskedCall } from '../questions/answerer.ts'
+import { OpenCall } from '../questions/openCall.ts'
 import { ASKING_METHODS, type AskingMethod } from '../suspend/savedCall.ts'
 
 type AskingRequest = WireRequest & { readonly method: AskingMethod }
@@ -32,11 +33,7 @@ export function isLegId(id: unknown): id is string {
   return isMinted(id) && id.endsWith(LEG)
 }
 
-export class RoundCall {
-  /** As the caller sent it. */
-  readonly request: AskingRequest
-  readonly params: Json
-  readonly options: SendOptions | undefined
+export class RoundCall extends OpenCall<AskingRequest> {
   /** The id of the leg under way, or of the last one. The first leg has the caller's id. */
   wireId: RequestId
   rounds = 0
@@ -46,37 +43,19 @@ export class RoundCall {
   breaks = 0
   /** How many rounds in a row had no questions. */
   emptyRounds = 0
-  /** The caller has its answer, or wants none any more. */
-  isOver = false
-  #ended: AbortController | undefined
   #progress = Number.NEGATIVE_INFINITY
 
   constructor(request: AskingRequest, options: SendOptions | undefined) {
-    this.request = request
-    this.params = paramsOf(request)
-    this.options = options
+    super(request, options)
     this.wireId = request.id
   }
 
-  get callerId(): RequestId {
-    return this.request.id
-  }
-
-  /** The keys by which the leg and the caller's request are looked up. */
+  /** The key by which the leg is looked up. */
   get wireKey(): RequestId {
     return idKey(this.wireId)
   }
 
-  get callerKey(): RequestId {
-    return idKey(this.callerId)
-  }
-
-  /** Whether the client speaks the stateless revision, and so knows rounds itself. */
-  get isModern(): boolean {
-    return hasEnvelope(this.params)
-  }
-
-  /** Whether the caller's request goes on with a call that began before. */
+  /** Whether the caller's request continues a call that began before. */
   get bringsAnswers(): boolean {
     return 'inputResponses' in this.params || 'requestState' in this.params
   }
@@ -86,29 +65,19 @@ export class RoundCall {
     return { method: this.request.method, name: typeof name === 'string' ? name : undefined }
   }
 
-  /** Aborted when the call is over, in whatever way. */
-  get signal(): AbortSignal {
-    this.#ended ??= new AbortController()
-    return this.#ended.signal
-  }
-
-  end(): void {
-    this.isOver = true
-    this.#ended?.abort()
-  }
-
-  /** The next leg, as it goes out. Its progress token is its id. */
+  /** The next leg: the first parameters again, with the answers and the state of this round only. Its progress token is its id. */
   next(answers: Readonly<Record<string, Json>> | undefined, requestState: string | undefined): WireRequest {
     this.breaks = 0
     const id = this.#nextId()
-    return {
-      ...this.request,
-      id,
-      params: paramsOfLeg({ first: this.params, answers, requestState, progressToken: id }),
+    const { inputResponses: _responses, requestState: _state, ...lasting } = this.params
+    const round = {
+      ...(answers !== undefined && { inputResponses: answers }),
+      ...(requestState !== undefined && { requestState }),
     }
+    return { ...this.request, id, params: { ...lasting, ...ownProgress(lasting, id), ...round } }
   }
 
-  /** A leg that reached nobody, or whose answer was lost, as it goes out again. */
+  /** The repeat of a leg that reached no server, or whose answer was lost. */
   again(leg: WireRequest): WireRequest {
     const id = this.#nextId()
     const params = paramsOf(leg)
@@ -145,26 +114,7 @@ export class RoundCall {
   answer(message: WireResponse): WireMessage {
     if (this.rounds === 0 && !this.bringsAnswers) return message
     const { result } = message
-    return { ...message, id: this.callerId, ...(isObject(result) && { result: uncacheable(result) }) }
-  }
-}
-
-interface LegParams {
-  /** The parameters the call began with. */
-  readonly first: Json
-  readonly answers: Readonly<Record<string, Json>> | undefined
-  readonly requestState: string | undefined
-  readonly progressToken: string
-}
-
-/** The first parameters again, with the answers and the state of this round only, and a progress token of its own. */
-function paramsOfLeg({ first, answers, requestState, progressToken }: LegParams): Json {
-  const { inputResponses: _responses, requestState: _state, ...lasting } = first
-  return {
-    ...lasting,
-    ...ownProgress(first, progressToken),
-    ...(answers !== undefined && { inputResponses: answers }),
-    ...(requestState !== undefined && { requestState }),
+    return { ...message, id: this.id, ...(isObject(result) && { result: uncacheable(result) }) }
   }
 }
 
@@ -198,7 +148,7 @@ export class RoundCalls {
   }
 
   continues(call: RoundCall): void {
-    this.#later.set(call.callerKey, call)
+    this.#later.set(call.key, call)
   }
 
   byLeg(id: RequestId): RoundCall | undefined {
@@ -218,6 +168,6 @@ export class RoundCalls {
   forget(call: RoundCall): void {
     call.end()
     if (this.#legs.get(call.wireKey) === call) this.#legs.delete(call.wireKey)
-    if (this.#later.size > 0 && this.#later.get(call.callerKey) === call) this.#later.delete(call.callerKey)
+    if (this.#later.size > 0 && this.#later.get(call.key) === call) this.#later.delete(call.key)
   }
 }

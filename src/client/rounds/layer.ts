@@ -29,12 +29,11 @@ import {
 } from '../layer/message.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from '../layer/transport.ts'
 import type { Answerers } from '../questions/answerer.ts'
-import { type ConnectionQuestions, connectionQuestions } from '../questions/connection.ts'
-import type { Dispatcher } from '../questions/dispatcher.ts'
+import { Dispatcher } from '../questions/dispatcher.ts'
 import { readInputRequest } from '../questions/inputRequests.ts'
 import { withAnswerers } from '../questions/kinds.ts'
 import { DEFAULT_MAX_ROUNDS, MAX_STATE_BYTES } from '../questions/limits.ts'
-import type { PushedQuestions } from '../questions/pushed.ts'
+import { PushedQuestions } from '../questions/pushed.ts'
 import { isAsking, RoundCall } from './call.ts'
 import { SharedRounds } from './sharedRounds.ts'
 import { RoundTrips } from './trips.ts'
@@ -62,10 +61,7 @@ const ROUNDS_OPTIONS: OptionNames<RoundsOptions> = {
 
 export function rounds(options: RoundsOptions): Layer {
   assertOptionNames(options, ROUNDS_OPTIONS, 'rounds()')
-  return (transport) => {
-    const questions = connectionQuestions(transport, 'rounds', options)
-    return createLayer(transport, (context) => new RoundsLayer(context, questions, options, !hasProcess(transport)))
-  }
+  return (transport) => createLayer(transport, (context) => new RoundsLayer(context, transport, options))
 }
 
 class RoundsLayer implements LayerHandlers {
@@ -82,26 +78,21 @@ class RoundsLayer implements LayerHandlers {
   /** The stateless revision has no pushed questions, and clients must not answer any. */
   #isModern = false
 
-  constructor(
-    context: LayerContext,
-    { dispatcher, pushed }: ConnectionQuestions,
-    options: RoundsOptions,
-    isRepeating: boolean,
-  ) {
+  constructor(context: LayerContext, transport: object, options: RoundsOptions) {
     const { answerers, maxRounds = DEFAULT_MAX_ROUNDS, maxStateBytes = MAX_STATE_BYTES, place } = options
     this.#context = context
     this.#declare = declaring((capabilities, era) => {
       const answering = withAnswerers(capabilities, answerers)
       return era === 'modern' ? answering : extended(answering, 'experimental', { [ROUNDS_CAPABILITY]: {} })
     })
-    this.#dispatcher = dispatcher
-    this.#pushed = pushed
-    this.#trips = new RoundTrips(context, dispatcher, {
+    this.#dispatcher = new Dispatcher(options)
+    this.#pushed = new PushedQuestions(this.#dispatcher, transport)
+    this.#trips = new RoundTrips(context, this.#dispatcher, {
       maxRounds,
       maxStateBytes,
       place,
       shared: this.#shared,
-      isRepeating,
+      isRepeating: !hasProcess(transport),
     })
   }
 

@@ -1,6 +1,6 @@
 /**
- * Sends legs of calls. Over HTTP a leg with answers or a state that reaches nobody is sent again for some seconds:
- * everything that a server needs is in it, and any instance may take it. So it is when its answer breaks off.
+ * Sends legs of calls. Over HTTP a leg with answers or a state that reaches no server is repeated for some seconds:
+ * everything that a server needs is in it, and any instance may take it. A leg whose answer breaks off is repeated, too.
  */
 import { sleep } from '../../protocol/index.ts'
 import type { LayerContext } from '../layer/layer.ts'

@@ -3,7 +3,7 @@
  *
  * - Each leg is the first request again, with a fresh id, the answers and the state of the round before, and nothing of
  *   any other round or call (MRTR-8 to 11, 25 to 27).
- * - A leg that reached nobody, or whose answer broke off, is sent again for some seconds, over HTTP (`legs.ts`).
+ * - A leg that reached no server, or whose answer broke off, is repeated for some seconds, over HTTP (`legs.ts`).
  * - The caller's cancellation reaches the leg under way, or the answerers. Progress of any leg reaches the caller.
  * - The caller gets exactly one answer.
  */
@@ -11,15 +11,7 @@ import { backoffMs, CODES, isObject, type Json, type RequestId, sleep } from '..
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
 import type { LayerContext } from '../layer/layer.ts'
-import {
-  errorMessage,
-  isRequestId,
-  paramsOf,
-  requestSignalIn,
-  resultMessage,
-  type WireResponse,
-  withParams,
-} from '../layer/message.ts'
+import { errorMessage, isRequestId, paramsOf, resultMessage, type WireResponse, withParams } from '../layer/message.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import { type Answered, answerAll } from '../questions/answerAll.ts'
 import type { Dispatcher } from '../questions/dispatcher.ts'
@@ -35,7 +27,7 @@ export interface RoundSettings {
   readonly maxStateBytes: number
   readonly place: SavedPlace | undefined
   readonly shared: SharedRounds
-  /** Whether a leg that reached nobody is sent again. A process that has ended does not come back. */
+  /** Whether a leg that reached no server is repeated. A process that has ended does not come back. */
   readonly isRepeating: boolean
 }
 
@@ -61,7 +53,7 @@ export class RoundTrips {
   begin(call: RoundCall): Promise<void> {
     const sent = this.#legs.sendFirst(call)
     sent.then(
-      () => this.#watchSignal(call),
+      () => call.watchCaller(() => this.#calls.forget(call)),
       () => this.#calls.forget(call),
     )
     return sent
@@ -154,7 +146,7 @@ export class RoundTrips {
     const { ours, theirs } = this.#dispatcher.split(round.questions)
     const result = message['result'] as Json
     const isShared = ours.length > 0 && declaresKinds(call.params, theirs)
-    if (!isShared) return this.#answer(call, { ...message, id: call.callerId }, extra)
+    if (!isShared) return this.#answer(call, { ...message, id: call.id }, extra)
     this.#calls.continues(call)
     this.#dispatcher.serverAnswers(result)
     const answered = await this.#ask(call, ours)
@@ -164,7 +156,7 @@ export class RoundTrips {
     const rest = open && Object.fromEntries(theirs.map(([key, request]) => [key, { ...open, request }]))
     if (rest) return this.#suspend(call, round, { ...answered, open: { ...answered.open, ...rest } })
     const part = this.#settings.shared.share(result, theirs, answered.answers, round.requestState)
-    this.#answer(call, { ...message, id: call.callerId, result: part }, extra)
+    this.#answer(call, { ...message, id: call.id, result: part }, extra)
   }
 
   #ask(call: RoundCall, questions: Questions): Promise<Answered> {
@@ -192,31 +184,20 @@ export class RoundTrips {
     const { server } = this.#dispatcher
     const { place } = this.#settings
     const round = { method: request.method, params, open, inputResponses: answers, requestState, server, place }
-    this.#answer(call, resultMessage(call.callerId, await suspendCall(round)))
+    this.#answer(call, resultMessage(call.id, await suspendCall(round)))
   }
 
   #fail(call: RoundCall, error: unknown): void {
     const known = error instanceof ClientError ? error : undefined
     const sentence = known?.message ?? `A question of the server could not be answered. ${SEE_CAUSE}`
     const data = { code: known?.code ?? 'ANSWER_FAILED', cause: known === undefined ? error : known.cause } as const
-    this.#answer(call, errorMessage(call.callerId, CODES.INTERNAL_ERROR, sentence, data))
+    this.#answer(call, errorMessage(call.id, CODES.INTERNAL_ERROR, sentence, data))
   }
 
   #answer(call: RoundCall, message: WireMessage, extra?: unknown): void {
     if (call.isOver) return
     this.#calls.forget(call)
     this.#context.deliver(message, extra)
-  }
-
-  /**
-   * Ends the call when its caller's signal aborts. This begins once the request is sent: before that the transport
-   * itself fails when the signal aborts. By then the call may already be over.
-   */
-  #watchSignal(call: RoundCall): void {
-    const signal = requestSignalIn(call.options)
-    if (call.isOver || signal === undefined) return
-    if (signal.aborted) this.#calls.forget(call)
-    else signal.addEventListener('abort', () => this.#calls.forget(call), { once: true })
   }
 }
 
@@ -225,7 +206,7 @@ function hasBrokenOff({ error }: WireResponse): boolean {
   return isObject(error) && isObject(error['data']) && error['data']['code'] === 'STREAM_ENDED'
 }
 
-/** The pause before the call goes out again although nobody was asked. The first time there is none. */
+/** The pause before the next leg after rounds without questions. The first such round has none. */
 async function pauseAfterEmptyRounds(rounds: number, signal: AbortSignal): Promise<void> {
   if (rounds > 1) await sleep(backoffMs(rounds - 1, { firstMs: 25, maxMs: 2_000 }), signal)
 }

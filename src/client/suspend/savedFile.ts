@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { access, constants, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { errnoOf } from '../config/entry.ts'
 import { ClientError } from '../errors.ts'
 import { readSaved, type SavedCall } from './savedCall.ts'
 import type { SavedStore } from './suspend.ts'
@@ -55,8 +56,7 @@ async function textAt(path: string): Promise<string> {
     if (!(await stat(real)).isFile()) throw Object.assign(new Error('not a file'), { code: 'not a plain file' })
     return await readFile(real, 'utf8')
   } catch (error) {
-    const isNew = error instanceof Error && 'code' in error && error.code === 'ENOENT' && /[^/\\]$/.test(path)
-    if (isNew) return ''
+    if (errnoOf(error) === 'ENOENT' && /[^/\\]$/.test(path)) return ''
     throw error
   }
 }
@@ -100,8 +100,7 @@ async function withFileErrors<Result>(sentence: SentenceFor, run: () => Promise<
   try {
     return await run()
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
-    throw new ClientError('SAVED_UNUSABLE', sentence(code), { cause })
+    throw new ClientError('SAVED_UNUSABLE', sentence(errnoOf(cause)), { cause })
   }
 }
 

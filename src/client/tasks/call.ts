@@ -1,51 +1,21 @@
 /** One `tools/call` of a caller, from its request to its answer, whether it becomes a task or not. */
-import { hasEnvelope, isObject, type Json, type RequestId } from '../../protocol/index.ts'
-import { idKey, metaIn, paramsOf, type WireRequest } from '../layer/message.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
+import { metaIn } from '../layer/message.ts'
 import { type SenderProfile, senderProfileOf } from '../layer/ownRequests.ts'
-import type { SendOptions, WireMessage } from '../layer/transport.ts'
+import type { WireMessage } from '../layer/transport.ts'
 import type { AskedCall } from '../questions/answerer.ts'
+import { OpenCall } from '../questions/openCall.ts'
 import { readTicket, taskMeta, type Ticket } from './handle.ts'
 import type { TaskPoller } from './poller.ts'
 import type { Task } from './task.ts'
 
-export class TaskCall {
-  readonly request: WireRequest
-  readonly options: SendOptions | undefined
-  readonly params: Json
+export class TaskCall extends OpenCall {
   /** Whether the request asks for a task, as it does in a session. */
   asksForTask = false
-  isOver = false
   poller: TaskPoller | undefined
   #progress = -1
-  #ended: AbortController | undefined
 
-  constructor(request: WireRequest, options: SendOptions | undefined) {
-    this.request = request
-    this.options = options
-    this.params = paramsOf(request)
-  }
-
-  get id(): RequestId {
-    return this.request.id
-  }
-
-  /** The key by which the call is looked up. */
-  get key(): RequestId {
-    return idKey(this.id)
-  }
-
-  /** Aborted when the caller has its answer, or wants none any more. */
-  get signal(): AbortSignal {
-    this.#ended ??= new AbortController()
-    return this.#ended.signal
-  }
-
-  end(): void {
-    this.isOver = true
-    this.#ended?.abort()
-  }
-
-  /** The ticket in the request, where the call goes on with a task that exists already. */
+  /** The ticket in the request, where the call continues with an existing task. */
   get ticket(): Ticket | undefined {
     return readTicket(this.params['requestState'])
   }
@@ -56,11 +26,6 @@ export class TaskCall {
     if (this.ticket === undefined || !isObject(inputResponses) || Object.keys(inputResponses).length === 0)
       return undefined
     return inputResponses as Readonly<Record<string, Json>>
-  }
-
-  /** Whether the client speaks the stateless revision, and so can be asked by results. */
-  get isModern(): boolean {
-    return hasEnvelope(this.params)
   }
 
   get sending(): SenderProfile {

@@ -67,7 +67,7 @@ type ResultPart = Pick<Task, 'inputRequests' | 'result' | 'error'>
  * - 2025-11-25 as published: `tasks/result` is answered when the task has ended. Meanwhile the questions come as requests
  *   on its stream, and the client answers them like other pushed questions.
  *
- * Only the answer shows which of the two it is. So `follow` sends `tasks/result` once, and goes on with `tasks/get`
+ * Only the answer shows which of the two it is. So `follow` sends `tasks/result` once, and polls with `tasks/get`
  * meanwhile.
  */
 export class SessionDialect implements TaskDialect {

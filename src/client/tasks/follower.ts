@@ -13,12 +13,11 @@ import type { Questions } from '../questions/inputRequests.ts'
 import { suspendCall } from '../suspend/suspend.ts'
 import type { TaskCall } from './call.ts'
 import { ModernDialect, SessionDialect, type TaskDialect } from './dialects.ts'
-import { taskFailure } from './failure.ts'
+import { taskFailure, type Task } from './task.ts'
 import { ticketText } from './handle.ts'
 import { type TaskOutcome, TaskPoller } from './poller.ts'
 import type { TaskServer } from './server.ts'
 import { TaskSubscription } from './subscription.ts'
-import type { Task } from './task.ts'
 
 interface TaskFollowerOptions {
   readonly context: LayerContext

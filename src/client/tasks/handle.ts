@@ -37,7 +37,7 @@ export function taskMeta(task: Task): Json {
 }
 
 /**
- * A task as the `requestState` of a call. A call that brings a ticket goes on with the task, and sends it the answers that
+ * A task as the `requestState` of a call. A call that brings a ticket continues with the task, and sends it the answers that
  * the call brings: the next round of the same caller, a saved call that is resumed in another process, or `watchTask`.
  * The layer takes the ticket out of the request, so no server sees one. Without the layer the server refuses the state.
  */

@@ -11,6 +11,7 @@ import {
   readRelatedTask,
   type RequestId,
   TASKS_EXTENSION,
+  timerMs,
 } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { ClientError } from '../errors.ts'
@@ -30,17 +31,16 @@ import {
 import { isOwnId, OwnRequests, senderProfileOf } from '../layer/ownRequests.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 import type { Answerers, AskedCall } from '../questions/answerer.ts'
-import { type ConnectionQuestions, connectionQuestions } from '../questions/connection.ts'
-import type { Dispatcher } from '../questions/dispatcher.ts'
+import { Dispatcher } from '../questions/dispatcher.ts'
 import { readInputRequest } from '../questions/inputRequests.ts'
 import { withAllKinds, withAnswerers } from '../questions/kinds.ts'
 import { DEFAULT_MAX_ROUNDS } from '../questions/limits.ts'
-import type { PushedQuestions } from '../questions/pushed.ts'
-import { timerMs } from '../timerMs.ts'
+import { PushedQuestions } from '../questions/pushed.ts'
 import { TaskCall } from './call.ts'
-import { TaskCalls } from './calls.ts'
-import { isControlRequest, runControlRequest } from './controlRequest.ts'
+import { UnansweredCalls } from './unansweredCalls.ts'
+import { isControlRequest, runControlRequest } from './requests.ts'
 import { TaskFollower } from './follower.ts'
+import { PATIENCE_MS } from './schedule.ts'
 import { TaskServer, TaskTools } from './server.ts'
 import type { Task } from './task.ts'
 
@@ -53,7 +53,7 @@ export interface TasksOptions {
   optional?: boolean
   /** How long a task may live, as asked of servers in a session, in milliseconds. @default 86400000, a day */
   ttlMs?: number
-  /** How long a task is followed, in milliseconds; then the call fails, and the task goes on. @default 86400000, a day */
+  /** How long a task is followed, in milliseconds; then the call fails, and the task continues. @default 86400000, a day */
   patienceMs?: number
   /** How often one task may ask before its call fails. @default 100 */
   maxRounds?: number
@@ -82,11 +82,7 @@ const TASKS_OPTIONS: OptionNames<TasksOptions> = {
 
 export function tasks(options: TasksOptions = {}): Layer {
   assertOptionNames(options, TASKS_OPTIONS, 'tasks()')
-  const { answerers = {}, server } = options
-  return (transport) => {
-    const questions = connectionQuestions(transport, 'tasks', { answerers, server })
-    return createLayer(transport, (context) => new TasksLayer(context, questions, options))
-  }
+  return (transport) => createLayer(transport, (context) => new TasksLayer(context, transport, options))
 }
 
 class TasksLayer implements LayerHandlers {
@@ -97,13 +93,13 @@ class TasksLayer implements LayerHandlers {
   readonly #tools: TaskTools
   readonly #dispatcher: Dispatcher
   readonly #follower: TaskFollower
-  readonly #calls: TaskCalls
+  readonly #calls: UnansweredCalls
   readonly #pushed: PushedQuestions
   readonly #asking: { readonly optional: boolean; readonly ttlMs: number }
   /** The ids of `tools/list` requests under way. */
   readonly #lists = new Set<RequestId>()
 
-  constructor(context: LayerContext, { dispatcher, pushed }: ConnectionQuestions, options: TasksOptions) {
+  constructor(context: LayerContext, transport: object, options: TasksOptions) {
     const { answerers = {}, handle = false, optional = false, listen = true, onStatus, place } = options
     this.#context = context
     this.#declare = declaring((capabilities) =>
@@ -111,14 +107,14 @@ class TasksLayer implements LayerHandlers {
     )
     this.#requests = new OwnRequests(context, connectionClosed)
     this.#tools = new TaskTools(this.#requests)
-    this.#dispatcher = dispatcher
-    this.#pushed = pushed
+    this.#dispatcher = new Dispatcher({ answerers, server: options.server })
+    this.#pushed = new PushedQuestions(this.#dispatcher, transport)
     this.#asking = { optional, ttlMs: options.ttlMs ?? DAY_MS }
     const { maxRounds = DEFAULT_MAX_ROUNDS } = options
-    const patienceMs = timerMs(options.patienceMs ?? DAY_MS, '"patienceMs"')
-    const parts = { context, requests: this.#requests, server: this.#server, dispatcher }
+    const patienceMs = timerMs(options.patienceMs ?? PATIENCE_MS, '"patienceMs"')
+    const parts = { context, requests: this.#requests, server: this.#server, dispatcher: this.#dispatcher }
     this.#follower = new TaskFollower({ ...parts, listen, maxRounds, patienceMs, onStatus, place })
-    this.#calls = new TaskCalls(context, this.#follower, handle)
+    this.#calls = new UnansweredCalls(context, this.#follower, handle)
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
@@ -230,7 +226,7 @@ class TasksLayer implements LayerHandlers {
   }
 }
 
-/** Whoever reads a task by its id sees all that it asks, and may answer it in a way of their own. */
+/** A reader of a task by its id sees all its questions, and may answer them without an answerer. */
 const declareAllKinds = declaring(withAllKinds)
 
 function connectionClosed(): ClientError {

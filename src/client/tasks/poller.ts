@@ -234,35 +234,16 @@ function unreachable(cause: unknown): ClientError {
   return new ClientError('TASK_UNREACHABLE', sentence, { cause })
 }
 
-/** Waits until somebody wakes it, or for some time. A `wake` that comes while nobody waits ends the next wait. */
+/** A pause that `wake` ends. A `wake` outside of a pause ends the next one. */
 class WakeSignal {
-  #isAwake = false
-  #resolve: (() => void) | undefined
+  #woken = new AbortController()
 
-  readonly wake = (): void => {
-    this.#isAwake = true
-    this.#resolve?.()
-  }
+  readonly wake = (): void => this.#woken.abort()
 
   /** Rejects with the signal's reason as soon as it is aborted. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
+    await sleep(ms, AbortSignal.any([signal, this.#woken.signal])).catch(() => undefined)
+    this.#woken = new AbortController()
     signal.throwIfAborted()
-    if (!this.#isAwake) await this.#wakeWithin(ms, signal)
-    this.#isAwake = false
-    signal.throwIfAborted()
-  }
-
-  #wakeWithin(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', end)
-        this.#resolve = undefined
-        resolve()
-      }
-      const timer = setTimeout(end, ms)
-      this.#resolve = end
-      signal.addEventListener('abort', end, { once: true })
-    })
   }
 }

@@ -1,5 +1,5 @@
 /** When a task is polled, when a failed request is tried again, and when the waiting ends. Decides, and does nothing. */
-import { backoffMs } from '../../protocol/index.ts'
+import { backoffMs, DAY_MS } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Task } from './task.ts'
 
@@ -30,6 +30,9 @@ export const MAX_TRIES = 8
 /** A server that still shows answered questions after this time and after this many polls does not take answers. */
 export const STALE_MS = 60_000
 export const STALE_POLLS = 5
+
+/** How long a task is followed by default. */
+export const PATIENCE_MS = DAY_MS
 
 /** How long one task may take: its time to live, which the server sets, and the patience of its caller. */
 export class TaskDeadline {

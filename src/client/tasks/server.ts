@@ -1,12 +1,13 @@
 /** What a client knows of its server's tasks: the dialect, and in a session which tools run as tasks. */
 import {
   backoffMs,
+  declaresTasks,
   isObject,
   type Json,
+  offersTasks,
   type RequestId,
-  ROUNDS_CAPABILITY,
   sleep,
-  TASKS_EXTENSION,
+  understandsRounds,
 } from '../../protocol/index.ts'
 import { paramsOf, type WireResponse, type WireRequest } from '../layer/message.ts'
 import { isTransient, type OwnRequests, type SenderProfile, ServerFault } from '../layer/ownRequests.ts'
@@ -14,7 +15,7 @@ import { isTransient, type OwnRequests, type SenderProfile, ServerFault } from '
 /** What the beginning of a connection tells: which dialect the server speaks, and whether calls may ask for tasks. */
 export class TaskServer {
   #greeting: RequestId | undefined
-  #clientCapabilities: unknown
+  #clientCapabilities: Json = {}
   /** Whether a server behind `modern()` speaks the dialect of 2026-07-28, although its client sees a session. */
   hasExtension = false
   /** Whether `tools/call` may ask for a task, in a session. */
@@ -25,26 +26,20 @@ export class TaskServer {
   /** Takes note of the request that begins the connection. */
   clientGreets(message: WireRequest): void {
     this.#greeting = message.id
-    this.#clientCapabilities = paramsOf(message)['capabilities']
+    const { capabilities } = paramsOf(message)
+    this.#clientCapabilities = isObject(capabilities) ? capabilities : {}
   }
 
   /** Takes note of the answer to that request. Whether the message is that answer. */
   serverAnswers({ id, result }: WireResponse): boolean {
     if (id !== this.#greeting || !isObject(result)) return false
     const { capabilities } = result
-    this.hasExtension =
-      hasCapability(capabilities, 'extensions', TASKS_EXTENSION) && !hasCapability(capabilities, 'tasks')
-    this.takesTasks = !this.hasExtension && hasCapability(capabilities, 'tasks', 'requests', 'tools', 'call')
-    this.hasRounds = [this.#clientCapabilities, capabilities].every((side) =>
-      hasCapability(side, 'experimental', ROUNDS_CAPABILITY),
-    )
+    const declared = isObject(capabilities) ? capabilities : {}
+    this.hasExtension = declaresTasks(declared) && !isObject(declared['tasks'])
+    this.takesTasks = !this.hasExtension && offersTasks('legacy', declared)
+    this.hasRounds = understandsRounds(this.#clientCapabilities) && understandsRounds(declared)
     return true
   }
-}
-
-function hasCapability(capabilities: unknown, ...path: readonly string[]): boolean {
-  const found = path.reduce((value: unknown, key) => (isObject(value) ? (value as Json)[key] : undefined), capabilities)
-  return isObject(found)
 }
 
 type TaskSupport = 'required' | 'optional' | 'forbidden'
@@ -66,7 +61,7 @@ export class TaskTools {
     this.#requests = requests
   }
 
-  /** Rejects where nobody is there to list the tools: a tool that runs only as a task would refuse the call. */
+  /** Rejects where the server cannot be reached for its list: a tool that runs only as a task would refuse the call. */
   async support(name: string, sending: SenderProfile): Promise<TaskSupport> {
     if (!this.#known.has(name) && !this.#isComplete) {
       this.#reading ??= this.#readList(sending).finally(() => (this.#reading = undefined))
@@ -77,7 +72,7 @@ export class TaskTools {
 
   /**
    * Reads one page of a list on its way to the client. The SDK's client refuses to call a tool that requires a task. With
-   * this layer such a tool can be called like any other, so the client is told that the task is optional.
+   * this layer such a tool can be called like any other, so the list calls the task optional.
    */
   learn(result: Json): Json {
     if (!Array.isArray(result['tools'])) return result

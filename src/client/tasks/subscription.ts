@@ -112,7 +112,7 @@ export class TaskSubscription {
     this.#agreed = agreed
     this.#failures = 0
     this.#closeBefore(this.#isRefused ? this.#streams.length : this.#streams.indexOf(stream))
-    // Changes before the acknowledgement were notified to nobody.
+    // Changes before the acknowledgement were not notified.
     this.#pollNow((taskId) => agreed.has(taskId) && !before.has(taskId))
   }
 

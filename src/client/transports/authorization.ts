@@ -13,6 +13,7 @@ import {
   UnauthorizedError,
   withDpopFromProvider,
 } from '@modelcontextprotocol/client'
+import { unlessAborted } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import { assertRemembered, authorizationFetch } from './authorizationAddress.ts'
 import { plainLine } from '../safeText.ts'
@@ -25,7 +26,7 @@ export interface Authorizer extends OAuthClientProvider {
    */
   authorizationResponse?(): Promise<URLSearchParams>
   /**
-   * Runs a flow while nobody else runs one with the same tokens, and reads the tokens again before: a refresh token may be
+   * Runs a flow under a lock on its tokens, and reads the tokens again before: a refresh token may be
    * used once only. Needed where several processes, or several authorizers of one process, share tokens.
    */
   exclusive?(flow: () => Promise<void>): Promise<void>
@@ -73,27 +74,11 @@ export function authorizedFetch(
         if ((await token()) !== used && challenge.status === 401) return
         await authorize(authorizer, serverUrl, challenge, flowFetch)
       }
-      const signal = init?.signal ?? undefined
-      await unlessAborted(
-        authorizedOnce(authorizer, () => authorizer.exclusive?.(flow) ?? flow()),
-        signal,
-      )
+      const authorized = authorizedOnce(authorizer, () => authorizer.exclusive?.(flow) ?? flow())
+      // A request that is cancelled does not wait any longer. The flow continues, for others.
+      authorized.catch(() => {})
+      await (init?.signal ? unlessAborted(init.signal, authorized) : authorized)
     }
-  }
-}
-
-/** Waits for a flow until the request is cancelled. The flow goes on, for others. */
-async function unlessAborted(flow: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return flow
-  const aborted = Promise.withResolvers<never>()
-  const onAbort = (): void => aborted.reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    signal.throwIfAborted()
-    await Promise.race([flow, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-    flow.catch(() => {}) // of a request that does not wait any more
   }
 }
 

@@ -6,10 +6,16 @@
  * All addresses of a document are checked when it arrives, so before anybody is asked to log in.
  */
 import { BlockList, isIP } from 'node:net'
-import type { FetchLike, OAuthDiscoveryState } from '@modelcontextprotocol/client'
+import {
+  type FetchLike,
+  type OAuthDiscoveryState,
+  discoverOAuthServerInfo,
+  extractWWWAuthenticateParams,
+} from '@modelcontextprotocol/client'
 import { isObject, unref } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import { boundedFetch } from './boundedFetch.ts'
+import { boundedFetch, sameOrigin } from './boundedFetch.ts'
+import type { HttpAddress } from '../config/address.ts'
 
 /** The members of an authorization server's metadata that the SDK sends requests or people to. */
 const ENDPOINTS = ['authorization_endpoint', 'registration_endpoint', 'token_endpoint'] as const
@@ -23,7 +29,7 @@ const MAX_DOCUMENT_BYTES = 256 * 1024
 /** The `fetch` of one flow. */
 export interface FlowFetch {
   readonly fetch: FetchLike
-  /** Why the flow cannot succeed any more. The SDK goes on where it can, and its own error would say something else. */
+  /** Why the flow cannot succeed any more. The SDK tries other addresses, and its own error would say something else. */
   readonly refusal: ClientError | undefined
 }
 
@@ -169,4 +175,39 @@ for (const [network, bits] of [
   ['ff00::', 8],
 ] as const) {
   PRIVATE.addSubnet(network, bits, 'ipv6')
+}
+
+export const NO_LOGIN = 'needs credentials and offers no login.'
+export const NO_LOGIN_ADVICE = 'Give its entry an Authorization header.'
+
+const LIMIT_MS = 5000
+const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+const FORMATS = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+
+/**
+ * False where the server answers 401, and there is neither OAuth metadata nor the page at which servers of 2025-03-26
+ * may have their login. True where that is not known.
+ */
+export async function offersLogin({ url, headers }: Pick<HttpAddress, 'url' | 'headers'>): Promise<boolean> {
+  const signal = AbortSignal.timeout(LIMIT_MS)
+  const within = sameOrigin(fetch)
+  const send: FetchLike = (to, init) => within(to, { ...init, signal })
+  const { fetch: fetchNamed } = authorizationFetch(url, send)
+  try {
+    const refused = await send(url, { method: 'POST', headers: { ...headers, ...FORMATS }, body: PING })
+    await refused.body?.cancel()
+    if (refused.status !== 401 || extractWWWAuthenticateParams(refused).resourceMetadataUrl !== undefined) return true
+    const { resourceMetadata, authorizationServerMetadata } = await discoverOAuthServerInfo(url, {
+      fetchFn: fetchNamed,
+    })
+    return (resourceMetadata ?? authorizationServerMetadata) !== undefined || (await hasLoginPage(url, send))
+  } catch {
+    return true
+  }
+}
+
+async function hasLoginPage(url: string, send: FetchLike): Promise<boolean> {
+  const { status, body } = await send(new URL('/authorize', url), { redirect: 'manual' })
+  await body?.cancel()
+  return status <= 400 // without parameters, a login page may well complain
 }

@@ -1,12 +1,22 @@
 /**
- * The limits of HTTP responses, so that a server cannot fill the memory. That of bytes holds after decompression, since a
- * few compressed bytes may become very many. In an event stream limits hold for each event.
+ * The limits of HTTP responses: their size, so that a server cannot fill the memory, and where they redirect to. The size
+ * counts after decompression, since a few compressed bytes may become very many. In an event stream limits hold for each
+ * event.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { ClientError } from '../errors.ts'
 import { type EventMapper, isEventStream, isJson, mapEvents, withBody } from './eventStream.ts'
-import { COUNTED, eventBytes, type SizeCounter, totalBytes } from './messageSize.ts'
-import { assertReadable, readableText, seemsMessage, ServerUnreadable, UnreadableRun } from './serverMessage.ts'
+import {
+  COUNTED,
+  eventBytes,
+  type SizeCounter,
+  totalBytes,
+  assertReadable,
+  readableText,
+  seemsMessage,
+  ServerUnreadable,
+  UnreadableRun,
+} from './serverMessage.ts'
 import { MAX_MESSAGE_BYTES } from '../../protocol/index.ts'
 
 export function boundedFetch(fetch: FetchLike, maxBytes = MAX_MESSAGE_BYTES): FetchLike {
@@ -82,4 +92,30 @@ function fits({ headers }: Response, maxBytes: number): boolean {
 function tooLarge(maxBytes: number): ClientError {
   const sentence = `The server sent a message of more than ${maxBytes} bytes, ${COUNTED}, which is over the limit.`
   return new ClientError('MESSAGE_UNREADABLE', sentence)
+}
+
+const MAX_REDIRECTS = 3
+
+/**
+ * Follows redirects within one origin, such as from `/mcp` to `/mcp/`, and no others: headers, tokens and state belong
+ * to the server that was named. Another origin gets no request; the redirect is given back as the response.
+ */
+export function sameOrigin(fetch: FetchLike): FetchLike {
+  return async (input, init) => {
+    let url = new URL(input)
+    for (let redirects = 0; ; redirects++) {
+      const response = await fetch(url, { ...init, redirect: 'manual' })
+      const next = nextUrl(response, url)
+      if (next === undefined || next.origin !== url.origin || redirects === MAX_REDIRECTS) return response
+      await response.body?.cancel()
+      url = next
+    }
+  }
+}
+
+/** Only 307 and 308 keep the method and the body. With other statuses the POST would become a GET. */
+function nextUrl({ status, headers }: Response, from: URL): URL | undefined {
+  const location = headers.get('location')
+  if ((status !== 307 && status !== 308) || location === null || !URL.canParse(location, from)) return undefined
+  return new URL(location, from)
 }

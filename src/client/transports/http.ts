@@ -2,7 +2,7 @@
 import { type FetchLike, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { HttpAddress } from '../config/address.ts'
 import { authorizedFetch, type Authorizer, bearerFetch, type BearerToken, setHeader } from './authorization.ts'
-import { boundedFetch } from './boundedFetch.ts'
+import { boundedFetch, sameOrigin } from './boundedFetch.ts'
 import { SseTransport } from './sse.ts'
 
 export interface HttpOptions {
@@ -59,30 +59,4 @@ export function headersOf(...given: readonly (Readonly<Record<string, string>> |
   const headers = new Headers()
   for (const [name, value] of given.flatMap((each) => Object.entries(each ?? {}))) setHeader(headers, name, value)
   return headers
-}
-
-const MAX_REDIRECTS = 3
-
-/**
- * Follows redirects within one origin, such as from `/mcp` to `/mcp/`, and no others: headers, tokens and state belong
- * to the server that was named. Another origin gets no request; the redirect is given back as the response.
- */
-export function sameOrigin(fetch: FetchLike): FetchLike {
-  return async (input, init) => {
-    let url = new URL(input)
-    for (let redirects = 0; ; redirects++) {
-      const response = await fetch(url, { ...init, redirect: 'manual' })
-      const next = nextUrl(response, url)
-      if (next === undefined || next.origin !== url.origin || redirects === MAX_REDIRECTS) return response
-      await response.body?.cancel()
-      url = next
-    }
-  }
-}
-
-/** Only 307 and 308 keep the method and the body. With other statuses the POST would become a GET. */
-function nextUrl({ status, headers }: Response, from: URL): URL | undefined {
-  const location = headers.get('location')
-  if ((status !== 307 && status !== 308) || location === null || !URL.canParse(location, from)) return undefined
-  return new URL(location, from)
 }

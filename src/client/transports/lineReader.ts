@@ -1,5 +1,5 @@
 import { MAX_MESSAGE_BYTES } from '../../protocol/index.ts'
-import { totalBytes } from './messageSize.ts'
+import { totalBytes } from './serverMessage.ts'
 
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
@@ -9,7 +9,7 @@ const EDGE_BYTES = 4096
 
 /**
  * Splits chunks into lines, at newline bytes only: `node:readline` also splits at U+2028, which JSON may contain. A line
- * of more than `maxBytes` is dropped, and the reader goes on after its end; `onTooLong` gets the beginning and the end of it.
+ * of more than `maxBytes` is dropped, and the reader continues after its end; `onTooLong` gets its beginning and its end.
  */
 export function lineReader(
   onLine: (line: string) => void,

@@ -7,7 +7,7 @@ export interface Pausable {
   resume(): unknown
 }
 
-/** How long reading has taken since the event loop turned, of all servers together. */
+/** How long reading from all servers has taken since the event loop turned. */
 let spentMs = 0
 let isCounting = false
 

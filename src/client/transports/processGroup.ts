@@ -1,13 +1,14 @@
 /** Starts and ends child processes as process groups, so that the processes they start are ended, too. */
 import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from 'node:child_process'
-import { GroupGuard } from './groupGuard.ts'
+import { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
 
 const isWindows = process.platform === 'win32'
 const running = new Set<ChildProcess>()
 let isGuarded = false
 let guard: GroupGuard | undefined
 
-/** Groups that are started from now on end also when this process is killed, a few seconds after it. */
+/** From now on a guard ends the groups of this process a few seconds after the process was killed. */
 export function guardGroups(): void {
   isGuarded = true
 }
@@ -19,7 +20,7 @@ export function startGroup(command: string, args: readonly string[], options: Sp
   running.add(child)
   if (isGuarded) protect(child)
   child.once('error', () => forget(child))
-  // The number of an empty group may soon be that of somebody else's.
+  // The number of an empty group may soon be used for another group.
   child.once('exit', () => {
     if (!signalGroup(child, 0)) forget(child)
   })
@@ -75,7 +76,7 @@ async function waitFor(condition: () => boolean, limitMs: number): Promise<void>
   }
 }
 
-/** A guard that somebody has ended, or that could not be started, is replaced. */
+/** Puts a group under the guard. A guard that has ended, or could not be started, is replaced. */
 function protect({ pid }: ChildProcess): void {
   const isNew = guard === undefined || guard.isLost
   if (isNew) guard = GroupGuard.start()
@@ -92,4 +93,64 @@ function forget(child: ChildProcess): void {
 /** Runs when this process exits, where nothing asynchronous can be done any more. */
 function killAll(): void {
   for (const child of running) signalGroup(child, 'SIGKILL')
+}
+
+const SCRIPT = `
+groups=''
+while read -r change group; do
+  case $change in
+    +) groups="$groups $group" ;;
+    -) rest=''
+      for each in $groups; do [ "$each" = "$group" ] || rest="$rest $each"; done
+      groups=$rest ;;
+  esac
+done
+left=''
+for each in $groups; do kill -s 0 -- "-$each" 2>/dev/null && left="$left $each"; done
+[ -n "$left" ] || exit 0
+for signal in TERM KILL; do
+  sleep 2
+  for each in $left; do kill -s $signal -- "-$each" 2>/dev/null; done
+done
+`
+
+/**
+ * Ends process groups when this process is killed and cannot do it itself. Most servers end with their input, some do not.
+ *
+ * The guard is a shell that reads which groups there are. Its input ends when this process does, however that ends. It is in a
+ * session of its own, so that no signal of a terminal reaches it. On Windows, and where there is no `/bin/sh`, there is none.
+ */
+class GroupGuard {
+  #input: Writable | undefined
+
+  /** Undefined where this system has none. */
+  static start(): GroupGuard | undefined {
+    return process.platform === 'win32' ? undefined : new GroupGuard()
+  }
+
+  private constructor() {
+    const shell = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: {} })
+    this.#input = shell.stdin
+    const lose = (): void => void (this.#input = undefined)
+    shell.once('error', lose)
+    shell.once('exit', lose)
+    shell.unref()
+    // Undefined where this process may open no more files.
+    const input: Writable | undefined = shell.stdin
+    input?.on('error', lose)
+    if (input instanceof Socket) input.unref()
+  }
+
+  /** Whether it has ended, or could not be started. */
+  get isLost(): boolean {
+    return this.#input === undefined
+  }
+
+  add(group: number): void {
+    this.#input?.write(`+ ${group}\n`)
+  }
+
+  remove(group: number): void {
+    this.#input?.write(`- ${group}\n`)
+  }
 }

@@ -41,7 +41,7 @@ export function mayBeMessage(text: string): boolean {
 
 const MAX_UNREADABLE = 1000
 
-/** Nothing is expected any more of a server that writes so much that is no message. */
+/** A server is given up after this many messages in a row that cannot be read. */
 export class ServerUnreadable extends ClientError {
   constructor() {
     super('MESSAGE_UNREADABLE', `The server sent ${MAX_UNREADABLE} messages in a row that cannot be read.`)
@@ -120,7 +120,7 @@ export function readableText(text: string, maxBytes: number): string | undefined
   }
 }
 
-/** What a longer one costs is little for its bytes. */
+/** A longer text is taken for a message: its bytes cost the server more than they cost this side. */
 const SHORT = 4096
 
 /** Whether an event is a message, as far as that is found out at little cost. */
@@ -128,17 +128,54 @@ export function seemsMessage(text: string): boolean {
   return mayBeMessage(text) && (text.length > SHORT || isMessage(parseJson(text)))
 }
 
-/** What stands around a value that is too large has fewer characters, on either side of it. */
+/** Maximum length of the members before, and of those after, a value that is too large. */
 const EDGE_CHARS = 1024
 
 function edgesOf(text: string): string {
   return text.length <= 2 * EDGE_CHARS ? text : text.slice(0, EDGE_CHARS) + text.slice(-EDGE_CHARS)
 }
 
-/** Id and method stand before or after what is too large, which costs nothing however long it is. */
+/** Reads a member from the edges of a text: id and method stand before or after the value that is too large. */
 function memberOf(text: string, name: string): unknown {
   const last = lastMember(text.slice(-EDGE_CHARS), name)
   if (last !== undefined) return parseJson(last)
   const first = firstMembers(text.slice(0, EDGE_CHARS)).findLast((member) => member.name === name)
   return first && parseJson(text.slice(first.valueFrom, first.to))
 }
+
+/** The size of a message while it comes. Whatever collects the chunks of one compares it with a limit. */
+
+/** Takes the next chunk, and gives the size so far of the message that it belongs to. */
+export type SizeCounter = (chunk: Uint8Array) => number
+
+/** What a chunk takes in memory at least. The first chunks of a message may be smaller. */
+const MIN_CHUNK_BYTES = 128
+const FREE_CHUNKS = 1000
+/** Stands after a limit, in the sentence about a message that exceeds it. */
+export const COUNTED = `where chunks count as ${MIN_CHUNK_BYTES} bytes at least`
+
+export function totalBytes(): SizeCounter {
+  let bytes = 0
+  let chunks = 0
+  return (chunk) => {
+    bytes += ++chunks > FREE_CHUNKS ? Math.max(chunk.length, MIN_CHUNK_BYTES) : chunk.length
+    return bytes
+  }
+}
+
+/** A blank line ends an event: two line ends in a row, which may be in two chunks. */
+export function eventBytes(): SizeCounter {
+  let sizeWith = totalBytes()
+  let last = ''
+  return (chunk) => {
+    const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    const isSplit = BLANK_LINES.includes(last + text.toString('latin1', 0, 1))
+    const end = Math.max(...BLANK_LINES.map((blank) => text.lastIndexOf(blank)))
+    if (end >= 0 || isSplit) sizeWith = totalBytes()
+    last = text.toString('latin1', text.length - 1)
+    return sizeWith(end >= 0 ? text.subarray(end) : text)
+  }
+}
+
+// A carriage return and a line feed are one line end.
+const BLANK_LINES = ['\n\n', '\r\r', '\n\r']

@@ -1,7 +1,7 @@
 /**
  * The SDK's transport for HTTP+SSE, the transport of the revision 2024-11-05: messages of the server come on the stream of
  * one GET, and its first event says where to post messages. Two differences to the SDK's: a stream that was cut ends the
- * connection, because the next one would be a new session that nobody has initialized; and a failed request is an error
+ * connection, because the next one would be a new session without `initialize`; and a failed request is an error
  * with its HTTP status, without the text that the server wrote.
  */
 import {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { StdioTransport } from './stdio.ts'
-import { echoLines } from '../echo/lines.ts'
+import { echoLines } from '../echo/layer.ts'
 
 test('a process that does not read is no reason for a warning, and what it did not take fails when it is closed', async () => {
   const warnings: Error[] = []

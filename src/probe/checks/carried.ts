@@ -2,10 +2,19 @@
 import { readDeclared } from '../methods/declared.ts'
 import { declaredBy, sessionHeaders } from '../decision/findings.ts'
 import { replyText, isResult, type ProbeReply } from '../wire/reply.ts'
-import { cancelled, INITIALIZED, initializeWith, LIST_TOOLS, modernRequest, request } from '../wire/messages.ts'
+import {
+  cancelled,
+  INITIALIZED,
+  initializeWith,
+  LIST_TOOLS,
+  modernRequest,
+  request,
+  type AnswerMessage,
+} from '../wire/messages.ts'
 import type { ProbedInstance } from '../wire/httpRequest.ts'
-import { answerIn, ASKABLE, roundIn } from './askingTool.ts'
-import type { HarmlessCall, ProbeCheckContext } from './check.ts'
+import type { HarmlessCall } from '../decision/steps.ts'
+import type { ProbeCheckContext } from './check.ts'
+import { isObject, type Json, parseJson } from '../../protocol/index.ts'
 
 /** What was taken to another instance, and what came of it. */
 export interface Tried {
@@ -47,7 +56,7 @@ export async function takeSession(
   return tried('session', await wire.post(LIST_TOOLS, headers, { instance }), isDeclared)
 }
 
-/** Begins a call of the stateless revision, and goes on with it at the other instance. */
+/** Begins a call of the stateless revision, and continues it at the other instance. */
 export async function takeState(
   instance: ProbedInstance,
   { name, arguments: args = {} }: HarmlessCall,
@@ -110,4 +119,35 @@ function tried(taken: Tried['taken'], reply: ProbeReply, isDeclared?: boolean): 
 /** An answer gets no message back. */
 function isTaken({ http }: ProbeReply): boolean {
   return http !== undefined && http.status < 300
+}
+
+/** What the probe says that it can be asked. */
+export const ASKABLE = { elicitation: { form: {}, url: {} }, roots: {} }
+
+/** What the next round of a call brings. */
+export interface StateRound {
+  readonly requestState: string
+  readonly inputResponses: Json
+}
+
+/** The state of a tool that asks for input, with answers; undefined where it asks for nothing with a state. */
+export function roundIn(result: Json): StateRound | undefined {
+  const { resultType, requestState: state, inputRequests } = result
+  if (resultType !== 'input_required' || typeof state !== 'string' || state === '') return undefined
+  const asked = Object.entries(isObject(inputRequests) ? inputRequests : {})
+  return { requestState: state, inputResponses: Object.fromEntries(asked.map(([key, one]) => [key, answerTo(one)])) }
+}
+
+/** The answer to a question that a server of the session era pushed; undefined where the message is none. */
+function answerIn(text: string): AnswerMessage | undefined {
+  const message = parseJson(text)
+  if (!isObject(message)) return undefined
+  const { id, method } = message
+  const isQuestion = method === 'elicitation/create' || method === 'roots/list'
+  if (!isQuestion || (typeof id !== 'string' && typeof id !== 'number')) return undefined
+  return { jsonrpc: '2.0', id, result: answerTo(message) }
+}
+
+function answerTo(asked: unknown): Json {
+  return isObject(asked) && asked['method'] === 'roots/list' ? { roots: [] } : { action: 'decline' }
 }

@@ -1,32 +1,15 @@
-import type { Json } from '../../protocol/index.ts'
 import type { CheckName, Evidence } from '../report/evidence.ts'
 import type { Findings } from '../decision/findings.ts'
+import type { Settings } from '../options.ts'
 import type { StreamReply } from '../wire/sse.ts'
 import type { ProbeReply } from '../wire/reply.ts'
 import type { ProbeWire } from '../wire/connection.ts'
-
-/** A tool that the caller says is safe to call. */
-export interface HarmlessCall {
-  readonly name: string
-  readonly arguments?: Json
-}
-
-export interface CheckOptions {
-  readonly replicas: readonly URL[]
-  readonly call: HarmlessCall | undefined
-  /** Credentials of another user. */
-  readonly otherHeaders: Readonly<Record<string, string>> | undefined
-  /** How long to wait until a request state should have expired. */
-  readonly expireMs: number | undefined
-  readonly listenMs: number
-  readonly signal: AbortSignal | undefined
-}
 
 /** What a check works with. Checks run one after the other and leave replies for later ones. */
 export interface ProbeCheckContext {
   readonly wire: ProbeWire
   readonly findings: Findings
-  readonly options: CheckOptions
+  readonly options: Settings
   /** The reply to GET, left by `get-stream`. */
   stream?: StreamReply | ProbeReply
   /** The reply on a second connection, left by `second-connection`. */

@@ -8,7 +8,7 @@ import { type Evidence, evidence } from '../report/evidence.ts'
 import { type ProbeReply, replyText, isResult } from '../wire/reply.ts'
 import type { HttpWire } from '../wire/http.ts'
 import { modernRequest } from '../wire/messages.ts'
-import { ASKABLE, roundIn, type StateRound } from './askingTool.ts'
+import { ASKABLE, roundIn, type StateRound } from './carried.ts'
 import type { ProbeCheck, ProbeCheckContext } from './check.ts'
 
 const FIRST_ID = 20

@@ -1,10 +1,11 @@
 /** Runs the checks that apply, in order, until the request budget or the time for evidence is used up. */
+import { unlessAborted } from '../../protocol/index.ts'
 import type { RequestBudget } from '../budget.ts'
 import type { CheckName, CheckResults, Evidence } from '../report/evidence.ts'
-import { strayOutput, unrelatedRequests } from './sideEffects.ts'
-import { bareCall, bareLists } from './bare.ts'
-import type { ProbeCheck, ProbeCheckContext } from './check.ts'
+import { strayOutput, unrelatedRequests, getStream, resume } from './streams.ts'
 import {
+  bareCall,
+  bareLists,
   afterDelete,
   inventedSession,
   oneSession,
@@ -12,12 +13,11 @@ import {
   sessionIssued,
   sessionRequired,
 } from './sessions.ts'
-import { eraCheck, olderEra } from './eras.ts'
-import { getStream, resume } from './streams.ts'
-import { handles, tasks } from './stored.ts'
+import type { ProbeCheck, ProbeCheckContext } from './check.ts'
+import { eraCheck, olderEra, handles, tasks } from './selfDescription.ts'
 import { addresses, replica } from './replica.ts'
 import { requestState } from './requestState.ts'
-import { type TimeLimit, timeLimit, until } from '../wire/timeLimit.ts'
+import { type TimeLimit, timeLimit } from '../wire/timeLimit.ts'
 
 /** Checks that need a live session run before the one that ends it. */
 const IN_ORDER: readonly ProbeCheck[] = [
@@ -43,7 +43,7 @@ const IN_ORDER: readonly ProbeCheck[] = [
 ]
 
 /** Which checks to run: the usual ones, all, or these. Checks that send nothing always run. */
-export type CheckSelection = 'usual' | 'all' | readonly CheckName[]
+type CheckSelection = 'usual' | 'all' | readonly CheckName[]
 
 export interface CheckLimits {
   readonly budget: RequestBudget
@@ -79,7 +79,7 @@ async function runInTime(
   if (limit === undefined) return check.run(context)
   if (limit.isOver) return undefined
   try {
-    return await until(limit.signal, Promise.resolve(check.run(context)))
+    return await unlessAborted(limit.signal, Promise.resolve(check.run(context)))
   } catch (error) {
     if (!limit.isOver) throw error
     return undefined

@@ -1,4 +1,8 @@
-/** The rules. Each names the next step, decides, or passes on to the next rule. */
+/**
+ * The rules and their order. Each rule names the next step, decides, or passes on to the next rule. In the usual order
+ * behaviour comes first, and a known name or the score counts only where behaviour decides nothing. In the documented
+ * order known servers come first, then the sequential test; the score is the last resort.
+ */
 import { CODES } from '../../protocol/index.ts'
 import { type Decision, decision, whyUnknown } from './result.ts'
 import { declaredState } from '../methods/declared.ts'
@@ -6,12 +10,12 @@ import { declaredBy, type Findings, listMethodOf, methodsOf, sessionOf, type Ste
 import { errorTextOf, type ProbeReply, replyText, isTemporary, isResult, isUnauthorized } from '../wire/reply.ts'
 import { sseEndpointIn } from '../wire/sse.ts'
 import { asksForSession } from '../methods/sequential.ts'
-import type { MethodResult } from '../methods/result.ts'
+import type { MethodResult, Method } from '../methods/result.ts'
 
-export type NextStep = { readonly ask: Step } | { readonly decided: Decision }
+type NextStep = { readonly ask: Step } | { readonly decided: Decision }
 
 /** Undefined passes on to the next rule. */
-export type Rule = (findings: Findings) => NextStep | undefined
+type Rule = (findings: Findings) => NextStep | undefined
 
 /** `server/discover` is sent to every server, so that the verdict names its revisions even where a known server decides. */
 const reachability: Rule = (findings) => {
@@ -85,7 +89,7 @@ const control: Rule = (findings) => {
   return { decided: decision('STATEFUL', 'control', 0.9, message) }
 }
 
-/** A server that was made for one session in its life refuses the next, whoever asks. */
+/** A server that was made for one session in its life refuses every other one. */
 const oneSession: Rule = ({ initialize }) => {
   if (initialize === undefined || isResult(initialize) || !isUsedUp(initialize)) return undefined
   const message = `It allows one session in its life, and somebody has begun that: to initialize it ${replyText(initialize)}.`
@@ -146,7 +150,7 @@ export const RULES = {
 }
 
 /** The decision of a method, where it has one. */
-export function decidedByMethod(result: MethodResult | undefined): NextStep | undefined {
+function decidedByMethod(result: MethodResult | undefined): NextStep | undefined {
   if (result === undefined || result.state === 'UNKNOWN') return undefined
   const { method, state, message, confidence, details } = result
   return { decided: decision(state, method, confidence, message, details) }
@@ -166,4 +170,51 @@ function isSameUnknownMethod(bare: ProbeReply, controlled: ProbeReply): boolean 
     bare.code === METHOD_NOT_FOUND &&
     controlled.code === METHOD_NOT_FOUND
   )
+}
+
+export type Order = 'usual' | 'documented' | 'cheap-first'
+
+export const ORDER_NAMES: readonly Order[] = ['usual', 'documented', 'cheap-first']
+
+/** The next step or the decision, from the findings so far. With `methods` no other rule is used, and one alone takes only its own steps. */
+export function nextStep(findings: Findings, order: Order, methods?: readonly Method[]): NextStep {
+  for (const rule of rulesFor(order, methods)) {
+    const next = rule(findings)
+    if (next !== undefined) return next
+  }
+  return { decided: decision('UNKNOWN', 'nothing', 0, whyUnknown(findings, methods)) }
+}
+
+/** What a server does. */
+export const BY_BEHAVIOUR = [
+  'reachability',
+  'era',
+  'publicList',
+  'sequential',
+  'oneSession',
+  'transport',
+  'control',
+] as const
+const BY_REQUESTS = ['publicList', 'sequential', 'transport', 'control', 'declaration', 'capabilities'] as const
+
+const ORDERS: Readonly<Record<Order, readonly (keyof typeof RULES)[]>> = {
+  usual: [...BY_BEHAVIOUR, 'declaration', 'metadata', 'capabilities'],
+  documented: ['metadata', 'sequential', 'capabilities'],
+  'cheap-first': ['metadata', 'era', 'agreement', ...BY_REQUESTS],
+}
+
+const SINGLE_METHOD: Readonly<Record<Method, Rule>> = {
+  sequential: RULES.sequential,
+  capabilities: ({ initialize }) => (initialize === undefined ? { ask: 'initialize' } : undefined),
+  metadata: ({ metadata: guess }) => decidedByMethod(guess),
+  tools: RULES.tools,
+  program: RULES.program,
+}
+
+function rulesFor(order: Order, methods: readonly Method[] | undefined): readonly Rule[] {
+  const [only] = methods ?? []
+  if (methods === undefined || only === undefined) return ORDERS[order].map((name) => RULES[name])
+  if (methods.length === 1) return [SINGLE_METHOD[only]]
+  const names = [...ORDERS[order === 'usual' ? 'documented' : order], 'tools', 'program'] as const
+  return names.filter((name) => methods.some((method) => method === name)).map((name) => RULES[name])
 }

@@ -1,10 +1,22 @@
 /** The steps of a probe. Each sends the server one request, or a few that belong together, and adds the reply to the findings. */
+import type { Json } from '../../protocol/index.ts'
 import { readEra } from '../methods/era.ts'
-import { type Findings, listMethodOf, sessionHeaders, type Step } from './findings.ts'
-import type { ProbeReply } from '../wire/reply.ts'
-import { DISCOVER, INITIALIZE, INITIALIZED, LIST_TOOLS, modernRequest, PING } from '../wire/messages.ts'
-import { isEndpointEvent } from '../wire/sse.ts'
 import { onNewConnection, type ProbeWire } from '../wire/connection.ts'
+import type { HttpWire } from '../wire/http.ts'
+import {
+  DISCOVER,
+  INITIALIZE,
+  INITIALIZED,
+  LIST_TOOLS,
+  modernRequest,
+  PING,
+  type Request,
+  request,
+} from '../wire/messages.ts'
+import type { ProbeReply } from '../wire/reply.ts'
+import { isEndpointEvent } from '../wire/sse.ts'
+import type { StdioWire } from '../wire/stdio.ts'
+import { type Findings, listMethodOf, sessionHeaders, type Step, type WitnessReplies } from './findings.ts'
 
 export interface StepLimits {
   readonly timeoutMs: number
@@ -46,18 +58,73 @@ export const STEPS: Readonly<Record<Step, StepRunner>> = {
 
 /** `tools/list` after `initialize`: over HTTP on another connection with the same session, over stdio in one process. */
 async function asAfterInitialize(wire: ProbeWire, findings: Findings): Promise<ProbeReply> {
-  if (wire.transport === 'http') {
-    const headers = sessionHeaders(findings)
-    // Some servers answer no request before this notification.
-    if ('mcp-session-id' in headers) await wire.post(INITIALIZED, headers)
-    return wire.post(LIST_TOOLS, headers)
-  }
+  if (wire.transport === 'stdio') return (await askInProcess(wire, [LIST_TOOLS], false))[0] ?? NOT_SENT
+  const headers = sessionHeaders(findings)
+  // Some servers answer no request before this notification.
+  if ('mcp-session-id' in headers) await wire.post(INITIALIZED, headers)
+  return wire.post(LIST_TOOLS, headers)
+}
+
+/** A tool that the caller says is safe to call. */
+export interface HarmlessCall {
+  readonly name: string
+  readonly arguments?: Json
+}
+
+/**
+ * The witness: a call that the user names, made twice in one process or session, and once in a fresh one. Over HTTP the
+ * fresh one is the first replica, or else another session of the same server.
+ */
+export async function askWitness(
+  wire: ProbeWire,
+  findings: Findings,
+  { call, replica }: { readonly call: HarmlessCall; readonly replica: URL | undefined },
+): Promise<WitnessReplies> {
+  const isModern = findings.era?.era === 'modern'
+  const params = { name: call.name, arguments: call.arguments ?? {} }
+  const asked = (isModern ? modernRequest : request)(9, 'tools/call', params)
+  const ask = (requests: readonly Request[], instance?: URL): Promise<readonly ProbeReply[]> =>
+    wire.transport === 'http'
+      ? askInSession(wire, requests, isModern, instance)
+      : askInProcess(wire, requests, isModern)
+  const [first = NOT_SENT, second = NOT_SENT] = await ask([asked, asked])
+  const [fresh = NOT_SENT] = await ask([asked], replica)
+  return { tool: call.name, first, second, fresh }
+}
+
+const NOT_SENT: ProbeReply = { kind: 'not-sent' }
+
+/** Asks a new process, one request after the other. */
+async function askInProcess(
+  wire: StdioWire,
+  requests: readonly Request[],
+  isModern: boolean,
+): Promise<readonly ProbeReply[]> {
   const connection = await wire.connect()
   try {
-    await connection.request(INITIALIZE)
-    connection.notify(INITIALIZED)
-    return await connection.request(LIST_TOOLS)
+    if (!isModern) {
+      await connection.request(INITIALIZE)
+      connection.notify(INITIALIZED)
+    }
+    const replies: ProbeReply[] = []
+    for (const one of requests) replies.push(await connection.request(one))
+    return replies
   } finally {
     await connection.close()
   }
+}
+
+/** The same in a new session over HTTP; the stateless revision has none. */
+async function askInSession(
+  wire: HttpWire,
+  requests: readonly Request[],
+  isModern: boolean,
+  url: URL | undefined,
+): Promise<readonly ProbeReply[]> {
+  const sending = url === undefined ? {} : { instance: { url } }
+  const headers = isModern ? {} : sessionHeaders({ initialize: await wire.post(INITIALIZE, {}, sending) })
+  if ('mcp-session-id' in headers) await wire.post(INITIALIZED, headers, sending)
+  const replies: ProbeReply[] = []
+  for (const one of requests) replies.push(await wire.post(one, headers, sending))
+  return replies
 }

@@ -1,6 +1,6 @@
 /**
  * The two findings, and the verdict that combines them. Whether the protocol needs a session is found by behaviour
- * alone. Whether the process keeps something is told, best first, by a witness call, by a known name, by what the server
+ * alone. Whether the process keeps something is found, best first, by a witness call, by a known name, by what the server
  * declares, and by what its tools say they do and its files say it keeps.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -10,8 +10,7 @@ import { levelOf, type Method, type MethodResult, type State } from '../methods/
 import { isResult, replyText } from '../wire/reply.ts'
 import { declaredBy, type Findings, methodsOf, type WitnessReplies } from './findings.ts'
 import { type DecidedBy, type Decision, decision, type ProbeFinding } from './result.ts'
-import { RULES } from './rules.ts'
-import { BY_BEHAVIOUR } from './ruleOrder.ts'
+import { RULES, BY_BEHAVIOUR } from './rules.ts'
 
 export interface TwoFindings {
   readonly protocol: ProbeFinding

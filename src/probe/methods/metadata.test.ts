@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { proves } from '../../../test/proves.ts'
-import { guessFromMetadata, metadataOf } from './metadata.ts'
-import type { Metadata } from './programNames.ts'
+import { guessFromMetadata, metadataOf, type Metadata } from './metadata.ts'
 import { KNOWN_SERVERS } from '../knownServers.ts'
 import { levelOf } from './result.ts'
 

@@ -8,7 +8,7 @@ import * as words from './toolWords.ts'
 import { plainLine } from '../../client/index.ts'
 
 interface Signal {
-  /** Begins a sentence that goes on with the names of tools. */
+  /** Begins a sentence that ends with the names of tools. */
   readonly because: string
   readonly found: (tools: readonly ReadTool[], listed: readonly Json[]) => readonly ReadTool[]
   /** How many tools have to show it. @default 1 */
@@ -17,8 +17,8 @@ interface Signal {
   readonly by?: 'share' | 'one'
 }
 
-export interface FoundSignal {
-  readonly name: SignalName
+export interface FoundSignal<Name extends string = SignalName> {
+  readonly name: Name
   /** From 0 to 1. */
   readonly strength: number
   readonly sentence: string

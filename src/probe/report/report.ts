@@ -1,6 +1,6 @@
 /** The verdict, put together from the findings, the decision and the checks. */
 import { plainLine } from '../../client/index.ts'
-import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/index.ts'
+import { type Era, LEGACY_VERSIONS, MODERN_VERSION, isObject } from '../../protocol/index.ts'
 import { type Declared, serverInfoIn, contradictions } from '../methods/declared.ts'
 import { CHECKS, type CheckName, type CheckResults, type Evidence, evidence } from './evidence.ts'
 import { selfDescriptionOf, declaredBy, type Findings, methodsOf, versionsOf } from '../decision/findings.ts'
@@ -9,8 +9,7 @@ import { sseEndpointIn } from '../wire/sse.ts'
 import { type Method, type MethodResult, METHODS, STATES } from '../methods/result.ts'
 import type { Decision, ProbeFinding } from '../decision/result.ts'
 import type { TwoFindings } from '../decision/twoFindings.ts'
-import type { Cell } from './cells.ts'
-import { gatewayCells } from './gatewayCells.ts'
+import { type Cell, cellsOf, declaredAbilities } from './cells.ts'
 
 /** What was decided, and why. Plain JSON, so it can be stored. */
 export interface Verdict extends Decision {
@@ -107,4 +106,38 @@ const NOT_POOLABLE =
 
 function isRefusedAgainstWord({ check, details }: Evidence): boolean {
   return check === 'replica' && details?.['isAccepted'] === false && details['isDeclared'] === true
+}
+
+/** What says more of a process than how its tools sound. */
+const KNOWLEDGE: ReadonlySet<string> = new Set(['metadata', 'witness', 'declaration'])
+
+/** Whether a process is known to keep nothing, and this is no guess from what its tools say. */
+export function isKnownStateless({ state, decidedBy }: ProbeFinding): boolean {
+  return state === 'STATELESS' && KNOWLEDGE.has(decidedBy)
+}
+
+/** The cells behind a gateway that knows no more than the probe. Undefined where the server said too little of itself. */
+function gatewayCells(findings: Findings, two: TwoFindings, { state }: Decision): readonly [Cell, Cell] | undefined {
+  const about = selfDescriptionOf(findings)
+  if (about === undefined) return undefined
+  const { capabilities } = about
+  const era = findings.era?.era === 'modern' ? 'modern' : 'legacy'
+  return cellsOf({
+    era,
+    transport: transportOf(findings),
+    isShared: state !== 'STATEFUL' && mayBeShared(findings, two),
+    has: declaredAbilities(era, isObject(capabilities) ? capabilities : {}),
+    knowsCallers: false,
+    gateways: 'one',
+  })
+}
+
+function transportOf({ transport, sseStream }: Findings): 'http' | 'sse' | 'stdio' {
+  return sseStream !== undefined && sseEndpointIn(sseStream) !== undefined ? 'sse' : transport
+}
+
+/** Over HTTP callers share what has no session; a process they share only if it is known to keep nothing. */
+function mayBeShared(findings: Findings, { process }: TwoFindings): boolean {
+  if (findings.transport === 'stdio') return isKnownStateless(process)
+  return transportOf(findings) === 'http' && findings.initialize?.http?.session === undefined
 }

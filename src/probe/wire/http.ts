@@ -6,11 +6,13 @@
  * - Requests, bytes and time have limits.
  */
 import type { IncomingMessage } from 'node:http'
-import { parseJson } from '../../protocol/index.ts'
+import { parseJson, unlessAborted } from '../../protocol/index.ts'
 import type { RequestBudget } from '../budget.ts'
-import { type Headers, hiddenValues, messageHeaders, withGivenHeaders } from './headers.ts'
-import { httpFactsOf, readHttpReply } from './httpReply.ts'
 import {
+  type Headers,
+  hiddenValues,
+  messageHeaders,
+  withGivenHeaders,
   instancesOf,
   disconnectedBy,
   locate,
@@ -19,10 +21,11 @@ import {
   instanceText,
   sendHttp,
 } from './httpRequest.ts'
+import { httpFactsOf, readHttpReply } from './httpReply.ts'
 import type { AnswerMessage, Notification, Request } from './messages.ts'
 import { serverRequestIn, type ProbeReply } from './reply.ts'
 import { isStream, type StreamReply, type ListenLimits, listenTo } from './sse.ts'
-import { timeLimit, until } from './timeLimit.ts'
+import { timeLimit } from './timeLimit.ts'
 import { type Tracer, tracedHeaders } from './trace.ts'
 
 interface HttpWireOptions {
@@ -79,7 +82,7 @@ export class HttpWire {
     const { timeoutMs, signal, lookup } = this.#options
     const limit = timeLimit(timeoutMs, signal)
     try {
-      return await until(limit.signal, instancesOf(this.#home.url, lookup))
+      return await unlessAborted(limit.signal, instancesOf(this.#home.url, lookup))
     } catch {
       signal?.throwIfAborted()
       return []
@@ -222,7 +225,9 @@ export class HttpWire {
   /** Uses the caller's resolver, where there is one. */
   async #located(instance: ProbedInstance, signal: AbortSignal): Promise<ProbedInstance> {
     const { lookup } = this.#options
-    return lookup === undefined || instance.address !== undefined ? instance : until(signal, locate(instance, lookup))
+    return lookup === undefined || instance.address !== undefined
+      ? instance
+      : unlessAborted(signal, locate(instance, lookup))
   }
 
   /** Remembers a new session id, so that its session is ended. */

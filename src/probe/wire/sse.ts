@@ -17,6 +17,8 @@ export interface ListenLimits {
   readonly until?: (event: StreamEvent) => boolean
 }
 
+/** How long the probe listens by default. */
+export const LISTEN_MS = 50
 const MAX_EVENTS = 100
 
 export function isStream(response: IncomingMessage): boolean {

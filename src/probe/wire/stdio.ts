@@ -145,7 +145,7 @@ class StdioConnection {
     if (reply !== undefined) this.#pending?.resolve(withPlainText(reply, (text) => tracer.line(text)))
   }
 
-  /** Requests of the server get an answer, because it may wait for one before it goes on. */
+  /** Requests of the server get an answer, because it may wait for one before it continues. */
   #answer(method: string, message: object): void {
     if (this.#pending === undefined) this.unrelated.push(method)
     const id = 'id' in message ? message.id : null

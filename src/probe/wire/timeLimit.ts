@@ -1,22 +1,12 @@
+/** How long one answer may take by default. */
+export const ANSWER_MS = 10_000
+
 /** The time limit of one request. */
 export interface TimeLimit {
   readonly signal: AbortSignal
   /** Whether the time is up; false where the outer signal aborted. */
   readonly isOver: boolean
   clear(): void
-}
-
-/** Waits for work that takes no signal, until the signal aborts. */
-export async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const abort = (): void => reject(signal.reason)
-  signal.addEventListener('abort', abort)
-  if (signal.aborted) abort()
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }
 
 export function timeLimit(ms: number, outer: AbortSignal | undefined): TimeLimit {

@@ -4,7 +4,7 @@
  */
 import { tmpdir } from 'node:os'
 import { connect } from '../../../src/client/connect.ts'
-import { folders } from '../../../src/client/answerers/roots.ts'
+import { folders } from '../../../src/client/answerers/builtin.ts'
 import { targetOf } from '../../../src/client/config/savedPlace.ts'
 import { resume } from '../../../src/client/suspend/resume.ts'
 import { savedFile } from '../../../src/client/suspend/savedFile.ts'

@@ -18,6 +18,22 @@ export interface FunctionFacts {
   readonly isCase: boolean
 }
 
+const HANDLING = /^(handle|execute|run|call|invoke|callback|cb|fn|func|process)$|^handle[A-Z_]|Handler$|Tool$/
+
+/** What a function may be called by, as far as it is known. */
+export type FunctionNames = readonly (string | undefined)[]
+
+export function functionFacts(
+  parent: FunctionFacts | undefined,
+  owner: ClassFacts | undefined,
+  names: FunctionNames,
+  isCase = false,
+): FunctionFacts {
+  const known = names.filter((name) => name !== undefined)
+  const isHandler = known.some((name) => HANDLING.test(name))
+  return { names: new Set(known), parent, owner, calls: new Set(), isHandler, isListener: false, isCase }
+}
+
 export interface ClassFacts {
   readonly name: string | undefined
   /** The name of the class that it extends. */

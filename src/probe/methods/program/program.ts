@@ -1,15 +1,16 @@
 /** Method 5, what its files say: the probability that the process keeps something, from the text of the program itself. */
 import { type MethodResult, methodResult } from '../result.ts'
-import { MAX_CONFIDENCE } from '../tools.ts'
-import { type FoundProgramSignal, isTelling, type ProgramFacts, programSignals } from './signals.ts'
-import {
-  type Calibration,
-  PROGRAM_CALIBRATION,
-  PROGRAM_INTERCEPT,
-  PROGRAM_THRESHOLD,
-  PROGRAM_WEIGHTS,
-  TOGETHER,
-} from './weights.ts'
+import type { FoundSignal } from '../toolSignals.ts'
+import { confidenceOf, judged, logistic } from '../tools.ts'
+import { isTelling, type ProgramFacts, type ProgramSignalName, programSignals } from './signals.ts'
+import { PROGRAM_CALIBRATION, PROGRAM_INTERCEPT, PROGRAM_THRESHOLD, PROGRAM_WEIGHTS, TOGETHER } from './weights.ts'
+
+const MODEL = {
+  intercept: PROGRAM_INTERCEPT,
+  weights: PROGRAM_WEIGHTS,
+  threshold: PROGRAM_THRESHOLD,
+  calibration: PROGRAM_CALIBRATION,
+}
 
 export function programResult(facts: ProgramFacts): MethodResult {
   if (!isTelling(facts)) {
@@ -20,21 +21,10 @@ export function programResult(facts: ProgramFacts): MethodResult {
 }
 
 /** The judgement, from signals that were found now or recorded before. */
-export function resultOfSignals(signals: readonly FoundProgramSignal[]): MethodResult {
-  const sum = signals.reduce((total, { name, strength }) => total + PROGRAM_WEIGHTS[name] * strength, PROGRAM_INTERCEPT)
-  const probability = 1 / (1 + Math.exp(-sum))
-  const state = probability >= PROGRAM_THRESHOLD ? 'STATEFUL' : 'STATELESS'
-  const because = signals.filter(({ name }) => PROGRAM_WEIGHTS[name] > 0 === (state === 'STATEFUL')).toSorted(byWeight)
-  const sentences = because.map(({ sentence }) => sentence)
+export function resultOfSignals(signals: readonly FoundSignal<ProgramSignalName>[]): MethodResult {
+  const { state, because, ...rest } = judged(signals, MODEL)
   const nothing = 'Its files show little that calls leave in the process.'
-  return methodResult('program', state, sentences[0] ?? nothing, {
-    confidence: confidenceOf(probability, PROGRAM_CALIBRATION),
-    details: { probability: Math.round(probability * 1000) / 1000, because: sentences },
-  })
-}
-
-function byWeight(one: FoundProgramSignal, other: FoundProgramSignal): number {
-  return Math.abs(PROGRAM_WEIGHTS[other.name] * other.strength) - Math.abs(PROGRAM_WEIGHTS[one.name] * one.strength)
+  return methodResult('program', state, because[0] ?? nothing, rest)
 }
 
 export interface ToldTogether {
@@ -50,7 +40,7 @@ export function together(tools: MethodResult, program: MethodResult): ToldTogeth
   if (tools.state === 'UNKNOWN' || program.state === 'UNKNOWN') return undefined
   const byTools = TOGETHER.tools * toldOdds(tools)
   const byProgram = TOGETHER.program * logOdds(Number(program.details['probability']))
-  const probability = 1 / (1 + Math.exp(-(TOGETHER.intercept + byTools + byProgram)))
+  const probability = logistic(TOGETHER.intercept + byTools + byProgram)
   const state = probability >= TOGETHER.threshold ? 'STATEFUL' : 'STATELESS'
   const isMoreOfProgram = state === 'STATEFUL' ? byProgram >= byTools : byProgram <= byTools
   const [told, other] = isMoreOfProgram ? [program, tools] : [tools, program]
@@ -68,10 +58,4 @@ export function toldOdds({ state, confidence }: Pick<MethodResult, 'state' | 'co
 export function logOdds(probability: number): number {
   const within = Math.min(MOST, Math.max(1 - MOST, probability))
   return Math.log(within / (1 - within))
-}
-
-/** How often a judgement of this probability was right for servers that the weights had not seen. */
-function confidenceOf(probability: number, calibration: readonly Calibration[]): number {
-  const row = calibration.find(({ below }) => probability < below) ?? calibration.at(-1)
-  return Math.min(row?.right ?? 0, MAX_CONFIDENCE)
 }

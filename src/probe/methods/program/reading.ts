@@ -1,20 +1,23 @@
 /**
  * Reads one file: which functions there are and whom they call, and which places are written and read by which of them.
- * Names are resolved as the language does; what is a method of whom is told by its name alone.
+ * Names are resolved as the language does; methods are matched by their names alone.
  */
-import { keyOf, returnsEarlyOn } from './guards.ts'
-import { noteExported, noteExports, noteImports, noteRequired } from './modules.ts'
 import {
-  type ClassFacts,
-  declaredIn,
-  type FunctionFacts,
-  isCollection,
-  type LexicalScope,
-  placeIn,
-  startOf,
-} from './places.ts'
-import { type AnyNode, childrenOf, type FunctionNode, isFunction, memberOf, nameOf, namesIn } from './syntax.ts'
+  keyOf,
+  returnsEarlyOn,
+  type AnyNode,
+  childrenOf,
+  type FunctionNode,
+  isFunction,
+  memberOf,
+  nameOf,
+  namesIn,
+} from './syntax.ts'
 import {
+  noteExported,
+  noteExports,
+  noteImports,
+  noteRequired,
   declare,
   fieldOf,
   type FileFacts,
@@ -26,8 +29,17 @@ import {
   under,
   valueOf,
 } from './writes.ts'
-
-type FunctionNames = readonly (string | undefined)[]
+import {
+  type ClassFacts,
+  declaredIn,
+  type FunctionFacts,
+  functionFacts,
+  type FunctionNames,
+  isCollection,
+  type LexicalScope,
+  placeIn,
+  startOf,
+} from './places.ts'
 
 const PUTTING: ReadonlySet<string> = new Set(['set', 'add', 'push', 'unshift', 'splice'])
 const TAKING: ReadonlySet<string> = new Set(['delete', 'clear', 'pop', 'shift'])
@@ -37,7 +49,6 @@ const REGISTERING: ReadonlySet<string> = new Set(
   ),
 )
 const LISTENING: ReadonlySet<string> = new Set(['on', 'once', 'addEventListener'])
-const HANDLING = /^(handle|execute|run|call|invoke|callback|cb|fn|func|process)$|^handle[A-Z_]|Handler$|Tool$/
 const BUILT_IN: ReadonlySet<string> = new Set(
   'console JSON Object Math Array Promise process Buffer Number String Date Reflect fs path z'.split(' '),
 )
@@ -53,17 +64,6 @@ export function readProgramFile(file: string, program: AnyNode, lineAt: (at: num
   declare(facts, scope, declaredIn(body, true))
   readAll(body, { facts, environment, scope, by: top, owner: undefined, absent: new Set(), isTable: true })
   return facts
-}
-
-function functionFacts(
-  parent: FunctionFacts | undefined,
-  owner: ClassFacts | undefined,
-  names: FunctionNames,
-  isCase = false,
-): FunctionFacts {
-  const known = names.filter((name) => name !== undefined)
-  const isHandler = known.some((name) => HANDLING.test(name))
-  return { names: new Set(known), parent, owner, calls: new Set(), isHandler, isListener: false, isCase }
 }
 
 function read(node: AnyNode, context: ReadingContext): void {
