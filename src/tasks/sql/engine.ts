@@ -76,13 +76,13 @@ class SqlEngine implements TaskEngine, DriverListener {
 
   async read(id: string, owner: string): Promise<TaskRecord | undefined> {
     const { store } = this.#opened
-    return readTask(store.driver.read, store, taskRef(store, id, owner))
+    return readTask(store, taskRef(store, id, owner))
   }
 
   async awaiting(id: string): Promise<TaskRecord | undefined> {
     const { store } = this.#opened
     const ref = await awaitingRef(store, id)
-    const task = ref && (await readTask(store.driver.read, store, ref))
+    const task = ref && (await readTask(store, ref))
     return task && { ...task, statusMessage: undefined, progress: undefined }
   }
 

@@ -42,7 +42,7 @@ class FakeDatabase {
 
   readonly driver = {
     elapsedMs: () => performance.now(),
-    write: async () => {
+    changeReturning: async () => {
       if (this.outage === 'silent') return new Promise(() => {})
       if (this.outage !== undefined) throw new Error('The database cannot be reached.')
       this.heldUntil = performance.now() + times.holdMs

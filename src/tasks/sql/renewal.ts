@@ -55,7 +55,7 @@ export class Renewal {
   async #write(): Promise<Map<number, number>> {
     const { driver, sql } = this.#store
     const { worker, times } = this.#options
-    const rows = await driver.write<{ number: string | number; generation: string | number }>(
+    const rows = await driver.changeReturning<{ number: string | number; generation: string | number }>(
       `UPDATE ${sql.tasks} SET leased_until = ${sql.now} + CAST($2 AS bigint) WHERE worker = $1
        RETURNING number, generation`,
       [worker, Math.round(times.holdMs)],

@@ -135,7 +135,8 @@ const ONE_ENGINE = `
   CREATE INDEX tasks_suspect ON tasks (tool_key, retry_at)
     WHERE status = 'working' AND worker IS NULL AND attempts >= 2;
   CREATE INDEX tasks_unfinished ON tasks (holder || '') WHERE status IN ('working', 'input_required');
-  CREATE INDEX tasks_unfinished_of_member ON tasks (member || '') WHERE status IN ('working', 'input_required')`
+  CREATE INDEX tasks_unfinished_of_member ON tasks (member || '')
+    WHERE status IN ('working', 'input_required') AND member IS NOT NULL`
 
 /** The format of the file of a task store. */
 export const TASK_FILE: SqliteFormat = {
