@@ -60,7 +60,7 @@ export function autocommit(pool: PostgresPool, statementMs = STATEMENT_MS): Sql 
 }
 
 export interface TransactionLimits {
-  /** A process that is suspended for so long inside a transaction loses it, so that others do not wait for its locks. */
+  /** A transaction is rolled back when its process is suspended for longer, so that others do not wait for its locks. */
   readonly idleMs: number
   /** How long each statement may take. @default 6000 */
   readonly statementMs?: number

@@ -1,34 +1,34 @@
 /**
- * Closing a listener with an empty accept queue. The system completes connections by itself and queues them for the process;
- * it resets those that are in the queue when the listener closes, although their clients may have sent a request.
+ * Closes a listener while no client is in its accept queue. The kernel completes handshakes and queues the connections for the
+ * process. It resets those that are queued when the listener closes, although their clients may have sent a request.
  *
- * Another listener at the same handle accepts in place of the server, and holds the connections until the close. An empty
- * queue can fill in the next moment. So the queue is made short and filled with connections of this process to itself: Linux does
- * not answer clients while it is full, and they connect again, to a successor or to be refused. When the first of the own connections
- * alone was accepted, the queue holds the others and no client.
+ * A second listener on the same handle accepts in place of the server, and holds the connections until the close. An empty
+ * queue can fill at any moment, so it is shortened and filled with connections of this process to itself: Linux ignores
+ * handshakes of clients while the queue is full, and they retry, with a successor or to be refused. Once exactly the first own
+ * connection was accepted, the queue holds the other own ones and no client.
  */
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** The length of the queue; it takes one connection more. */
+/** The length of the queue. Linux queues one connection more. */
 const BACKLOG = { usual: 511, forOwn: 2, whileOneIsAccepted: 1 } as const
 const OWN = 3
 /** The listener closes after this time in any case. */
 const PATIENCE_MS = 5000
 
 /**
- * Elsewhere queues differ; and in a worker of `node:cluster` the listener is the primary's, and stays open. Not every
- * runtime has that module, so it is not imported.
+ * Only Linux has such queues. In a worker of `node:cluster` the listener is the primary's, and stays open. Not every runtime
+ * has that module, so it is not imported.
  */
 const cluster = process.getBuiltinModule('node:cluster') as { readonly isPrimary?: boolean } | undefined
 const canFill = process.platform === 'linux' && cluster?.isPrimary === true
 
-/** Closes the listener, not the connections that were accepted. */
+/** Closes the listener, and none of the accepted connections. */
 export async function closeListener(server: NetServer): Promise<void> {
   const held: Socket[] = []
   if (canFill) await emptyQueue(server, held)
   else await nextTurn()
-  // Not the close of `node:http`, which closes idle connections although they may have been used.
+  // The close of `node:http` would also close idle connections, on which a request may be on its way.
   NetServer.prototype.close.call(server)
   for (const socket of held) {
     if (socket.readableEnded)
@@ -40,7 +40,7 @@ export async function closeListener(server: NetServer): Promise<void> {
 async function emptyQueue(server: NetServer, held: Socket[]): Promise<void> {
   const until = performance.now() + PATIENCE_MS
   const accept = (backlog: number): void => {
-    if (!server.listening) return // something else has closed it meanwhile
+    if (!server.listening) return // it was closed meanwhile
     const hold = (socket: Socket): void => void held.push(socket.on('error', () => {}))
     new NetServer({ allowHalfOpen: true, noDelay: true }, hold).listen(server, backlog)
   }
@@ -52,7 +52,7 @@ async function emptyQueue(server: NetServer, held: Socket[]): Promise<void> {
   }
 }
 
-/** Fills the queue with own connections. False where a client was there first; the queue is as long as before then. */
+/** Fills the queue with own connections. Where a client was first, gives false and restores the length of the queue. */
 async function isFilled(
   server: NetServer,
   held: readonly Socket[],
@@ -62,7 +62,7 @@ async function isFilled(
   const before = held.length
   accept(BACKLOG.forOwn)
   const own = Array.from({ length: OWN }, () => connect(port, reachable(address)).on('error', () => {}))
-  // Node connects in this tick. From then on the queue is full also when one of these was accepted.
+  // Node connects in this tick. The shorter queue is still full after one own connection was accepted.
   process.nextTick(accept, BACKLOG.whileOneIsAccepted)
   await nextTurn()
   const [first, second] = held.slice(before)
@@ -73,7 +73,7 @@ async function isFilled(
   return isFull
 }
 
-/** An address at which this process reaches what listens at that one. */
+/** The address at which this process reaches a listener at `address`. */
 function reachable(address: string): string {
   if (address === '::') return '::1'
   return address === '0.0.0.0' ? '127.0.0.1' : address

@@ -2,15 +2,15 @@
  * The connections of an HTTP server, and how they are closed so that every request a client has sent is answered.
  *
  * - The listener closes with an empty accept queue (acceptQueue.ts).
- * - Answers say `connection: close`, so that a client which uses its connection sends the next request elsewhere.
- * - A connection that nobody uses is closed after a while. If it were closed with unread bytes, the client would get a
- *   reset, so what has come is read first.
+ * - Responses carry `connection: close`, so that clients send the next request on another connection.
+ * - Idle connections are closed after a while. Closing one with unread bytes would reset it, so received bytes are read
+ *   first.
  */
 import type { Server as HttpServer, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { closeListener } from './acceptQueue.ts'
 
-/** The response under way is in a member that Node does not document, and uses itself to find idle connections. */
+/** `_httpMessage` is the current response. Node does not document it, and finds idle connections by it. */
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 /** The bytes of a connection at the last sweep, and the number of sweeps without a change. */
@@ -40,12 +40,12 @@ export class Connections {
     })
   }
 
-  /** Whether answers say that they are the last ones on their connections. */
+  /** Whether responses carry `connection: close`. */
   get closing(): boolean {
     return this.#closing
   }
 
-  /** Makes answers announce that they are the last on their connections, also for requests in flight. */
+  /** Adds `connection: close` to all responses from now on, also of requests in flight. */
   announceClose(): void {
     this.#closing = true
     for (const { _httpMessage: response } of this.#open) {
@@ -63,10 +63,10 @@ export class Connections {
     const sweep = (): void => {
       const isLate = performance.now() - sweptAt > 2 * SWEEP_MS
       sweptAt = performance.now()
-      // On a machine that is so busy clients are slow as well, so this time does not count.
+      // A late sweep means a busy machine, on which clients are slow as well: it does not count.
       if (!isLate) this.#closeSilent(idleMs / SWEEP_MS, silences)
     }
-    // Node reads what has come between timers and immediates.
+    // Node reads from sockets between timers and immediates.
     setImmediate(sweep)
     const timer = setInterval(() => setImmediate(sweep), SWEEP_MS)
     await new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
 import type { StateScope } from '../../protocol/index.ts'
-import { StateError } from '../errors.ts'
+import { parseStored } from '../jsonText.ts'
 import type { JarSet } from './rules.ts'
 import type { JarEntry, JarFilter, JarKey, JarOwner } from './store.ts'
 
@@ -59,11 +59,6 @@ export function scopeOf({ context }: Pick<JarKey, 'context'>): StateScope {
   return context === undefined ? 'server' : 'session'
 }
 
-export function parseStored(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // No cause: the parser's message quotes the value.
-    throw new StateError('STORE_CORRUPT', 'An entry of the jar is damaged; restore the file, or move it away.')
-  }
+export function parseValue(text: string): unknown {
+  return parseStored(text, 'An entry of the jar is damaged; restore the file, or move it away.')
 }

@@ -1,12 +1,11 @@
 import { assertOptionNames } from '../../protocol/index.ts'
-import { createJar } from './jar.ts'
-import { JAR_OPTIONS, type JarOptions, jarSettings } from './options.ts'
+import { createJar, JAR_OPTIONS, type JarOptions, jarSettings } from './jar.ts'
 import type { JarSet } from './rules.ts'
 import {
   isKnown,
+  type JarBackend,
   type JarHorizon,
   type JarRecord,
-  type JarBackend,
   type JarTime,
   scopeOf,
   serverKey,

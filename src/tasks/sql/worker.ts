@@ -13,10 +13,9 @@ import { type LeaseTimes, leaseTimes } from '../leaseTimes.ts'
 import { type ClaimedTask, type ClaimOptions, claimReady, claimSuspect } from './claim.ts'
 import type { TaskEvent, Transaction } from './driver.ts'
 import type { FailureLog } from './failureLog.ts'
-import { SqlLease } from './lease.ts'
+import { Renewal, SqlLease } from './lease.ts'
 import { LeaseWrites } from './leaseWrites.ts'
 import { ReadyTasks, readyTools } from './ready.ts'
-import { Renewal } from './renewal.ts'
 import { keyOf, type TaskStore } from './store.ts'
 
 const PAUSE_MS = 1000

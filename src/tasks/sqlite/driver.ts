@@ -12,8 +12,7 @@ import { withStoreErrors } from '../../state/stores/index.ts'
 import type { Dialect, DriverListener, SqlValue, Statement, TaskDriver, TaskEvent, Transaction } from '../sql/driver.ts'
 import { fileClock } from './fileClock.ts'
 import { hasExited, identityOf } from './processIdentity.ts'
-import { openTaskFile } from './schema.ts'
-import { StoreFile } from './storeFile.ts'
+import { openTaskFile, StoreFile } from './schema.ts'
 import { WriteQueue } from './writeQueue.ts'
 
 const FOREIGN_WRITES_MS = 20
