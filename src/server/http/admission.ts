@@ -97,7 +97,7 @@ function eraByHeaders(header: HeaderReader): Era | undefined {
 }
 
 /** The CORS headers for a request whose Origin was allowed; undefined when no page is calling. */
-export function corsHeaders(header: HeaderReader): Readonly<Record<string, string>> | undefined {
+function corsHeaders(header: HeaderReader): Readonly<Record<string, string>> | undefined {
   const origin = header('origin')
   if (origin === undefined) return undefined
   return {
@@ -108,7 +108,7 @@ export function corsHeaders(header: HeaderReader): Readonly<Record<string, strin
 }
 
 /** The answer to a browser's preflight request, which comes before the call and brings no credentials. */
-export function preflightReply({ method, header }: Pick<EndpointRequest, 'method' | 'header'>): HttpReply | undefined {
+function preflightReply({ method, header }: Pick<EndpointRequest, 'method' | 'header'>): HttpReply | undefined {
   const wanted = header('access-control-request-method')
   if (method !== 'OPTIONS' || wanted === undefined) return undefined
   return {

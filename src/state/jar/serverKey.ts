@@ -75,7 +75,7 @@ export interface Machine {
   isProgram(path: string): boolean
 }
 
-export const thisMachine: Machine = {
+const thisMachine: Machine = {
   env: process.env,
   cwd: () => process.cwd(),
   realPath(path) {

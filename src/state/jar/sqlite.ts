@@ -12,8 +12,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assertOptionNames } from '../../protocol/index.ts'
 import { inTransaction, openSqliteFile, withoutWaiting, withStoreErrors } from '../stores/sqliteFile.ts'
 import { lockPauseMs, SqliteWrites } from '../stores/sqliteWrites.ts'
-import { type JarBackend, type JarRecord, parseValue, scopeOf } from './backend.ts'
-import { createJar, JAR_OPTIONS, type JarOptions, jarSettings } from './jar.ts'
+import {
+  createJar,
+  JAR_OPTIONS,
+  type JarBackend,
+  type JarOptions,
+  type JarRecord,
+  jarSettings,
+  parseValue,
+  scopeOf,
+} from './jar.ts'
 import type { Jar, JarEntry, JarFilter, JarKey } from './store.ts'
 
 export interface SqliteJarOptions extends JarOptions {

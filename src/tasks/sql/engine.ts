@@ -186,15 +186,15 @@ class SqlEngine implements TaskEngine, DriverListener {
     if (this.#isTicking || this.#open === undefined) return
     const { store, log, reclaim } = this.#open
     this.#isTicking = true
-    await log.tryAsync('check the tables', () => checkTables(store))
-    await log.tryAsync('reclaim tasks of lost workers', () => reclaim.run())
+    await log.try('check the tables', () => checkTables(store))
+    await log.try('reclaim tasks of lost workers', () => reclaim.run())
     this.#isTicking = false
     for (const worker of this.#workers) worker.poll()
   }
 
   async #sweep(): Promise<void> {
     const { store, log } = this.#opened
-    await log.tryAsync('remove expired tasks', () => sweep(store))
+    await log.try('remove expired tasks', () => sweep(store))
   }
 }
 

@@ -119,7 +119,7 @@ export class Worker implements Working {
     this.#isPolling = true
     while (this.#pollsAgain && this.#freeSlots > 0) {
       this.#pollsAgain = false
-      await this.#host.log.tryAsync('check for ready tasks', async () => {
+      await this.#host.log.try('check for ready tasks', async () => {
         for (const tool of await readyTools(this.#store, [...this.#tools])) this.#due.add(tool)
         this.#suspectsAt = Number.NEGATIVE_INFINITY
       })
