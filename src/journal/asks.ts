@@ -10,10 +10,16 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject } from '../protocol/index.ts'
-import { type ApprovalOptions, approverId, assertForCaller, dropUnvouched } from './approval.ts'
+import {
+  type ApprovalOptions,
+  approverId,
+  assertForCaller,
+  dropUnvouched,
+  type Question,
+  type Reading,
+} from './question.ts'
 import { JournalError } from './errors.ts'
 import { assertKey, type Journal, reused } from './journal.ts'
-import type { Question, Reading } from './question.ts'
 import { ignoreRejection, type RoundLifecycle } from './roundLifecycle.ts'
 
 /** The default of `maxAsks`. */

@@ -1,5 +1,6 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Approvers } from './journal.ts'
+import type { Approvers, Journal } from './journal.ts'
+import { JournalError } from './errors.ts'
 
 /** A question of a handler: the request to send, and how to read the response. */
 export interface Question<T> {
@@ -22,3 +23,55 @@ export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   /** `issues` says what is wrong with the response, in words for the person. */
   | { readonly ok: false; readonly issues?: string }
+
+/**
+ * Who may answer, for questions that name their approvers. These accept only an answer whose giver was checked: by the task
+ * service, which recorded the giver, or here, where the answer comes with the caller's request.
+ */
+export interface ApprovalOptions {
+  /** The id of the caller, if the caller is one of these; absent where callers are not known. */
+  readonly approverId?: (approvers: Approvers) => string | undefined
+  /** Whether questions may be for others than the caller, as in a task. @default false */
+  readonly asksOthers?: boolean
+}
+
+type Approvable = Pick<Question<unknown>, 'approvers'>
+
+/** The caller's id, where the question names who may answer and the caller is one of them. */
+export function approverId(key: string, { approvers }: Approvable, options: ApprovalOptions): string | undefined {
+  if (approvers === undefined) return undefined
+  if (options.approverId === undefined) throw callersUnknown(key)
+  return options.approverId(approvers)
+}
+
+/** A question that is not for the caller makes a task of the call (`detach`), or fails it. */
+export async function assertForCaller(
+  key: string,
+  { approvers }: Approvable,
+  callerId: string | undefined,
+  detach: () => Promise<void>,
+): Promise<void> {
+  if (approvers === undefined || callerId !== undefined) return
+  await detach()
+  throw needsTask(key, approvers)
+}
+
+/** Removes an answer that only the caller can have given, who may not give it. */
+export function dropUnvouched(key: string, { approvers }: Approvable, { answers }: Journal): void {
+  if (approvers !== undefined && answers.get(key)?.by === undefined) answers.delete(key)
+}
+
+function needsTask(key: string, { by }: Approvers): JournalError {
+  return new JournalError(
+    'APPROVER_ELSEWHERE',
+    `Only ${by.join(' or ')} may answer "${key}", and only a task can wait for somebody else: the tool needs the option ` +
+      '"task", and the client must support tasks.',
+  )
+}
+
+function callersUnknown(key: string): JournalError {
+  return new JournalError(
+    'APPROVER_UNKNOWN',
+    `The question "${key}" says who may answer it, and this server does not know its callers; give it a "principal".`,
+  )
+}

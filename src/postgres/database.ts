@@ -9,7 +9,6 @@ import { assertOptionNames, type OptionNames } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import { withPostgresErrors } from './errors.ts'
 import { Notifier } from './notifier.ts'
-import { loadPg } from './packages.ts'
 import { migrate, type SchemaNames, schemaNames } from './schema.ts'
 import {
   autocommit,
@@ -85,6 +84,11 @@ export class Database {
     return this.#opening
   }
 
+  /** Runs one statement, in a transaction of its own. */
+  async rows<Row>(text: string, values?: unknown[]): Promise<Row[]> {
+    return (await this.statements()).rows<Row>(text, values)
+  }
+
   /** Runs each statement in a transaction of its own. One that takes longer than `statementMs` fails. */
   async statements(statementMs?: number): Promise<Sql> {
     return autocommit(await this.ready(), statementMs)
@@ -129,6 +133,22 @@ function optionError(advice: string): StateError {
 
 function closedError(): StateError {
   return new StateError('STORE_UNAVAILABLE', 'The connection to the database was closed by this program.')
+}
+
+/** Rejects, with a sentence that says what to install, where the optional package `pg` is missing. */
+export async function assertPgInstalled(): Promise<void> {
+  await loadPg()
+}
+
+// Not exported: the types of `pg` would get into the public ones.
+async function loadPg() {
+  try {
+    return await import('pg')
+  } catch (cause) {
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
+    if (!isMissing) throw cause
+    throw new StateError('STORE_UNAVAILABLE', 'PostgreSQL needs the package pg; run `npm install pg`.', { cause })
+  }
 }
 
 async function newPool({ url, maxConnections = 10 }: PostgresOptions): Promise<PostgresPool> {

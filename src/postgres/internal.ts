@@ -1,9 +1,8 @@
 /** What the gateway needs, and users of the library do not. Nothing is promised about these names. */
 export { postgresBus } from './bus/eventBus.ts'
-export { type PostgresConnection, postgres } from './database.ts'
+export { assertPgInstalled, type PostgresConnection, postgres } from './database.ts'
 export { postgresCarryStore } from './stores/carryStore.ts'
 export { Impatience, impatientLedger, impatientStore, isDatabaseAnswer, within } from './stores/impatience.ts'
-export { assertPgInstalled } from './installed.ts'
 export { postgresLedger } from './stores/ledger.ts'
 export { type PlacedCaller, type PlacedGateway, placementId, Placements, type Taking } from './placements.ts'
 export { postgresRates } from './stores/rates.ts'

@@ -1,8 +1,8 @@
 /**
  * Notifies processes of changes by PostgreSQL's LISTEN and NOTIFY, on one connection per process.
  *
- * - Notifications only save time. Those sent while the connection is broken do not reach other processes; a listener is
- *   told when it may have missed some, and polls from time to time anyway.
+ * - Notifications only save time. Those sent while the connection is broken are lost: `onGap` reports that to listeners, which
+ *   also poll from time to time.
  * - They are sent outside of transactions: inside, PostgreSQL would serialize the commits of all senders.
  * - Every user of the database can listen, so messages contain digests and never ids.
  */
@@ -81,7 +81,7 @@ export class Notifier {
       .finally(() => this.#afterConnecting())
   }
 
-  /** Sends what was to be sent during the attempt, also by listeners that were told of a gap. */
+  /** Sends the messages of the time in which it connected, also those that listeners send in `onGap`. */
   #afterConnecting(): void {
     this.#connecting = undefined
     if (this.#pending.size > 0) this.#send()

@@ -30,12 +30,15 @@ export interface PostgresQuery {
 
 interface PostgresResult {
   rows: unknown[]
+  rowCount?: number | null
 }
 
 /** Runs statements. */
 export interface Sql {
   /** The rows of one statement. The caller knows their type from the statement. */
   rows<Row>(text: string, values?: unknown[]): Promise<Row[]>
+  /** The number of rows that one statement has changed. */
+  change(text: string, values?: unknown[]): Promise<number>
   /** Statements without parameters, with a long timeout. */
   script(text: string): Promise<void>
 }
@@ -57,7 +60,7 @@ export function autocommit(pool: PostgresPool, statementMs = STATEMENT_MS): Sql 
 }
 
 export interface TransactionLimits {
-  /** A process that is suspended for so long inside a transaction loses it, so that others do not wait for its locks. */
+  /** A transaction is rolled back when its process is suspended for longer, so that others do not wait for its locks. */
   readonly idleMs: number
   /** How long each statement may take. @default 6000 */
   readonly statementMs?: number
@@ -116,6 +119,7 @@ function statementsOn(send: (query: PostgresQuery) => Promise<PostgresResult>, s
     send({ name: statementName(text), text, values, query_timeout: Math.ceil(statementMs) })
   return {
     rows: async <Row>(text: string, values?: unknown[]) => (await sendPrepared(text, values)).rows as Row[],
+    change: async (text, values) => (await sendPrepared(text, values)).rowCount ?? 0,
     script: async (text) => void (await send({ text, query_timeout: SCRIPT_TIMEOUT_MS })),
   }
 }

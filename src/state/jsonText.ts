@@ -30,6 +30,15 @@ export function notWritable(error: unknown): StateError {
   )
 }
 
+/** Parses JSON text of a store; `damaged` is the sentence of the error. It has no `cause`: the parser's message quotes the text. */
+export function parseStored(text: string, damaged: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new StateError('STORE_CORRUPT', damaged)
+  }
+}
+
 /**
  * Escapes what could steer a terminal or hide in it, in JSON text and in names: control characters, characters that turn
  * the writing direction, and invisible ones become `\uXXXX`. A JSON parser reads the same text. Line feeds stay: those of a

@@ -9,8 +9,8 @@ export { createTasks, SERVICE_OPTIONS, type TaskServiceOptions } from './service
 export type {
   Dialect,
   DriverListener,
-  RunStatement,
   SqlValue,
+  Statement,
   TaskDriver,
   TaskEvent,
   Transaction,

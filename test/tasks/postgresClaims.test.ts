@@ -4,7 +4,8 @@ import { newDatabase, runSql } from '../postgres/database.ts'
 import { EngineFixture } from '../postgres/engineFixture.ts'
 import { newTask } from './contract/harness.ts'
 import { MAX_CALLERS } from '../../src/tasks/fairness.ts'
-import { engineSettings, type RunStatement, type SqlValue } from '../../src/tasks/internal.ts'
+import { engineSettings } from '../../src/tasks/internal.ts'
+import { query, type Statement, type Transaction } from '../../src/tasks/sql/driver.ts'
 import { claimReady } from '../../src/tasks/sql/claim.ts'
 import { ReadyTasks } from '../../src/tasks/sql/ready.ts'
 import { keyOf } from '../../src/tasks/sql/store.ts'
@@ -48,8 +49,8 @@ interface PlanNode {
 }
 
 /** How many rows the statement goes through, in all nodes of its plan. */
-async function rowsOf(run: RunStatement, [text, values]: readonly [string, readonly SqlValue[]]): Promise<number> {
-  const [row] = await run<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)
+function* rowsOf({ text, values }: Statement): Transaction<number> {
+  const [row] = yield* query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)
   const rows = (node: PlanNode): number =>
     (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'] +
     (node.Plans ?? []).reduce((sum, child) => sum + rows(child), 0)
@@ -64,16 +65,17 @@ test.each([
   const ready = new ReadyTasks(store)
   // The second time it begins after those callers that it has looked at.
   for (const _turn of [1, 2]) {
-    await store.driver.transaction(async (tx) => {
-      const statements: (readonly [string, readonly SqlValue[]])[] = []
-      const rows: RunStatement = (text, values = []) => {
-        statements.push([text, values])
-        return tx.rows(text, values)
+    await store.driver.transaction(function* () {
+      const statements: Statement[] = []
+      const claiming = claimReady(store, { worker: 'w', holdMs: 1000, ready, tool, slots: 16 })
+      let next = claiming.next()
+      while (next.done !== true) {
+        if ('text' in next.value) statements.push(next.value)
+        next = claiming.next(yield next.value)
       }
-      const options = { worker: 'w', holdMs: 1000, ready, tool, slots: 16 }
-      const { claimed, isMore } = await claimReady({ ...tx, rows }, store, options)
+      const { claimed, isMore } = next.value
       expect([new Set(claimed.map(({ task }) => task)).size, isMore]).toEqual([16, true])
-      for (const statement of statements) expect(await rowsOf(tx.rows, statement)).toBeLessThan(2000)
+      for (const statement of statements) expect(yield* rowsOf(statement)).toBeLessThan(2000)
     })
   }
 })
@@ -81,14 +83,14 @@ test.each([
 test('where very many callers wait, those who have waited longest are among those whose turn it is', async () => {
   const { store, tool } = await backlog('patience', "md5('caller ' || n)")
   const ready = new ReadyTasks(store)
-  const { claimed } = await store.driver.transaction((tx) =>
-    claimReady(tx, store, { worker: 'w', holdMs: 1000, ready, tool, slots: 1 }),
+  const { claimed } = await store.driver.transaction(() =>
+    claimReady(store, { worker: 'w', holdMs: 1000, ready, tool, slots: 1 }),
   )
   expect(claimed.map(({ task }) => task)).toEqual([1])
 })
 
 test('where more callers wait than were looked at, more tasks may be ready, also with slots left', async () => {
   const { store, tool } = await backlog('slots', "md5('caller ' || n)")
-  const { shares, isMore } = await new ReadyTasks(store).pick(store.driver.read, tool, 3 * MAX_CALLERS)
+  const { shares, isMore } = await store.driver.transaction(() => new ReadyTasks(store).pick(tool, 3 * MAX_CALLERS))
   expect([shares.size < 3 * MAX_CALLERS, isMore]).toEqual([true, true])
 })

@@ -8,7 +8,7 @@ import { EngineFixture } from '../postgres/engineFixture.ts'
 import { newTask } from './contract/harness.ts'
 import { TcpProxy } from '../postgres/tcpProxy.ts'
 
-// The tests of src/tasks/sql/renewal.test.ts know the limit. Here connections have to be opened, which takes long on a
+// The tests of src/tasks/sql/lease.test.ts know the limit. Here connections have to be opened, which takes long on a
 // busy machine.
 const LEASE_MS = amount(4000, 6000)
 const OUTAGE = amount(0.2, 0.45)

@@ -37,7 +37,7 @@ export class BusTable {
 
   /** Writes events of this publisher. Those that are there already, because a response was lost, stay as they are. */
   async insert(events: readonly NumberedEvent[]): Promise<void> {
-    await this.#rows(
+    await this.#database.rows(
       `INSERT INTO ${this.#name} (publisher, number, audience, event, expires_at)
        SELECT $1::uuid, e.number, $2::bytea, e.event, now() + $5::float8 * interval '1 millisecond'
        FROM unnest($3::bigint[], $4::text[]) AS e (number, event)
@@ -54,7 +54,7 @@ export class BusTable {
 
   /** The other publishers with events of at most this age, and the number of their newest one. */
   publishers(maxAgeMs: number): Promise<{ publisher: string; newest: number }[]> {
-    return this.#rows(
+    return this.#database.rows(
       `SELECT publisher, max(number)::float8 AS newest FROM ${this.#name}
        WHERE audience = $1 AND publisher <> $2 AND expires_at > now() + $3::float8 * interval '1 millisecond'
        GROUP BY publisher`,
@@ -68,7 +68,7 @@ export class BusTable {
     after: number,
     maxAgeMs: number,
   ): Promise<{ events: NumberedEvent[]; isFull: boolean }> {
-    const events = await this.#rows<NumberedEvent>(
+    const events = await this.#database.rows<NumberedEvent>(
       `SELECT number::float8 AS number, event AS text FROM (
          SELECT number, event, sum(octet_length(event)) OVER (ORDER BY number) - octet_length(event) AS bytes_before
          FROM (
@@ -90,11 +90,7 @@ export class BusTable {
         SELECT publisher, number FROM ${this.#name} WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED
       ) RETURNING number`
     let removed: unknown[]
-    do removed = await this.#rows(text, [SWEEP_BATCH])
+    do removed = await this.#database.rows(text, [SWEEP_BATCH])
     while (removed.length === SWEEP_BATCH)
-  }
-
-  async #rows<Row>(text: string, values: unknown[]): Promise<Row[]> {
-    return (await this.#database.statements()).rows<Row>(text, values)
   }
 }

@@ -6,8 +6,8 @@
  *   Whoever reads events needs rights on the table. Events of more than 8000 bytes need no path of their own, either.
  * - A publisher numbers its events and writes one batch at a time. A reader remembers the last number of each publisher,
  *   so events arrive in the publisher's order, and once, also when a batch was written twice.
- * - Events stay in the table for two minutes. What was published while a connection was broken is read when it is back,
- *   and what could not be written is written then. What is older is lost, as the contract of a bus allows.
+ * - Events stay in the table for two minutes. After a broken connection, missed events are read, and those that could not be
+ *   written are written. Older ones are lost, as the contract of a bus allows.
  */
 import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { randomUUID } from 'node:crypto'
@@ -79,7 +79,7 @@ class PostgresBus implements NotificationListener {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Sends what is waiting, if the database is there, and ends all subscriptions. */
+  /** Writes the waiting events, if the database is available, and ends all subscriptions. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -97,7 +97,7 @@ class PostgresBus implements NotificationListener {
     if (publisher !== this.#publisher) this.#inbox.readFrom(publisher)
   }
 
-  /** While there was no connection, notifications were lost in both directions. */
+  /** Without a connection, notifications were lost in both directions. */
   onGap(): void {
     if (this.#outbox.hasRecent) this.#announce()
     this.#outbox.retry()

@@ -44,7 +44,7 @@ export class Inbox {
     if (this.#retryTimer === undefined) this.#read()
   }
 
-  /** Tries at once what would be tried later. */
+  /** Ends the pause after a failure. */
   retry(): void {
     if (this.#retryTimer !== undefined) this.#read()
   }

@@ -41,12 +41,12 @@ export class Outbox {
     if (this.#retryTimer === undefined) this.#write()
   }
 
-  /** Tries at once what would be tried later. */
+  /** Ends the pause after a failure. */
   retry(): void {
     if (this.#retryTimer !== undefined) this.#write()
   }
 
-  /** Tries once more to write what is waiting. */
+  /** Tries once more to write the waiting events. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#write()
@@ -77,7 +77,7 @@ export class Outbox {
     }
   }
 
-  /** Whatever the failure was, it may pass. Events that wait too long are dropped. */
+  /** Every failure counts as temporary. Events that wait too long are dropped. */
   #retryLater(): void {
     if (this.#isClosed || this.#table.isClosed) return
     this.#retryTimer = setTimeout(() => this.#write(), backoffMs(++this.#failures, RETRY)).unref()

@@ -1,6 +1,6 @@
 /**
- * For statements that calls wait for: a database that does not answer in time is given up, and left alone for a while, in
- * which every statement fails at once.
+ * A circuit breaker for statements that calls wait for: after a database has not answered in time, statements fail at once
+ * for a while.
  */
 import { StateError } from '../../state/internal.ts'
 import type { CarryStore, Ledger } from '../../state/stores/index.ts'
@@ -12,7 +12,7 @@ export class Impatience {
   readonly #isAway: () => boolean
   #awayUntil = 0
 
-  /** `isAway`: whether others have found that the database does not answer. */
+  /** `isAway`: whether other statements have found that the database does not answer. */
   constructor(withinMs: number, isAway: () => boolean = () => false) {
     this.#withinMs = withinMs
     this.#isAway = isAway
@@ -29,7 +29,7 @@ export class Impatience {
   }
 }
 
-/** Gives up a database that does not answer in time. What it was sent may be done all the same, later. */
+/** Rejects when the database does not answer in time. It may still run the statement. */
 export async function within<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(unavailable('does not answer')), limitMs)
@@ -40,7 +40,7 @@ export async function within<T>(limitMs: number, work: () => Promise<T>): Promis
   }
 }
 
-/** Whether the database has been asked, and what it has is the trouble. */
+/** Whether the database has answered, with an error. */
 export function isDatabaseAnswer(error: unknown): boolean {
   return error instanceof StateError && error.code !== 'STORE_UNAVAILABLE'
 }

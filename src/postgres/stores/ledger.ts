@@ -1,8 +1,7 @@
-import { jsonText, StateError } from '../../state/internal.ts'
-import { assertClaim, type Claim, claimMissing, type Ledger } from '../../state/stores/index.ts'
-import { databaseOf, type PostgresConnection } from '../database.ts'
+import { jsonText, parseStored } from '../../state/internal.ts'
+import { assertClaim, type Claim, claimMissing, type Ledger, makeSweeper } from '../../state/stores/index.ts'
+import { type Database, databaseOf, type PostgresConnection } from '../database.ts'
 import { digest } from '../digest.ts'
-import { MAX_LIFE_MS, tableSweeper } from '../expiry.ts'
 
 interface ClaimRow {
   readonly is_fresh: boolean
@@ -15,7 +14,6 @@ export function postgresLedger(connection: PostgresConnection): Ledger {
   const database = databaseOf(connection)
   const ledger = `${database.names.tables}.ledger`
 
-  const run = async <Row>(text: string, values: unknown[]) => (await database.statements()).rows<Row>(text, values)
   const sweep = tableSweeper(database, ledger)
 
   return {
@@ -23,7 +21,7 @@ export function postgresLedger(connection: PostgresConnection): Ledger {
       assertClaim(id, ttlSeconds)
       sweep()
       // The new claim replaces an expired one.
-      const [row] = await run<ClaimRow>(
+      const [row] = await database.rows<ClaimRow>(
         `WITH taken AS (
            INSERT INTO ${ledger} AS l (id, expires_at) VALUES ($1, now() + $2::float8 * interval '1 second')
            ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, done = false, value = NULL
@@ -39,7 +37,7 @@ export function postgresLedger(connection: PostgresConnection): Ledger {
 
     async settle(id, value) {
       const text = value === undefined ? null : jsonText(value)
-      const rows = await run(
+      const rows = await database.rows(
         `UPDATE ${ledger} SET done = true, value = CASE WHEN done THEN value ELSE $2 END
          WHERE id = $1 AND expires_at > now() RETURNING id`,
         [digest(id), text],
@@ -48,7 +46,7 @@ export function postgresLedger(connection: PostgresConnection): Ledger {
     },
 
     async release(id) {
-      await run(`DELETE FROM ${ledger} WHERE id = $1 AND NOT done`, [digest(id)])
+      await database.rows(`DELETE FROM ${ledger} WHERE id = $1 AND NOT done`, [digest(id)])
     },
   }
 }
@@ -56,15 +54,22 @@ export function postgresLedger(connection: PostgresConnection): Ledger {
 function claimOf(row: ClaimRow | undefined): Claim {
   if (row?.is_fresh) return { state: 'fresh' }
   if (!row?.done) return { state: 'running' }
-  return { state: 'done', value: parseValue(row.value) }
+  if (row.value === null) return { state: 'done', value: undefined }
+  const damaged = 'A settled value in the ledger is damaged; restore it from a backup.'
+  return { state: 'done', value: parseStored(row.value, damaged) }
 }
 
-function parseValue(text: string | null): unknown {
-  if (text === null) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    // No cause: the parser's message would quote the value.
-    throw new StateError('STORE_CORRUPT', 'A settled value in the ledger is damaged; restore it from a backup.')
-  }
+/** A century. Rows never live longer: PostgreSQL's calendar has an end. */
+export const MAX_LIFE_MS = 3_155_760_000_000
+
+const SWEEP_BATCH = 1000
+
+/** Removes expired rows of a table from time to time, when it is called. */
+export function tableSweeper(database: Database, table: string): () => void {
+  const text = `WITH expired AS (SELECT id FROM ${table} WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)
+    DELETE FROM ${table} AS t USING expired WHERE t.id = expired.id`
+  return makeSweeper(performance.now.bind(performance), () => {
+    // The caller uses the database next and gets the error itself.
+    database.rows(text, [SWEEP_BATCH]).catch(() => {})
+  })
 }

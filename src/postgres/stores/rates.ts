@@ -33,7 +33,7 @@ export function postgresRates(connection: PostgresConnection): RateStore {
       insuranceLimiter: await memoryLimiter(limit),
     })
   })
-  // Instances write the time by their own clocks, of which one may be behind.
+  // Instances write times by their own clocks, which differ.
   const text = `DELETE FROM ${database.names.tables}.rates WHERE expire < $1`
   const sweep = makeSweeper(performance.now.bind(performance), () => {
     query({ text, values: [Date.now() - CLOCKS_DIFFER_MS] }).catch(() => {}) // whoever counts gets the error itself

@@ -5,8 +5,8 @@ import type {
   Dialect,
   DriverListener,
   EngineSettings,
-  RunStatement,
   SqlValue,
+  Statement,
   TaskDriver,
   TaskEvent,
   Transaction,
@@ -14,7 +14,7 @@ import type {
 import type { Database } from '../database.ts'
 import { digest } from '../digest.ts'
 import type { NotificationListener } from '../notifier.ts'
-import { STATEMENT_MS } from '../sql.ts'
+import { type Sql, STATEMENT_MS } from '../sql.ts'
 
 // A shorter timeout would also hit a process that is only busy.
 const MIN_IDLE_MS = 1000
@@ -47,19 +47,32 @@ export class PostgresDriver implements TaskDriver, NotificationListener {
       .slice(0, KEY_LENGTH)
   }
 
-  readonly read: RunStatement = (text, values = []) => this.write(text, values)
+  read<Row>(text: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return this.changeReturning(text, values)
+  }
 
-  async write<Row>(text: string, values: readonly SqlValue[], timeoutMs = this.#statementMs): Promise<Row[]> {
+  async change(text: string, values: readonly SqlValue[]): Promise<number> {
+    return (await this.#database.statements(this.#statementMs)).change(text, [...values])
+  }
+
+  async changeReturning<Row>(text: string, values: readonly SqlValue[], timeoutMs = this.#statementMs): Promise<Row[]> {
     return (await this.#database.statements(timeoutMs)).rows<Row>(text, [...values])
   }
 
   /** If this process freezes inside, PostgreSQL rolls the transaction back in time for others to reclaim the task. */
-  async transaction<Result>(run: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  async transaction<Result>(begin: () => Transaction<Result>): Promise<Result> {
     const idleMs = Math.max(this.#settings.leaseMs / 2, MIN_IDLE_MS)
     const events: TaskEvent[] = []
-    const result = await this.#database.transaction({ idleMs, statementMs: this.#statementMs }, (sql) =>
-      run({ rows: (text, values = []) => sql.rows(text, [...values]), emit: (event) => void events.push(event) }),
-    )
+    const result = await this.#database.transaction({ idleMs, statementMs: this.#statementMs }, async (sql) => {
+      const transaction = begin()
+      let next = transaction.next()
+      while (next.done !== true) {
+        const { value } = next
+        if ('kind' in value) events.push(value)
+        next = transaction.next('kind' in value ? undefined : await run(sql, value))
+      }
+      return next.value
+    })
     for (const event of events) this.#listener?.onEmit(event)
     return result
   }
@@ -111,6 +124,10 @@ export class PostgresDriver implements TaskDriver, NotificationListener {
   get #statementMs(): number {
     return Math.max(STATEMENT_MS, this.#settings.maxEntryBytes / 1000)
   }
+}
+
+function run(sql: Sql, { text, values, gives }: Statement): Promise<unknown> {
+  return gives === 'rows' ? sql.rows(text, [...values]) : sql.change(text, [...values])
 }
 
 function dialect(schema: string): Dialect {

@@ -15,10 +15,17 @@ import type { Load } from '../lifecycle/load.ts'
 import { type Logger, shortened } from '../logger.ts'
 import type { Results } from '../results.ts'
 import { type CallResult, handlerCall, type MiddlewareChain, UnwrittenResults } from './middleware.ts'
-import { callersApproval, sharedClaims } from './callers.ts'
+import {
+  assertRoundLeft,
+  callersApproval,
+  type HandlerRun,
+  needsState,
+  runHandler,
+  type RunSetup,
+  sharedClaims,
+} from './runHandler.ts'
 import type { Carrier, Subject } from './carrier.ts'
 import type { CallLifetime } from './lifetime.ts'
-import { assertRoundLeft, type HandlerRun, needsState, runHandler, type RunSetup } from './runHandler.ts'
 
 /** The default number of rounds of one call. */
 export const MAX_ROUNDS = 256

@@ -3,9 +3,13 @@
  * run of a task and a round of a tool of an SDK server are such runs; what they differ in is a HandlerRun.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isBlank, type Journal, JournalError, Run, type RunOptions } from '../../journal/index.ts'
+import { isBlank, type Journal, JournalError, Run, type RunOptions, type SharedClaims } from '../../journal/index.ts'
 import { runLater } from '../../protocol/index.ts'
 import { errorDetails, type Logger } from '../logger.ts'
+import type { Ledger } from '../../state/stores/index.ts'
+import type { Approval } from '../auth/approval.ts'
+import type { Call } from '../call.ts'
+import { knownCaller } from '../limits/quotaCaller.ts'
 
 /** `T` is what the handler returns, `R` what the run gives. */
 export interface HandlerRun<T, R> {
@@ -95,4 +99,34 @@ export function assertRoundLeft({ round }: Journal, maxRounds: number): void {
     'ROUNDS_EXHAUSTED',
     `The call still asked for input after ${maxRounds} rounds. If a question has another text or key each time, take what varies from ctx.step.`,
   )
+}
+
+export interface SharedClaimsOptions {
+  readonly ledger: Ledger
+  /** The audience of the server's seals: several servers may have one ledger. */
+  readonly audience: string
+}
+
+/** Claims that all calls of this caller to this tool share. */
+export function sharedClaims(call: Call, name: string, { ledger, audience }: SharedClaimsOptions): SharedClaims {
+  const { principal, method } = call
+  return {
+    ledger,
+    scope: () => [audience, principal?.id ?? null, method, name],
+    caller: () => knownCaller(call),
+  }
+}
+
+/** Questions that name who may answer, where the caller of a run may be one of those. */
+export function callersApproval(
+  caller: () => Pick<Call, 'principal'>,
+  { approval }: { readonly approval: Approval | undefined },
+): Pick<RunSetup, 'approverId'> {
+  if (approval === undefined) return {}
+  return {
+    approverId: (approvers) => {
+      const { principal } = caller()
+      return approval.includes(approvers, principal, true) ? principal?.id : undefined
+    },
+  }
 }

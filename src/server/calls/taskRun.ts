@@ -10,9 +10,15 @@ import { Context, DetachableContext } from '../handler/context.ts'
 import { InputRequired } from '../handler/questions.ts'
 import type { RunOutcome, TaskWork } from '../taskPort.ts'
 import { type CallResult, handlerCall, UnfinishedResult } from './middleware.ts'
-import { callersApproval, sharedClaims } from './callers.ts'
+import {
+  assertRoundLeft,
+  callersApproval,
+  type HandlerRun,
+  runHandler,
+  type RunSetup,
+  sharedClaims,
+} from './runHandler.ts'
 import type { Invocation, RoundRunnerOptions } from './rounds.ts'
-import { assertRoundLeft, type HandlerRun, runHandler, type RunSetup } from './runHandler.ts'
 
 export type TaskRunOptions = Pick<
   RoundRunnerOptions,

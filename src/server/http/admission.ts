@@ -3,7 +3,7 @@
  *
  * - a document that is served beside the endpoint (the protected-resource metadata)
  * - Host and Origin: 403
- * - the preflight request of a browser
+ * - CORS: the preflight request of a browser, and the headers for a page of an allowed Origin
  * - a body that is too large by its Content-Length: 413
  * - who calls: 401, 403, 503
  * - the media types of a message: 415, 406
@@ -13,7 +13,6 @@
 import { type Era, type HeaderReader, isLegacyVersion, MODERN_VERSION } from '../../protocol/index.ts'
 import type { Authenticate } from '../auth/authenticator.ts'
 import { tooLarge } from './body.ts'
-import { corsHeaders, preflightReply } from './cors.ts'
 import type { Admission, EndpointRequest, HttpReply, Sink } from './exchange.ts'
 import { createHostGuard, type GuardOptions } from './hostGuard.ts'
 import { refusal } from './refusal.ts'
@@ -95,4 +94,30 @@ function eraByHeaders(header: HeaderReader): Era | undefined {
   if (version === MODERN_VERSION) return 'modern'
   if (version === undefined) return header('mcp-session-id') === undefined ? undefined : 'legacy'
   return isLegacyVersion(version) ? 'legacy' : undefined
+}
+
+/** The CORS headers for a request whose Origin was allowed; undefined when no page is calling. */
+function corsHeaders(header: HeaderReader): Readonly<Record<string, string>> | undefined {
+  const origin = header('origin')
+  if (origin === undefined) return undefined
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': 'mcp-session-id, www-authenticate, retry-after',
+    vary: 'origin',
+  }
+}
+
+/** The answer to a browser's preflight request, which comes before the call and brings no credentials. */
+function preflightReply({ method, header }: Pick<EndpointRequest, 'method' | 'header'>): HttpReply | undefined {
+  const wanted = header('access-control-request-method')
+  if (method !== 'OPTIONS' || wanted === undefined) return undefined
+  return {
+    status: 204,
+    headers: {
+      'access-control-allow-methods': 'POST, GET, DELETE',
+      // Parameter headers have names that tools choose, so every header that the page wants to send is allowed.
+      'access-control-allow-headers': header('access-control-request-headers') ?? '*',
+      'access-control-max-age': '600',
+    },
+  }
 }

@@ -1,4 +1,4 @@
-/** Bodies: their limit, and from bytes to one JSON value, refusing what two parsers could read differently. */
+/** Request bodies: their limits, and parsing to one JSON value. What two parsers could read differently is refused. */
 import { isUtf8 } from 'node:buffer'
 import { assertFew, assertShallow, countMembers, maxItems, ProtocolError } from '../../protocol/index.ts'
 import type { HttpReply } from './exchange.ts'
@@ -12,7 +12,7 @@ export function tooLarge(maxBytes: number): HttpReply {
   return refusal(413, `The body is larger than ${maxBytes} bytes.`)
 }
 
-/** Each chunk takes time and memory, however small it is, so a body in many has to have larger ones. */
+/** Each chunk costs time and memory, however small it is, so the chunks of a body have an average size from this number on. */
 const FEW_CHUNKS = 1000
 const MIN_CHUNK_BYTES = 256
 const TOO_MANY_CHUNKS = refusal(
@@ -20,7 +20,7 @@ const TOO_MANY_CHUNKS = refusal(
   `The body comes in too many pieces; send at least ${MIN_CHUNK_BYTES} bytes in each.`,
 )
 
-/** Measures a body while it comes: gives the reply to the chunk that makes it too much. */
+/** Measures a body chunk by chunk. Gives the refusal once it exceeds a limit. */
 export function bodyGauge(maxBytes: number): (chunk: Uint8Array) => HttpReply | undefined {
   let size = 0
   let chunks = 0
@@ -32,7 +32,7 @@ export function bodyGauge(maxBytes: number): (chunk: Uint8Array) => HttpReply | 
   }
 }
 
-/** The chunks of a body as they come; throws RequestRefused when they are too much. */
+/** The chunks of a body as they arrive; throws RequestRefused once they exceed a limit. */
 export async function* limited(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   const refusalOf = bodyGauge(maxBytes)
   for await (const chunk of chunks) {
@@ -42,12 +42,12 @@ export async function* limited(chunks: AsyncIterable<Uint8Array>, maxBytes: numb
   }
 }
 
-/** A body that is here already, as chunks. */
+/** Chunks that are in memory already. */
 export async function* chunksOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks
 }
 
-/** `maxBytes`: the limit of bodies here. Where they may be larger, they may also hold more. */
+/** `maxBytes` is the limit of bodies: with a larger one, a body may also have more members. */
 export function parseBytes(bytes: Buffer, maxBytes: number): unknown {
   const text = bytes.toString('utf8')
   // Invalid UTF-8 becomes a replacement character, so only a text that has one needs the exact check.
@@ -55,7 +55,7 @@ export function parseBytes(bytes: Buffer, maxBytes: number): unknown {
   return parseText(text, maxBytes)
 }
 
-/** A body that a framework has read before: bytes, or a value that it has parsed. */
+/** A body that a framework has read: bytes, or the value that it has parsed. */
 export function parseBody(body: unknown, maxBytes: number): unknown {
   if (body instanceof Uint8Array)
     return parseBytes(Buffer.from(body.buffer, body.byteOffset, body.byteLength), maxBytes)
@@ -64,8 +64,8 @@ export function parseBody(body: unknown, maxBytes: number): unknown {
 }
 
 /**
- * Refuses what JSON.parse accepts: nesting so deep that recursive code would overflow the stack, so much that it would
- * take long, and an object with the same key twice, which two parsers can read differently.
+ * Refuses three things that JSON.parse accepts: nesting so deep that recursive code would overflow the stack, more members
+ * than the limit, and an object with the same key twice.
  */
 export function parseText(text: string, maxBytes: number): unknown {
   const written = countMembers(text, maxItems(maxBytes))
@@ -83,7 +83,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** How many members all the objects in a value have; of two with the same key, JSON.parse has kept one. */
+/** The number of members of all objects in a value. JSON.parse keeps one of two with the same key. */
 function membersOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   let members = 0
@@ -96,7 +96,7 @@ function membersOf(value: unknown): number {
   return members
 }
 
-/** Goes level by level and not by recursion, so that this check cannot overflow the stack itself. */
+/** Walks level by level instead of recursively, so that this check cannot overflow the stack itself. */
 function assertSmall(body: unknown, most: number): void {
   let items = 1
   let level = [body].filter(isContainer)

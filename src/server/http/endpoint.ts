@@ -1,6 +1,5 @@
 /**
- * The endpoint, whatever HTTP server it is reached by: admits a request by its headers and gives it to the handler
- * behind.
+ * The endpoint, independent of the HTTP server in front of it: admits a request by its headers and passes it to the handler.
  */
 import type { HeaderReader, OptionNames } from '../../protocol/index.ts'
 import type { Authenticate, Principal } from '../auth/authenticator.ts'
@@ -23,9 +22,9 @@ export interface EndpointParts {
   readonly handler: RequestHandler
   readonly authenticate: Authenticate | undefined
   readonly documents: Documents
-  /** Why an admitted request is refused before its body is read. Absent where callers have no limits. */
+  /** Refuses an admitted request before its body is read, because of a limit. Absent where callers have no limits. */
   readonly refusalOf?: RefusalOf | undefined
-  /** Where a client is, by what a proxy has written. Absent where connections tell that. */
+  /** The address of a client as its proxy reports it. Absent where it is that of the connection. */
   readonly clientAddress?: ClientAddress | undefined
   readonly messages: InstanceMessages
   readonly logger: () => Logger
@@ -62,7 +61,7 @@ export class Endpoint {
 
   /** Returns the reply, or undefined when the answer goes through the sink. */
   handle(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {
-    // Sealed for this instance, so neither Host nor Origin nor a token of a caller decides about it.
+    // Its seal admits it: neither Host nor Origin nor a token of a caller is checked.
     if (request.header('content-type') === this.#messages.mediaType) return this.#receive(request, sink)
     const admitted = this.#admit(request, sink)
     if (!(admitted instanceof Promise)) return this.#serve(request, admitted, sink)
@@ -72,7 +71,7 @@ export class Endpoint {
     )
   }
 
-  /** The reply where the handler failed, or where its reply cannot be written. */
+  /** The reply when the handler has failed, or when its reply cannot be written. */
   fail(error: unknown): HttpReply {
     return errorReply(error, this.#logger())
   }

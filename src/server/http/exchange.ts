@@ -1,10 +1,10 @@
 /**
- * One HTTP exchange, apart from any particular HTTP server: the request, the two ways to answer it, and who answers.
+ * One HTTP exchange, independent of the HTTP server: the request, the two ways to answer it, and the handler.
  */
 import type { Era, HeaderReader } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 
-/** A request whose headers are here and whose body is still unread. */
+/** A request whose headers have been read, and whose body has not. */
 export interface EndpointRequest {
   readonly method: string
   /** Without the query. */
@@ -12,7 +12,7 @@ export interface EndpointRequest {
   readonly header: HeaderReader
   /** Whether the request reached this process over a loopback address. */
   readonly loopback: boolean
-  /** The size of the body that is yet to be read, by Content-Length; NaN where that is not known. */
+  /** The size of the unread body, by Content-Length; NaN where it is unknown. */
   readonly declaredBytes: number
   /** The reason why the body cannot be read, if a framework has already read it. */
   readonly unreadable: string | undefined
@@ -21,9 +21,9 @@ export interface EndpointRequest {
    * too large.
    */
   json(): Promise<unknown>
-  /** The body as it arrives, for a handler that passes it on unparsed. Use either this or the others, once. */
+  /** The body as it arrives, for a handler that passes it on unparsed. It excludes `json` and `whole`. */
   bytes(maxBytes?: number): AsyncIterable<Uint8Array>
-  /** Whether there are bytes. Some frameworks hand over what they have parsed. */
+  /** Whether the body is available as bytes. Some frameworks pass only what they have parsed. */
   readonly hasBytes: boolean
   /** Reads the whole body and leaves it unparsed. `json` can be called afterwards. Rejects as `json` does. */
   whole(): Promise<Buffer>
@@ -31,7 +31,7 @@ export interface EndpointRequest {
   readonly rawHeaders: readonly string[]
 }
 
-/** What the headers of an admitted request tell. */
+/** An admitted request, by its headers. */
 export interface Admission {
   readonly principal: Principal | undefined
   /** The era by its headers. Undefined leaves it to the message; where they disagree, the message's envelope counts. */
@@ -44,18 +44,18 @@ export interface RequestHandler {
   handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined>
 }
 
-/** What other instances of this server post, told from requests of clients by its media type. */
+/** Messages of other instances of this server. Their media type distinguishes them from requests of clients. */
 export interface InstanceMessages {
   readonly mediaType: string
-  /** The largest one that is read, in bytes. */
+  /** The size limit, in bytes. */
   readonly maxBytes: number
-  /** The reply to a message that its headers do not show to be one of an instance, for this one: nothing more is read. */
+  /** Refuses, by its headers alone, a message that is not of an instance or not for this one. */
   refusalOf(header: HeaderReader): HttpReply | undefined
   /** Returns the reply, or undefined when the answer goes through the sink. */
   receive(text: string, sink: Sink): Promise<HttpReply | undefined>
 }
 
-/** A whole HTTP answer, as every host can give it. */
+/** A complete HTTP answer. */
 export interface HttpReply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -98,17 +98,17 @@ export interface ByteSink {
   /** Returns false when nothing more should be written before `onDrain`. */
   write(chunk: Buffer): boolean
   end(last?: Buffer): void
-  /** Breaks the answer off, so that its client sees that it is not whole. */
+  /** Aborts the answer, so that its client sees that it is incomplete. */
   abort(): void
 }
 
-/** Maximum of unread bytes that a sink holds. Above it the connection is closed. */
+/** The maximum number of unread bytes in a sink. Above it the connection is closed. */
 export const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 const READ_WITHIN_MS = 60_000
 const READ_BYTES_PER_MS = 64
 
-/** Timeout for a client to read this many bytes, which stay in memory until then. */
+/** How long a client may take to read this number of bytes, which stay in memory until then. */
 export function readWithinMs(bytes: number): number {
   return READ_WITHIN_MS + bytes / READ_BYTES_PER_MS
 }

@@ -36,7 +36,7 @@ function answer(endpoint: Endpoint, request: Request, url: URL): Promise<Respons
   })
 }
 
-/** Caches the last address: most requests have the same one, and to compare it is cheaper than to parse it. */
+/** Caches the last address: most requests have the same one, and comparing is cheaper than parsing. */
 function rememberLast<T>(read: (text: string) => T): (text: string) => T {
   let last: { readonly text: string; readonly value: T } | undefined
   return (text) => {
@@ -69,7 +69,7 @@ export class FetchHttpRequest implements EndpointRequest {
     return this.#url.pathname
   }
 
-  /** A Request does not tell the local address of its connection, so this goes by the host name in its URL. */
+  /** A Request does not have the local address of its connection, so the host name in its URL decides. */
   get loopback(): boolean {
     return isLocalHost(this.#url.hostname)
   }

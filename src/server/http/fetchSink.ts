@@ -21,7 +21,7 @@ export class FetchSink implements HostSink {
   readonly #listeners: (() => void)[] = []
   readonly #encoder = new TextEncoder()
   readonly #signal: AbortSignal
-  /** A Request does not tell it. */
+  /** A Request does not have the address of its client; a proxy may report it. */
   address: string | undefined
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #disconnected = false
@@ -73,14 +73,14 @@ export class FetchSink implements HostSink {
     if (this.#unreadTimer === undefined && this.#unreadBytes > 0) this.#limitUnread()
   }
 
-  /** What lies here for the reader. A reader that waits has taken it already. */
+  /** The bytes in the queue of the stream. */
   get #unreadBytes(): number {
     const room = this.#controller?.desiredSize ?? MAX_UNREAD_BYTES
-    // A stream that was read to its end, or cancelled, has no room either.
+    // The desired size of a closed or cancelled stream is 0.
     return room === 0 && (this.#ended || this.#disconnected) ? 0 : MAX_UNREAD_BYTES - room
   }
 
-  /** Gives up a reader that takes nothing for a while, also when the answer is complete. */
+  /** Disconnects a reader that stalls, also when the answer is complete. */
   #limitUnread(): void {
     const unread = this.#unreadBytes
     const readBytes = this.#writtenBytes - unread
@@ -128,9 +128,9 @@ export class FetchSink implements HostSink {
   }
 }
 
-/** What has not been read of passed bytes is held up to this size; then the other server waits. */
+/** The maximum number of unread bytes. Above it, the server behind has to wait. */
 const HELD_BYTES = 65_536
-/** Timeout of a reader that takes nothing. */
+/** Timeout of a reader that stalls. */
 const UNREAD_MS = readWithinMs(HELD_BYTES)
 /** Statuses whose answers have no body. */
 const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304])

@@ -20,7 +20,7 @@ export interface GuardOptions {
 
 export const GUARD_OPTIONS: OptionNames<GuardOptions> = { allowedHosts: true, allowedOrigins: true }
 
-/** Gives the reason why a request is refused, or undefined. `loopback`: whether it came over a loopback address. */
+/** The reason to refuse a request, or undefined. `loopback`: whether it came over a loopback address. */
 export type HostGuard = (header: HeaderReader, loopback: boolean) => string | undefined
 
 const WRONG_HOST = 'This server does not answer to that Host; add it to allowedHosts if it should.'
@@ -30,7 +30,7 @@ const MAX_KNOWN = 100
 export function createHostGuard({ allowedHosts, allowedOrigins }: GuardOptions): HostGuard {
   const hosts = allowedHosts && new Set(allowedHosts.map(readAllowedHost))
   const origins = allowedOrigins && new Set(allowedOrigins.map(readAllowedOrigin))
-  const known = new Set<string>() // Host values that passed before, so that the usual request costs one look-up
+  const known = new Set<string>() // a cache of Host values that pass
 
   const hostPasses = (value: string, loopback: boolean): boolean => {
     if ((hosts === undefined && !loopback) || known.has(value)) return true

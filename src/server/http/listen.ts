@@ -32,7 +32,7 @@ export interface ListenOptions extends GuardOptions {
 }
 
 interface ListenerOptions extends ListenOptions {
-  /** Whether the port is of this process alone, also in a worker of `node:cluster`. @default false */
+  /** Whether this process alone listens at the port, also as a worker of `node:cluster`. @default false */
   readonly exclusive?: boolean
 }
 
@@ -63,18 +63,18 @@ export interface HttpListener extends Listening {
 
 export async function listen(parts: EndpointParts, options: ListenOptions): Promise<HttpListener> {
   const { host = DEFAULT_HOST, path = '/mcp' } = options
-  // A server on all addresses is reached over loopback as well, so there the address of each connection decides.
+  // A server at all addresses is also reached over loopback, so there each connection is checked.
   const handler = nodeHandler(parts, options, isLocalHost(host) || undefined)
   const endpointPath = withoutSlash(path)
   return openListener(options, (req, res) => {
-    if (req.url === path) return handler(req, res) // the usual case, found by one comparison
+    if (req.url === path) return handler(req, res) // the usual case
     const asked = pathOf(req)
     if (withoutSlash(asked) === endpointPath || parts.documents.has(asked)) return handler(req, res)
     send(res, refusal(404, `The endpoint is at ${path}.`))
   })
 }
 
-/** Opens the port. What comes there is served by `serve`, whatever its path. */
+/** Opens the port. `serve` handles the requests of all paths. */
 export async function openListener(options: ListenerOptions, serve: NodeHandler): Promise<HttpListener> {
   const { port = 0, host = DEFAULT_HOST, path = '/mcp', requestTimeoutMs = 30_000, exclusive = false } = options
   if (!path.startsWith('/')) throw new TypeError(`The path "${path}" must begin with a slash: "/${path}".`)
@@ -83,7 +83,7 @@ export async function openListener(options: ListenerOptions, serve: NodeHandler)
     serve(req, res)
   })
   const connections = new Connections(server)
-  server.maxHeadersCount = 0 // no limit: Node drops headers above it, and an Origin that was dropped would not be checked
+  server.maxHeadersCount = 0 // no limit: Node drops headers above it, and a dropped Origin would not be checked
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(explained(error, port, host)))
     server.listen({ port, host, exclusive }, resolve)
@@ -99,17 +99,17 @@ export async function openListener(options: ListenerOptions, serve: NodeHandler)
   }
 }
 
-/** `/mcp/` is `/mcp`: some clients and proxies add the slash. */
+/** Some clients and proxies add a slash: `/mcp/` is `/mcp`. */
 function withoutSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path
 }
 
-/** The error when another process listens there. */
+/** The error of a port at which another process listens. */
 export function portInUse(port: number, host: string): Error {
   return explained(Object.assign(new Error('EADDRINUSE'), { code: 'EADDRINUSE' }), port, host)
 }
 
-/** The error with a sentence that names what was given, where that is the reason. */
+/** An error with a sentence about the port or the host, where one of them is at fault. */
 function explained(cause: NodeJS.ErrnoException, port: number, host: string): Error {
   const sentence = LISTEN_FAULTS[cause.code ?? '']?.(port, host)
   return sentence === undefined ? cause : Object.assign(new Error(sentence, { cause }), { code: cause.code })
@@ -127,7 +127,7 @@ const LISTEN_FAULTS: Readonly<Record<string, (port: number, host: string) => str
   ENOTFOUND: noHost,
 }
 
-/** Node checks for late requests at an interval, so the interval is derived from the limit. */
+/** Node looks for late requests at an interval, which is derived from the timeout. */
 function httpOptions(requestTimeoutMs: number): HttpServerOptions {
   return {
     requestTimeout: requestTimeoutMs,

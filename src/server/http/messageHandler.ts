@@ -29,7 +29,7 @@ export interface SessionHandler extends EraHandler {
   delete(header: HeaderReader, principal: Principal | undefined): HttpReply
 }
 
-/** What of a request tells its message and its era. */
+/** The parts of a request that have its message and its era. */
 type MessageRequest = Pick<EndpointRequest, 'method' | 'header' | 'json'>
 
 export interface MessageHandlerOptions {

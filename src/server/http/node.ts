@@ -120,7 +120,7 @@ class NodeHttpRequest implements EndpointRequest {
   }
 }
 
-/** Reads by events and parses in the last one: iterating over the request would create promises for each chunk. */
+/** Reads by events, because iterating over the request would create promises for each chunk. */
 function readBody<T>(
   req: IncomingMessage,
   maxBytes: number,
@@ -142,7 +142,7 @@ function readBody<T>(
     req.on('end', () => {
       if (isRefused) return
       const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
-      chunks = [] // the request lives as long as its call, and this listener with it
+      chunks = [] // this listener lives as long as the call
       try {
         resolve(parse(bytes, maxBytes))
       } catch (error) {
@@ -152,27 +152,26 @@ function readBody<T>(
   })
 }
 
-/** Frameworks cut the mount path off `url` and keep the whole in `originalUrl`. */
+/** Frameworks remove the mount path from `url`; `originalUrl` has it. */
 export function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
   const whole = originalUrl ?? url
   const query = whole.indexOf('?')
   return query < 0 ? whole : whole.slice(0, query)
 }
 
-// Lower-case header names by their original spelling. Clients use few spellings, so most names are found here.
+// A cache of lower-case header names by their original spelling. Clients use few spellings.
 const lowerCase = new Map<string, string>()
 const MAX_SPELLINGS = 500
 
 /**
- * Counts names and values. Node silently drops headers above this number, perhaps the Origin, so a request that reaches
- * it cannot be checked and is refused.
+ * The number of names and values at which a request is refused. Node silently drops headers above it, perhaps the Origin,
+ * which could then not be checked.
  */
 const MAX_RAW_HEADERS = 2000
 
 /**
- * Reads the raw headers of a `node:http` request. The `headers` object would cost more than all checks together, and of
- * a header that was sent twice it keeps only the first. Here both values are joined, so that no check sees only one of
- * them.
+ * Reads the raw headers of a `node:http` request. The `headers` object would cost more than all checks together, and keeps
+ * only the first value of a repeated header. Here the values are joined, so that checks see all of them.
  */
 export function rawHeaderReader(raw: readonly string[]): HeaderReader {
   const names: string[] = []

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { unref } from '../../protocol/index.ts'
 import { type AnswerHead, type ByteSink, type HostSink, MAX_UNREAD_BYTES, readWithinMs } from './exchange.ts'
 
-/** Closes the connection if its client does not read in time what has been written. */
+/** Closes the connection unless its client reads the written bytes in time. */
 export function giveUpUnread(res: ServerResponse): void {
   const { writableLength } = res
   if (writableLength === 0 || res.destroyed) return
@@ -18,7 +18,7 @@ export function giveUpUnread(res: ServerResponse): void {
 /** A streamed answer on `node:http`. */
 export class NodeSink implements HostSink {
   readonly #res: ServerResponse
-  /** Node warns of more than ten listeners of one response, and the calls of a batch may be more. */
+  /** A list of our own, because Node warns of more than ten listeners, and a batch may have more calls. */
   #onDisconnect: (() => void)[] | undefined
   #hasUnread = false
   #address: string | undefined
@@ -46,7 +46,7 @@ export class NodeSink implements HostSink {
   open(headers: Readonly<Record<string, string>>): void {
     if (this.#res.headersSent) return
     this.#res.writeHead(200, headers)
-    // Head and first event go in one write: a process may be killed between two, and its client needs an event to come back.
+    // One write for the head and the first event: a client whose server is killed needs an event to resume the stream.
     process.nextTick(() => {
       if (!this.#res.writableEnded) this.#res.flushHeaders()
     })
@@ -68,7 +68,7 @@ export class NodeSink implements HostSink {
   }
 
   #limitUnread(): void {
-    if (this.#hasUnread) return // its time runs already
+    if (this.#hasUnread) return // its timer runs
     this.#hasUnread = true
     giveUpUnread(this.#res)
     this.#res.once('drain', () => (this.#hasUnread = false))
@@ -85,7 +85,7 @@ export class NodeSink implements HostSink {
   }
 }
 
-/** Bytes up to this size are written as a text of one character for each, which Node sends together with the head. */
+/** Up to this size bytes are written as latin1 text, which Node sends in one write with the head. */
 const MAX_TEXT_BYTES = 16_384
 
 /** The bytes of another server's answer on `node:http`. */

@@ -13,7 +13,7 @@ export function refusal(status: number, message: string): HttpReply {
   return { status, body: errorMessage(undefined, { code: CODES.INVALID_REQUEST, message, status }) }
 }
 
-/** Thrown where a request turns out to be refused while its body is read. */
+/** Refuses a request while its body is read. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused'
   readonly reply: HttpReply
@@ -24,14 +24,14 @@ export class RequestRefused extends Error {
   }
 }
 
-/** The reply for an error of a request that no call handler has answered. */
+/** The reply to a request that failed outside of a call handler. */
 export function errorReply(error: unknown, logger: Logger, id?: RequestId): HttpReply {
   if (error instanceof RequestRefused) return error.reply
   if (error instanceof AuthError) return authReply(error, logger)
   const wire = toWireError(error)
   if (error instanceof LimitError) return limitReply(error, id)
   if (!isExpected(error)) logger.error({ err: errorDetails(error) }, 'A request failed.')
-  // Errors that a call handler sends as results with 200 have a status of their own here.
+  // Call handlers answer these errors with 200; here they get a status of their own.
   const status = wire.status !== 200 ? wire.status : wire.code === CODES.INTERNAL_ERROR ? 500 : 400
   return { status, body: errorMessage(id, wire) }
 }

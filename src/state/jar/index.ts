@@ -1,6 +1,6 @@
 /** The jar for the other folders of this package: the client uses it, and no server does. */
 export { memoryJar } from './memory.ts'
-export type { JarOptions } from './options.ts'
+export type { JarOptions } from './jar.ts'
 export { type JarScopeOptions, jarServerOf } from './serverKey.ts'
 export { defaultJarPath, type SqliteJarOptions, sqliteJar } from './sqlite.ts'
 export type {

@@ -7,11 +7,146 @@
  * - the least recently used entry is evicted first. The time of last use is written at most once a minute, so that most
  *   reads write nothing.
  */
-import type { JarSettings } from './options.ts'
-import { overflow, planChange } from './rules.ts'
-import { type JarRecord, type JarBackend, parseStored, scopeOf, serverKey } from './backend.ts'
+import {
+  type JarLimits,
+  type JarSet,
+  MAX_BYTES,
+  MAX_NAMES,
+  MAX_NAMES_PER_SERVER,
+  overflow,
+  planChange,
+} from './rules.ts'
 import type { Jar, JarChange, JarContents, JarEntry, JarFilter, JarKey, JarNews, JarOwner } from './store.ts'
 import { makeSweeper } from '../stores/expiry.ts'
+import type { OptionNames, StateScope } from '../../protocol/index.ts'
+import { StateError } from '../errors.ts'
+import { parseStored } from '../jsonText.ts'
+
+/** 400 days, the maximum of SEP-1655. It is also the maximum of browsers for cookies. */
+const MAX_AGE_SECONDS = 34_560_000
+
+export interface JarOptions {
+  /** The maximum size of a name and its value as JSON together, in bytes. @default 4096 */
+  maxBytes?: number
+  /** The maximum number of names that a request to one server carries. @default 20 */
+  maxNamesPerServer?: number
+  /** The maximum number of names for one principal, over all servers and contexts. @default 300 */
+  maxNames?: number
+  /** An entry expires when its server has not set it for so long; at most 34560000 (400 days). @default never */
+  maxAgeSeconds?: number
+  /** Session state expires when it was not used for so long, because its host may have ended. @default 2592000 */
+  sessionIdleSeconds?: number
+  /** The time in milliseconds. @default Date.now */
+  clock?: () => number
+}
+
+export const JAR_OPTIONS: OptionNames<JarOptions> = {
+  maxBytes: true,
+  maxNamesPerServer: true,
+  maxNames: true,
+  maxAgeSeconds: true,
+  sessionIdleSeconds: true,
+  clock: true,
+}
+
+export interface JarSettings {
+  readonly limits: JarLimits
+  /** The shortest time between two writes of the time of last use. */
+  readonly noteEveryMs: number
+  readonly maxAgeMs: number
+  readonly sessionIdleMs: number
+  readonly clock: () => number
+}
+
+/** Adds the defaults, and refuses invalid options. */
+export function jarSettings(options: JarOptions): JarSettings {
+  const { maxBytes = MAX_BYTES, maxNamesPerServer = MAX_NAMES_PER_SERVER, maxNames = MAX_NAMES } = options
+  const { clock = Date.now, maxAgeSeconds, sessionIdleSeconds = 2_592_000 } = options
+  assertCounts({ maxBytes, maxNamesPerServer, maxNames })
+  if (maxAgeSeconds !== undefined) assertSeconds('maxAgeSeconds', maxAgeSeconds, MAX_AGE_SECONDS)
+  assertSeconds('sessionIdleSeconds', sessionIdleSeconds, Number.POSITIVE_INFINITY)
+  return {
+    limits: { maxBytes, maxNamesPerServer, maxNames },
+    noteEveryMs: Math.min(60_000, sessionIdleSeconds * 100),
+    maxAgeMs: (maxAgeSeconds ?? Number.POSITIVE_INFINITY) * 1000,
+    sessionIdleMs: sessionIdleSeconds * 1000,
+    clock,
+  }
+}
+
+function assertCounts(counts: Record<string, number>): void {
+  for (const [name, count] of Object.entries(counts)) {
+    if (!Number.isSafeInteger(count) || count < 1) {
+      throw new StateError('STATE_OPTION', `${name} must be a whole number of at least 1.`)
+    }
+  }
+}
+
+function assertSeconds(name: string, seconds: number, max: number): void {
+  if (seconds > 0 && seconds <= max) return
+  const bound = Number.isFinite(max) ? `, and at most ${max}` : ''
+  throw new StateError('STATE_OPTION', `${name} must be more than 0${bound}.`)
+}
+
+/** An entry as a backend stores it. The value is JSON text, so that nobody who reads it can change the stored value. */
+export interface JarRecord {
+  readonly scope: StateScope
+  readonly name: string
+  readonly text: string
+  readonly updatedAt: number
+  readonly usedAt: number
+}
+
+/** The time of a write, in milliseconds. An equal value that was written after `knownSince` is not written again. */
+export interface JarTime {
+  readonly now: number
+  readonly knownSince: number
+}
+
+/** The times before which entries are expired. */
+export interface JarHorizon {
+  /** Entries that were set at this time or before are expired. */
+  readonly updatedAt: number
+  /** Session state that was last used at this time or before is expired: its context is over. */
+  readonly sessionUsedAt: number
+}
+
+/** Stores the entries of a jar, and applies no rules: `createJar` does that. */
+export interface JarBackend {
+  /** Runs a function in one transaction. Gives a promise if it has to wait for another process. */
+  atomically<Result>(run: () => Result): Result | Promise<Result>
+  /** The session state and the server state of a connection at one moment, with expired entries. */
+  read(owner: JarOwner): JarRecord[]
+  put(key: JarKey, set: JarSet, time: JarTime): void
+  delete(key: JarKey, name: string): void
+  /** Sets the time of last use for all live entries of a connection. Best effort: it never waits and never throws. */
+  touch(owner: JarOwner, now: number, horizon: JarHorizon): void
+  count(owner: JarOwner): { ofServer: number; ofPrincipal: number }
+  entries(filter: JarFilter): JarEntry[]
+  items(filter: JarFilter): (JarEntry & { readonly text: string })[]
+  endContext(principal: string, context: string): void | Promise<void>
+  sweep(horizon: JarHorizon): void
+  /** Called after a removal: nothing of the removed values may stay on the disk. */
+  erase(): void | Promise<void>
+  close(): void
+}
+
+/** Whether an equal value was written recently. A write time in the future comes from a clock that was set back. */
+export function isKnown(known: Pick<JarRecord, 'text' | 'updatedAt'>, text: string, time: JarTime): boolean {
+  return known.text === text && known.updatedAt > time.knownSince && known.updatedAt <= time.now
+}
+
+export function serverKey({ server, principal }: Omit<JarKey, 'context'>): JarKey {
+  return { server, principal, context: undefined }
+}
+
+export function scopeOf({ context }: Pick<JarKey, 'context'>): StateScope {
+  return context === undefined ? 'server' : 'session'
+}
+
+export function parseValue(text: string): unknown {
+  return parseStored(text, 'An entry of the jar is damaged; restore the file, or move it away.')
+}
 
 export function createJar(backend: JarBackend, settings: JarSettings): Jar {
   const { limits, noteEveryMs, maxAgeMs, sessionIdleMs } = settings
@@ -78,7 +213,7 @@ export function createJar(backend: JarBackend, settings: JarSettings): Jar {
   function showNow(filter: JarFilter) {
     return onlyLive(backend.items(filter), clock()).map(({ text, ...entry }) => ({
       ...entry,
-      value: parseStored(text),
+      value: parseValue(text),
     }))
   }
 
@@ -101,6 +236,6 @@ function keyIn(scope: JarRecord['scope'], owner: JarOwner): JarKey {
 // A name may be `__proto__`, which Object.fromEntries makes an ordinary member.
 function dictionary(records: readonly JarRecord[], scope: JarRecord['scope']): Record<string, unknown> {
   return Object.fromEntries(
-    records.filter((record) => record.scope === scope).map(({ name, text }) => [name, parseStored(text)]),
+    records.filter((record) => record.scope === scope).map(({ name, text }) => [name, parseValue(text)]),
   )
 }

@@ -1,16 +1,18 @@
 import { assertOptionNames } from '../../protocol/index.ts'
-import { createJar } from './jar.ts'
-import { JAR_OPTIONS, type JarOptions, jarSettings } from './options.ts'
-import type { JarSet } from './rules.ts'
 import {
+  createJar,
   isKnown,
-  type JarHorizon,
-  type JarRecord,
+  JAR_OPTIONS,
   type JarBackend,
+  type JarHorizon,
+  type JarOptions,
+  type JarRecord,
+  jarSettings,
   type JarTime,
   scopeOf,
   serverKey,
-} from './backend.ts'
+} from './jar.ts'
+import type { JarSet } from './rules.ts'
 import type { Jar, JarEntry, JarFilter, JarKey, JarOwner } from './store.ts'
 
 /** A jar in the memory of this process. */

@@ -1,8 +1,6 @@
 /** The limits of a jar, to the one. */
 import { expect, test } from 'vitest'
-import { isKnown, type JarBackend } from './backend.ts'
-import { createJar } from './jar.ts'
-import { jarSettings } from './options.ts'
+import { createJar, isKnown, type JarBackend, jarSettings } from './jar.ts'
 import { type JarOwner, memoryJar } from './index.ts'
 
 const owner: JarOwner = { server: 'example.com', principal: 'ann', context: 'tab' }

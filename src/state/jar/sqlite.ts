@@ -5,16 +5,23 @@
  * - Names and keys are stored as JSON strings, because SQLite would change those with a NUL or a lone surrogate.
  *   The context of server state is the empty string, which is no JSON string.
  */
-import { assertOptionNames } from '../../protocol/index.ts'
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assertOptionNames } from '../../protocol/index.ts'
 import { inTransaction, openSqliteFile, withoutWaiting, withStoreErrors } from '../stores/sqliteFile.ts'
 import { lockPauseMs, SqliteWrites } from '../stores/sqliteWrites.ts'
-import { type JarRecord, type JarBackend, parseStored, scopeOf } from './backend.ts'
-import { createJar } from './jar.ts'
-import { JAR_OPTIONS, type JarOptions, jarSettings } from './options.ts'
+import {
+  createJar,
+  JAR_OPTIONS,
+  type JarBackend,
+  type JarOptions,
+  type JarRecord,
+  jarSettings,
+  parseValue,
+  scopeOf,
+} from './jar.ts'
 import type { Jar, JarEntry, JarFilter, JarKey } from './store.ts'
 
 export interface SqliteJarOptions extends JarOptions {
@@ -216,5 +223,5 @@ function itemOf(row: JarRow): JarEntry & { text: string } {
 }
 
 function textIn(row: JarRow, column: string): string {
-  return String(parseStored(String(row[column])))
+  return String(parseValue(String(row[column])))
 }

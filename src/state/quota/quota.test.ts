@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Heap } from './heap.ts'
+import { type Evictable, Heap } from './tally.ts'
 import { fairShareOf, groupOf, Quota, type QuotaOptions } from './quota.ts'
-import type { Evictable } from './tally.ts'
 
 interface Step {
   readonly caller: string

@@ -1,6 +1,6 @@
 /** Sealing for the other folders of this package. `pannier/state` lists what its users may import. */
 export type { Binding, Sealed } from './claims.ts'
-export { type Inspected, inspectToken } from './inspect.ts'
+export { type Inspected, inspectToken } from './seal.ts'
 export { createKeyring, ephemeralKeyring, type Keyring, keyringIn, newKey, rotationSteps } from './keyring.ts'
 export { createMarks, MARK_CHARS, type Marks } from './marks.ts'
 export { createSealer, DEFAULT_TTL_SECONDS, type SealContent, type SealOptions, type Sealer } from './seal.ts'

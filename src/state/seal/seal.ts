@@ -6,7 +6,7 @@
  * that the peer chose, the length after deflating can leak the secret (as in CRIME): set `deflateAboveBytes: Infinity`.
  */
 import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
-import { type Binding, readClaims, type Sealed, writeClaims } from './claims.ts'
+import { type Binding, parseClaims, readClaims, type Sealed, writeClaims } from './claims.ts'
 import {
   decrypt,
   deflate,
@@ -16,6 +16,7 @@ import {
   type Plain,
   type Purpose,
   randomNonces,
+  readHeader,
   unpack,
 } from './token.ts'
 import { StateError } from '../errors.ts'
@@ -145,4 +146,34 @@ function tooLarge(bytes: number, limit: number): StateError {
 function assertTtl(ttlSeconds: number): void {
   if (Number.isFinite(ttlSeconds) && ttlSeconds > 0) return
   throw new StateError('STATE_OPTION', 'ttlSeconds is a positive, finite number of seconds.')
+}
+
+/** A token as whoever has the keys can read it. */
+export interface Inspected extends Sealed {
+  readonly purpose: Purpose
+  /** The id of the key that sealed it. */
+  readonly keyId: string
+  readonly audience: string
+  readonly binding: Binding
+}
+
+// More than any server seals with its default limits.
+const MAX_BODY_BYTES = 64 * 1024 * 1024
+
+/**
+ * Reads a token to find an error: all its claims, also those of another request or time. Servers never use this; `open` checks
+ * every claim.
+ */
+export function inspectToken(keyring: Keyring, token: string): Inspected {
+  const { purpose, keyTag } = readHeader(token)
+  const key = keysOf(keyring).find(({ tag }) => tag === keyTag)
+  if (key === undefined) throw new StateError('STATE_UNKNOWN_KEY', unknownKey(keyTag, keyring))
+  const keys = new Map([[key.tag, makeTokenKey(key)]])
+  const claims = parseClaims(unpack(decrypt(keys, purpose, token), MAX_BODY_BYTES))
+  return { purpose, keyId: key.id, ...claims }
+}
+
+function unknownKey(tag: number, { ids }: Keyring): string {
+  const sealedBy = tag.toString(16).padStart(8, '0')
+  return `This was sealed with the key ${sealedBy}, and the keys given are ${ids.join(', ')}; give the keys of that server.`
 }

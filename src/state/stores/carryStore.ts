@@ -1,7 +1,9 @@
 import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
-import { ExpiringMap } from './expiry.ts'
+import { ExpiringMap, makeSweeper } from './expiry.ts'
 import { assertId } from './ledger.ts'
+import { openStateFile, SQLITE_FILE_OPTIONS, type SqliteFileOptions, withStoreErrors } from './sqliteFile.ts'
+import { SqliteWrites } from './sqliteWrites.ts'
 
 /**
  * A store for sealed journals on the server's side, in place of the client. It holds sealed tokens: nobody who reads the
@@ -50,4 +52,45 @@ export function memoryCarryStore(options: MemoryCarryStoreOptions = {}): CarrySt
 function full(maxEntries: number): StateError {
   const advice = 'raise maxEntries, shorten ttlSeconds, or use a store on disk'
   return new StateError('STORE_FULL', `The store has ${maxEntries} live tokens and accepts no more; ${advice}.`)
+}
+
+/** A carry store for all processes of one machine. Its statements are synchronous; a write waits up to 5 s for a lock. */
+export function sqliteCarryStore(options: SqliteFileOptions): CarryStore & { close(): void } {
+  assertOptionNames(options, SQLITE_FILE_OPTIONS, 'sqliteCarryStore')
+  const { path, clock = Date.now } = options
+  const database = openStateFile(path)
+  const writes = new SqliteWrites(database)
+  const statements = withStoreErrors(() => ({
+    put: database.prepare(
+      `INSERT INTO tokens (id, expires_at, token) VALUES (:id, :expiresAt, :token)
+       ON CONFLICT (id) DO UPDATE SET expires_at = :expiresAt, token = :token`,
+    ),
+    get: database.prepare('SELECT token FROM tokens WHERE id = :id AND expires_at > :now'),
+    delete: database.prepare('DELETE FROM tokens WHERE id = :id'),
+    sweep: database.prepare('DELETE FROM tokens WHERE expires_at <= :now'),
+  }))
+  const sweep = makeSweeper(clock, (now) => statements.sweep.run({ now }))
+
+  return {
+    async put(id, token, expiresAt) {
+      assertId(id)
+      await writes.run(() => {
+        sweep()
+        statements.put.run({ id, token, expiresAt: Math.ceil(expiresAt * 1000) })
+      })
+    },
+
+    async get(id) {
+      const row = withStoreErrors(() => statements.get.get({ id, now: clock() }))
+      return typeof row?.token === 'string' ? row.token : undefined
+    },
+
+    async delete(id) {
+      await writes.run(() => statements.delete.run({ id }))
+    },
+
+    close() {
+      database.close()
+    },
+  }
 }

@@ -12,7 +12,7 @@ export {
   memoryLedger,
 } from './ledger.ts'
 export { limiterRates, memoryLimiter, memoryRates, RATE_SECONDS, type RateStore } from './rates.ts'
-export { sqliteCarryStore } from './sqliteCarryStore.ts'
+export { sqliteCarryStore } from './carryStore.ts'
 export {
   inTransaction,
   isLocked,
@@ -24,5 +24,5 @@ export {
   withoutWaiting,
   withStoreErrors,
 } from './sqliteFile.ts'
-export { sqliteLedger } from './sqliteLedger.ts'
+export { sqliteLedger } from './ledger.ts'
 export { lockPauseMs } from './sqliteWrites.ts'

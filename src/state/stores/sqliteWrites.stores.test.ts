@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { sqliteCarryStore } from './sqliteCarryStore.ts'
-import { sqliteLedger } from './sqliteLedger.ts'
+import { sqliteCarryStore } from './carryStore.ts'
+import { sqliteLedger } from './ledger.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-locked-'))
 const path = join(folder, 'state.db')

@@ -4,8 +4,7 @@ import { hasEnded, type Json, progressMeta, ProtocolError } from '../../protocol
 import type { Call, TaskHost } from '../../server/index.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
 import { TaskError } from '../errors.ts'
-import { sortAnswers } from './answers.ts'
-import { answerableBy, assertAnswerable, type FoundTask } from './view.ts'
+import { answerableBy, assertAnswerable, type FoundTask, sortAnswers } from './view.ts'
 
 export interface DialectOptions {
   readonly host: TaskHost

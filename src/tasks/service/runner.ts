@@ -6,12 +6,13 @@
  * - While the process drains, runs hand over at their next checkpoint. Tasks that have not stopped by the deadline go
  *   back to the queue, and another run continues from the last committed step.
  */
-import { CODES, unref } from '../../protocol/index.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { backoffMs, CODES, unref } from '../../protocol/index.ts'
 import type { RunOutcome, TaskCaller, TaskHost } from '../../server/index.ts'
 import type { Lease, NewQuestion, TaskProgress } from '../engine.ts'
 import { isInvalidEntry } from '../entry.ts'
-import { isLeaseLost } from '../errors.ts'
-import { retryWrite } from './writeRetry.ts'
+import { isLeaseLost, leaseLost } from '../errors.ts'
+import { StateError } from '../../state/internal.ts'
 
 export class TaskRunner {
   readonly #host: TaskHost
@@ -175,4 +176,31 @@ export class StatusThrottle {
     if (this.#hasEnded) return
     this.#timer = unref(setTimeout(() => this.#flush(), this.#everyMs))
   }
+}
+
+const BACKOFF = { firstMs: 25, maxMs: 2000 }
+
+/**
+ * Retries a write of a run while the store is unavailable, until it succeeds or the lease is lost. Calls `onUnavailable` once,
+ * with the first error.
+ */
+export async function retryWrite<T>(
+  write: () => Promise<T>,
+  signal: AbortSignal,
+  onUnavailable?: (error: StateError) => void,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    if (signal.aborted) throw leaseLost('taken')
+    try {
+      return await write()
+    } catch (error) {
+      if (!isTransient(error)) throw error
+      if (attempt === 1) onUnavailable?.(error)
+    }
+    await sleep(backoffMs(attempt, BACKOFF), undefined, { signal }).catch(() => {})
+  }
+}
+
+function isTransient(error: unknown): error is StateError {
+  return error instanceof StateError && (error.code === 'STORE_UNAVAILABLE' || error.code === 'STORE_FULL')
 }

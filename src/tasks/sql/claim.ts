@@ -8,12 +8,12 @@
 import type { Journal } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
-import { readEntry, readObject, readString, unreadable } from '../entry.ts'
+import { readEntry, readObject, readString } from '../entry.ts'
 import { UNREADABLE } from '../errors.ts'
 import { journalOf } from '../journalRows.ts'
-import { jsonRows, type SqlValue, type Transaction } from './driver.ts'
+import { emit, jsonRows, query, type SqlValue, type Transaction } from './driver.ts'
 import type { ReadyTasks } from './ready.ts'
-import { notExpired, READY, SUSPECT, type TaskStore } from './store.ts'
+import { notExpired, READY, statement, SUSPECT, type TaskStore } from './store.ts'
 import { failTask } from './transitions.ts'
 
 /** What a run needs of its task. */
@@ -50,7 +50,7 @@ export interface ClaimedTasks {
   readonly isBusy: boolean
 }
 
-interface LeasedRow {
+interface ClaimedRow {
   readonly number: string | number
   readonly generation: string | number
   readonly id: string
@@ -62,10 +62,6 @@ interface LeasedRow {
   readonly attempts: number
   readonly losses: number
   readonly left_ms: string | number | null
-}
-
-interface JournalRow {
-  readonly task: string | number
   readonly begun_at: number | null
   readonly args: string
   readonly caller: string
@@ -74,21 +70,41 @@ interface JournalRow {
   readonly questions: unknown
 }
 
+const LEASE_READY = statement((store) => {
+  const ready = `SELECT t.number FROM ${store.sql.tasks} AS t
+    WHERE t.tool_key = $3 AND ${READY} AND t.holder = $4 AND ${notExpired(store.sql)}
+    ORDER BY t.number LIMIT CAST($5 AS bigint)`
+  return leaseText(store, ready, 'with others')
+})
+
+const LEASE_SUSPECT = statement((store) => {
+  const { sql } = store
+  const suspect = `SELECT t.number FROM ${sql.tasks} AS t
+    WHERE ${sql.among('t.tool_key', '$3', 'text')} AND ${SUSPECT} AND t.retry_at <= ${sql.now} AND ${notExpired(sql)}
+    ORDER BY t.retry_at LIMIT 1`
+  return leaseText(store, suspect, 'alone')
+})
+
+/** $1 is the worker and $2 how long the lease lasts. `picked` selects the numbers of tasks, and its parameters begin with $3. */
+function leaseText({ sql }: TaskStore, picked: string, runs: 'alone' | 'with others'): string {
+  return `WITH picked (chosen) AS MATERIALIZED (${picked} ${sql.skipLocked})
+    UPDATE ${sql.tasks} AS t SET worker = $1, generation = generation + 1,
+      leased_until = ${sql.now} + CAST($2 AS bigint), alone = ${runs === 'alone' ? 1 : 0}
+    FROM picked WHERE t.number = picked.chosen
+    RETURNING number`
+}
+
 /** Claims tasks of one tool, shared between callers. */
-export async function claimReady(
-  tx: Transaction,
+export function* claimReady(
   store: TaskStore,
   options: ClaimOptions & { readonly tool: string; readonly slots: number },
-): Promise<ClaimedTasks> {
-  const { shares, isMore } = await options.ready.pick(tx.rows, options.tool, options.slots)
-  const leased: LeasedRow[] = []
+): Transaction<ClaimedTasks> {
+  const { shares, isMore } = yield* options.ready.pick(options.tool, options.slots)
+  const leased: number[] = []
   for (const [holder, share] of shares) {
-    const picked = `SELECT t.number FROM ${store.sql.tasks} AS t
-      WHERE t.tool_key = $3 AND ${READY} AND t.holder = $4 AND ${notExpired(store.sql)}
-      ORDER BY t.number LIMIT CAST($5 AS bigint)`
-    leased.push(...(await lease(tx, store, options, { picked, values: [options.tool, holder, share] })))
+    leased.push(...(yield* lease(LEASE_READY(store), options, [options.tool, holder, share])))
   }
-  const claimed = await withJournals(tx, store, leased)
+  const claimed = yield* readClaimed(store, leased)
   // A task that has failed instead of being run leaves its slot.
   const leavesSlots = claimed.length < leased.length
   return {
@@ -99,74 +115,48 @@ export async function claimReady(
 }
 
 /** Claims the suspect whose pause was over first: see `attempts.ts`. */
-export async function claimSuspect(
-  tx: Transaction,
+export function* claimSuspect(
   store: TaskStore,
   options: ClaimOptions & { readonly tools: readonly string[] },
-): Promise<readonly ClaimedTask[]> {
-  const { sql } = store
-  const picked = `SELECT t.number FROM ${sql.tasks} AS t
-    WHERE ${sql.among('t.tool_key', '$3', 'text')} AND ${SUSPECT} AND t.retry_at <= ${sql.now} AND ${notExpired(sql)}
-    ORDER BY t.retry_at LIMIT 1`
-  return withJournals(tx, store, await lease(tx, store, options, { picked, values: [options.tools], isAlone: true }))
+): Transaction<readonly ClaimedTask[]> {
+  return yield* readClaimed(store, yield* lease(LEASE_SUSPECT(store), options, [options.tools]))
 }
 
-interface Picked {
-  /** A SELECT of the numbers of tasks; its parameters begin with $3. */
-  readonly picked: string
-  readonly values: readonly SqlValue[]
-  readonly isAlone?: boolean
-}
-
-async function lease(
-  { rows }: Transaction,
-  { sql }: TaskStore,
+function* lease(
+  text: string,
   { worker, holdMs }: ClaimOptions,
-  { picked, values, isAlone = false }: Picked,
-): Promise<LeasedRow[]> {
-  return rows<LeasedRow>(
-    `WITH picked (chosen) AS MATERIALIZED (${picked} ${sql.skipLocked})
-     UPDATE ${sql.tasks} AS t SET worker = $1, generation = generation + 1,
-       leased_until = ${sql.now} + CAST($2 AS bigint), alone = ${Number(isAlone)}
-     FROM picked WHERE t.number = picked.chosen
-     RETURNING number, generation, id, address, tool, tool_key, call_id, round, attempts, losses,
-       expires_at - ${sql.now} AS left_ms`,
-    [worker, Math.round(holdMs), ...values],
-  )
+  values: readonly SqlValue[],
+): Transaction<readonly number[]> {
+  const rows = yield* query<{ number: string | number }>(text, [worker, Math.round(holdMs), ...values])
+  return rows.map(({ number }) => Number(number))
 }
 
-/** The oldest first. A task with damaged rows fails; otherwise it would be claimed again and again. */
-async function withJournals(
-  tx: Transaction,
-  store: TaskStore,
-  leased: readonly LeasedRow[],
-): Promise<readonly ClaimedTask[]> {
+/** The oldest first. */
+const READ_CLAIMED = statement(({ sql }) => {
+  const steps = `${sql.steps} AS s WHERE s.task = t.number AND s.done = 1`
+  const questions = `${sql.questions} AS q WHERE q.task = t.number`
+  return `SELECT t.number, t.generation, t.id, t.address, t.tool, t.tool_key, t.call_id, t.round, t.attempts, t.losses,
+      t.expires_at - ${sql.now} AS left_ms, c.begun_at, c.args, c.caller, c.own,
+      ${sql.jsonArrays('s.key, s.value', steps, 's.key')} AS steps,
+      ${sql.jsonArrays('q.key, q.question, q.times, q.response, q.answered_by', questions, 'q.place')} AS questions
+    FROM ${sql.tasks} AS t LEFT JOIN ${sql.calls} AS c ON c.task = t.number
+    WHERE ${sql.among('t.number', '$1', 'bigint')} ORDER BY t.number`
+})
+
+/** Reads the tasks with their journals. One with damaged rows fails; otherwise it would be claimed again and again. */
+function* readClaimed(store: TaskStore, leased: readonly number[]): Transaction<readonly ClaimedTask[]> {
   if (leased.length === 0) return []
-  const { sql } = store
-  const rows = await tx.rows<JournalRow>(
-    `SELECT c.task, c.begun_at, c.args, c.caller, c.own,
-       ${sql.jsonArrays('s.key, s.value', `${sql.steps} AS s WHERE s.task = c.task AND s.done = 1`, 's.key')} AS steps,
-       ${sql.jsonArrays(
-         'q.key, q.question, q.times, q.response, q.answered_by',
-         `${sql.questions} AS q WHERE q.task = c.task`,
-         'q.place',
-       )} AS questions
-     FROM ${sql.calls} AS c WHERE ${sql.among('c.task', '$1', 'bigint')}`,
-    [leased.map(({ number }) => Number(number))],
-  )
-  const journals = new Map(rows.map((row) => [Number(row.task), row]))
   const claimed: ClaimedTask[] = []
-  for (const row of leased.toSorted((one, other) => Number(one.number) - Number(other.number))) {
-    const task = contentOf(row, journals.get(Number(row.number)))
+  for (const row of yield* query<ClaimedRow>(READ_CLAIMED(store), [leased])) {
+    const task = contentOf(row)
     if (task !== undefined) claimed.push(task)
-    else await failDamaged(tx, store, row)
+    else yield* failDamaged(store, row)
   }
   return claimed
 }
 
-function contentOf(row: LeasedRow, journal: JournalRow | undefined): ClaimedTask | undefined {
+function contentOf(row: ClaimedRow): ClaimedTask | undefined {
   try {
-    if (journal === undefined) throw unreadable()
     return {
       task: Number(row.number),
       generation: Number(row.generation),
@@ -174,9 +164,9 @@ function contentOf(row: LeasedRow, journal: JournalRow | undefined): ClaimedTask
       address: row.address,
       toolKey: row.tool_key,
       tool: readString(row.tool),
-      args: readObject(journal.args),
-      caller: readObject(journal.caller),
-      journal: readJournal(row, journal),
+      args: readObject(row.args),
+      caller: readObject(row.caller),
+      journal: readJournal(row),
       attempts: row.attempts,
       hasLosses: row.losses > 0 || row.attempts > 0,
       leftMs: row.left_ms === null ? null : Number(row.left_ms),
@@ -187,10 +177,10 @@ function contentOf(row: LeasedRow, journal: JournalRow | undefined): ClaimedTask
   }
 }
 
-function readJournal({ call_id: call, round }: LeasedRow, row: JournalRow): Journal {
+function readJournal(row: ClaimedRow): Journal {
   return journalOf({
-    call: readString(call),
-    round,
+    call: readString(row.call_id),
+    round: row.round,
     own: row.own === null ? undefined : readEntry(row.own),
     begunAt: row.begun_at ?? undefined,
     steps: jsonRows(row.steps).map(([key, value]) => {
@@ -206,8 +196,8 @@ function readJournal({ call_id: call, round }: LeasedRow, row: JournalRow): Jour
   })
 }
 
-async function failDamaged(tx: Transaction, store: TaskStore, { id, address, number }: LeasedRow): Promise<void> {
+function* failDamaged(store: TaskStore, { id, address, number }: ClaimedRow): Transaction<void> {
   store.logger().error({ task: id }, 'The stored data of a task is damaged; the task fails.')
-  await failTask(tx, store, Number(number), UNREADABLE)
-  tx.emit({ kind: 'changed', task: address })
+  yield* failTask(store, Number(number), UNREADABLE)
+  yield* emit({ kind: 'changed', task: address })
 }

@@ -4,10 +4,10 @@ import type { NewTask, TaskRecord } from '../engine.ts'
 import { entryText } from '../entry.ts'
 import { MEMBERS_SHARE, refusalOfTask } from '../fairness.ts'
 import { answeredBefore, type QuestionRow } from '../journalRows.ts'
-import type { SqlValue, Transaction } from './driver.ts'
+import { change, emit, query, type SqlValue, type Transaction } from './driver.ts'
 import { addAnswered } from './questions.ts'
 import { getTask } from './records.ts'
-import { cachedText, keyOf, notExpired, type TaskStore } from './store.ts'
+import { keyOf, notExpired, statement, type TaskStore } from './store.ts'
 
 const MAX_TRIES = 5
 // Added to a date it is still a safe integer.
@@ -30,11 +30,11 @@ interface PreparedTask {
 /** Gives the task that the call has created, now or before. */
 export async function createTask(store: TaskStore, task: NewTask): Promise<TaskRecord> {
   const prepared = prepare(store, task)
-  return store.driver.transaction(async (tx) => {
+  return store.driver.transaction(function* () {
     for (let turn = 0; turn < MAX_TRIES; turn++) {
-      const created = await insert(tx, store, prepared)
+      const created = yield* insert(store, prepared)
       if (created !== undefined) return created
-      const before = await createdBefore(tx, store, prepared)
+      const before = yield* createdBefore(store, prepared)
       if (before !== undefined) return before
     }
     throw new StateError('STORE_UNAVAILABLE', 'Tasks of this call were created and removed concurrently; try again.')
@@ -72,7 +72,7 @@ function countUnfinished({ sql }: TaskStore, condition: string, limit: number): 
 
 // Expressions, so that no other statement uses the indexes that are for counting.
 const OF_HOLDER = "t.holder || '' ="
-const OF_MEMBER = "t.member || '' ="
+const OF_MEMBER = "t.member IS NOT NULL AND t.member || '' ="
 
 /** $4 is the holder and $5 the member, where the task has one. */
 function insertText(store: TaskStore, hasMember: boolean): string {
@@ -88,62 +88,52 @@ function insertText(store: TaskStore, hasMember: boolean): string {
     ON CONFLICT (call) DO NOTHING RETURNING number, created_at`
 }
 
+const INSERT = statement((store) => insertText(store, false))
+const INSERT_OF_MEMBER = statement((store) => insertText(store, true))
+
 /** Undefined when this call has created a task before, or its caller may not have another. */
-async function insert(tx: Transaction, store: TaskStore, prepared: PreparedTask): Promise<TaskRecord | undefined> {
+function* insert(store: TaskStore, prepared: PreparedTask): Transaction<TaskRecord | undefined> {
   const { task, call, holder, member, tool } = prepared
-  const hasMember = member !== null
   const ttlMs = task.ttlMs === null ? null : Math.min(Math.ceil(task.ttlMs), MAX_TTL_MS)
   const values: SqlValue[] = [keyOf(store, task.id), keyOf(store, task.owner), call, holder, member, tool]
   values.push(...[task.id, task.tool, task.journal.id].map((text) => JSON.stringify(text)), task.journal.round, ttlMs)
-  const text = cachedText(store.sql, `insert ${hasMember} ${store.settings.maxTasksPerCaller}`, () =>
-    insertText(store, hasMember),
-  )
-  const [row] = await tx.rows<{ number: string | number; created_at: string | number }>(text, values)
+  const text = member === null ? INSERT(store) : INSERT_OF_MEMBER(store)
+  const [row] = yield* query<{ number: string | number; created_at: string | number }>(text, values)
   if (row === undefined) return undefined
-  await addJournal(tx, store, Number(row.number), prepared)
-  tx.emit({ kind: 'created', tool })
+  yield* addJournal(store, Number(row.number), prepared)
+  yield* emit({ kind: 'created', tool })
   return newRecord(task, ttlMs, Number(row.created_at))
 }
 
-async function addJournal(
-  tx: Transaction,
-  store: TaskStore,
-  number: number,
-  { columns, steps, answers }: PreparedTask,
-): Promise<void> {
-  const { calls, steps: stepTable } = store.sql
-  await tx.rows(`INSERT INTO ${calls} (task, begun_at, args, caller, own) VALUES ($1, $2, $3, $4, $5)`, [
-    number,
-    ...columns,
-  ])
-  for (const [key, value] of steps) {
-    await tx.rows(`INSERT INTO ${stepTable} (task, key, done, value) VALUES ($1, $2, 1, $3)`, [number, key, value])
-  }
-  for (const [question, response] of answers) await addAnswered(tx, store, number, question, response)
+const INSERT_CALL = statement(
+  ({ sql }) => `INSERT INTO ${sql.calls} (task, begun_at, args, caller, own) VALUES ($1, $2, $3, $4, $5)`,
+)
+const INSERT_STEP = statement(({ sql }) => `INSERT INTO ${sql.steps} (task, key, done, value) VALUES ($1, $2, 1, $3)`)
+
+function* addJournal(store: TaskStore, number: number, { columns, steps, answers }: PreparedTask): Transaction<void> {
+  yield* change(INSERT_CALL(store), [number, ...columns])
+  for (const [key, value] of steps) yield* change(INSERT_STEP(store), [number, key, value])
+  for (const [question, response] of answers) yield* addAnswered(store, number, question, response)
 }
 
 /** Throws when the caller may not have another task. Undefined when the earlier task of the call has expired. */
-async function createdBefore(
-  tx: Transaction,
-  store: TaskStore,
-  prepared: PreparedTask,
-): Promise<TaskRecord | undefined> {
+function* createdBefore(store: TaskStore, prepared: PreparedTask): Transaction<TaskRecord | undefined> {
   const { sql } = store
-  const [row] = await tx.rows<{ number: string | number; is_live: number }>(
+  const [row] = yield* query<{ number: string | number; is_live: number }>(
     `SELECT t.number, CASE WHEN ${notExpired(sql)} THEN 1 ELSE 0 END AS is_live FROM ${sql.tasks} AS t WHERE t.call = $1`,
     [prepared.call],
   )
-  if (row === undefined) return refuse(tx, store, prepared)
-  if (row.is_live === 1) return getTask(tx.rows, store, Number(row.number))
-  await tx.rows(`DELETE FROM ${sql.tasks} WHERE number = CAST($1 AS bigint)`, [Number(row.number)])
+  if (row === undefined) return yield* refuse(store, prepared)
+  if (row.is_live === 1) return yield* getTask(store, Number(row.number))
+  yield* change(`DELETE FROM ${sql.tasks} WHERE number = CAST($1 AS bigint)`, [Number(row.number)])
   return undefined
 }
 
-async function refuse(tx: Transaction, store: TaskStore, { holder, member }: PreparedTask): Promise<undefined> {
+function* refuse(store: TaskStore, { holder, member }: PreparedTask): Transaction<undefined> {
   const { maxTasksPerCaller } = store.settings
   const all = maxTasksPerCaller * MEMBERS_SHARE
   const ofMember = member === null ? 'NULL' : countUnfinished(store, `${OF_MEMBER} $2`, all)
-  const [row] = await tx.rows<{ of_holder: string | number; of_member: string | number | null }>(
+  const [row] = yield* query<{ of_holder: string | number; of_member: string | number | null }>(
     `SELECT ${countUnfinished(store, `${OF_HOLDER} $1`, all)} AS of_holder, ${ofMember} AS of_member`,
     [holder, ...(member === null ? [] : [member])],
   )

@@ -17,13 +17,33 @@ export type TaskEvent =
 
 export type SqlValue = string | number | null | readonly (string | number)[]
 
-/** Runs one statement. The caller knows the type of the rows from the statement. */
-export type RunStatement = <Row>(text: string, values?: readonly SqlValue[]) => Promise<Row[]>
+export interface Statement {
+  readonly text: string
+  readonly values: readonly SqlValue[]
+  /** Its rows, or only the number of those that it has changed. */
+  readonly gives: 'rows' | 'count'
+}
 
-export interface Transaction {
-  readonly rows: RunStatement
-  /** Emits an event in this process and to others: not before the statements so far, not later than the commit is known. */
-  emit(event: TaskEvent): void
+/**
+ * A transaction as a generator: it yields its statements and gets what they give. So a driver whose statements return at once runs
+ * all of it in one go, and one that waits for responses awaits each. It also yields the events to emit. After a statement
+ * that fails it is rolled back and not resumed.
+ */
+export type Transaction<Result> = Generator<Statement | TaskEvent, Result, unknown>
+
+/** Runs a statement of a transaction. The caller knows the type of the rows from the statement. */
+export function* query<Row>(text: string, values: readonly SqlValue[]): Transaction<Row[]> {
+  return (yield { text, values, gives: 'rows' }) as Row[]
+}
+
+/** Runs a statement that changes rows, and gives their number. In SQLite, RETURNING costs more than most changes. */
+export function* change(text: string, values: readonly SqlValue[]): Transaction<number> {
+  return (yield { text, values, gives: 'count' }) as number
+}
+
+/** Emits an event in this process and to others: not before the statements so far, not later than the commit is known. */
+export function* emit(event: TaskEvent): Transaction<void> {
+  yield event
 }
 
 export interface Dialect {
@@ -69,11 +89,13 @@ export interface TaskDriver {
   /** The value of a column by which something is found. */
   key(...texts: readonly string[]): string
   /** A statement that changes nothing. */
-  readonly read: RunStatement
-  /** A statement as a transaction of its own. It fails after `timeoutMs` where the database gives no answer. */
-  write<Row>(text: string, values: readonly SqlValue[], timeoutMs?: number): Promise<Row[]>
-  /** Runs a transaction. The function awaits nothing but its statements, and may run twice. */
-  transaction<Result>(run: (tx: Transaction) => Promise<Result>): Promise<Result>
+  read<Row>(text: string, values?: readonly SqlValue[]): Promise<Row[]>
+  /** A statement that changes rows, as a transaction of its own. Gives their number. */
+  change(text: string, values: readonly SqlValue[]): Promise<number>
+  /** The same with RETURNING. It fails after `timeoutMs` where the database gives no answer. */
+  changeReturning<Row>(text: string, values: readonly SqlValue[], timeoutMs: number): Promise<Row[]>
+  /** Runs a transaction. It may begin twice. */
+  transaction<Result>(begin: () => Transaction<Result>): Promise<Result>
   listen(listener: DriverListener): Promise<void>
   /** Sends an event to all engines of the store, this one included. */
   send(event: TaskEvent): void

@@ -34,6 +34,7 @@ interface OpenParts {
   readonly sweeping: NodeJS.Timeout
 }
 
+/** The functions of an engine are own properties, so that a caller may copy it and replace some of them. */
 class SqlEngine implements TaskEngine, DriverListener {
   readonly #openDriver: () => Promise<TaskDriver>
   readonly #settings: EngineSettings
@@ -47,7 +48,7 @@ class SqlEngine implements TaskEngine, DriverListener {
     this.#openDriver = openDriver
   }
 
-  async open({ audience, logger }: EngineHost): Promise<void> {
+  readonly open = async ({ audience, logger }: EngineHost): Promise<void> => {
     const driver = await this.#openDriver()
     const store = { driver, sql: driver.sql, audience, settings: this.#settings, logger }
     // Jitter, so that processes that were started together do not sweep at the same time.
@@ -62,11 +63,11 @@ class SqlEngine implements TaskEngine, DriverListener {
     await driver.listen(this)
   }
 
-  trouble(): StateError | undefined {
+  readonly trouble = (): StateError | undefined => {
     return this.#open && (this.#open.store.driver.trouble() ?? this.#open.log.trouble)
   }
 
-  async create(task: NewTask): Promise<TaskRecord> {
+  readonly create = async (task: NewTask): Promise<TaskRecord> => {
     const { store } = this.#opened
     const trouble = this.trouble()
     // Any other failure may be over by now.
@@ -74,39 +75,43 @@ class SqlEngine implements TaskEngine, DriverListener {
     return createTask(store, task)
   }
 
-  async read(id: string, owner: string): Promise<TaskRecord | undefined> {
+  readonly read = async (id: string, owner: string): Promise<TaskRecord | undefined> => {
     const { store } = this.#opened
-    return readTask(store.driver.read, store, taskRef(store, id, owner))
+    return readTask(store, taskRef(store, id, owner))
   }
 
-  async awaiting(id: string): Promise<TaskRecord | undefined> {
+  readonly awaiting = async (id: string): Promise<TaskRecord | undefined> => {
     const { store } = this.#opened
     const ref = await awaitingRef(store, id)
-    const task = ref && (await readTask(store.driver.read, store, ref))
+    const task = ref && (await readTask(store, ref))
     return task && { ...task, statusMessage: undefined, progress: undefined }
   }
 
-  async existing(ids: readonly string[], owner: string): Promise<string[]> {
+  readonly existing = async (ids: readonly string[], owner: string): Promise<string[]> => {
     return existingTasks(this.#opened.store, ids, owner)
   }
 
-  async list(owner: string, after: string | undefined, limit: number): Promise<Page> {
+  readonly list = async (owner: string, after: string | undefined, limit: number): Promise<Page> => {
     return listTasks(this.#opened.store, owner, after, limit)
   }
 
-  async answer(id: string, owner: string | undefined, answers: TaskAnswers): Promise<TaskRecord | undefined> {
+  readonly answer = async (
+    id: string,
+    owner: string | undefined,
+    answers: TaskAnswers,
+  ): Promise<TaskRecord | undefined> => {
     const { store } = this.#opened
     const isOwner = owner !== undefined
     const ref = isOwner ? taskRef(store, id, owner) : await awaitingRef(store, id)
     return ref && answerTask(store, ref, { ...answers, isOwner })
   }
 
-  async cancel(id: string, owner: string): Promise<TaskRecord | undefined> {
+  readonly cancel = async (id: string, owner: string): Promise<TaskRecord | undefined> => {
     const { store } = this.#opened
     return cancelTask(store, taskRef(store, id, owner))
   }
 
-  work(options: WorkOptions): Working {
+  readonly work = (options: WorkOptions): Working => {
     const { store, log } = this.#opened
     const worker = new Worker(store, options, { log, emit: (event) => this.onEmit(event) })
     this.#workers.add(worker)
@@ -115,7 +120,7 @@ class SqlEngine implements TaskEngine, DriverListener {
     return worker
   }
 
-  watch(id: string, listener: () => void): () => void {
+  readonly watch = (id: string, listener: () => void): (() => void) => {
     const stop = this.#opened.watchers.watch(id, listener)
     this.#adjust()
     return () => {
@@ -124,7 +129,7 @@ class SqlEngine implements TaskEngine, DriverListener {
     }
   }
 
-  async close(): Promise<void> {
+  readonly close = async (): Promise<void> => {
     const closing = this.#open
     if (closing === undefined) return
     this.#open = undefined
@@ -181,35 +186,20 @@ class SqlEngine implements TaskEngine, DriverListener {
     if (this.#isTicking || this.#open === undefined) return
     const { store, log, reclaim } = this.#open
     this.#isTicking = true
-    await log.tryAsync('check the tables', () => checkTables(store))
-    await log.tryAsync('reclaim tasks of lost workers', () => reclaim.run())
+    await log.try('check the tables', () => checkTables(store))
+    await log.try('reclaim tasks of lost workers', () => reclaim.run())
     this.#isTicking = false
     for (const worker of this.#workers) worker.poll()
   }
 
   async #sweep(): Promise<void> {
     const { store, log } = this.#opened
-    await log.tryAsync('remove expired tasks', () => sweep(store))
+    await log.try('remove expired tasks', () => sweep(store))
   }
 }
 
-/** An engine as a plain object, so that a caller may replace some of its functions. */
 export function sqlEngine(settings: EngineSettings, openDriver: () => Promise<TaskDriver>): TaskEngine {
-  const engine = new SqlEngine(settings, openDriver)
-  return {
-    open: (host) => engine.open(host),
-    trouble: () => engine.trouble(),
-    create: (task) => engine.create(task),
-    read: (id, owner) => engine.read(id, owner),
-    awaiting: (id) => engine.awaiting(id),
-    existing: (ids, owner) => engine.existing(ids, owner),
-    list: (owner, after, limit) => engine.list(owner, after, limit),
-    answer: (id, owner, answers) => engine.answer(id, owner, answers),
-    cancel: (id, owner) => engine.cancel(id, owner),
-    work: (options) => engine.work(options),
-    watch: (id, listener) => engine.watch(id, listener),
-    close: () => engine.close(),
-  }
+  return new SqlEngine(settings, openDriver)
 }
 
 /** Fails where one of the tables is missing that a run needs. */

@@ -29,18 +29,8 @@ export class FailureLog {
     return undefined
   }
 
-  /** `job` is its name in the log. */
-  try(job: string, run: () => void): void {
-    try {
-      run()
-      this.succeeded(job)
-    } catch (error) {
-      this.failed(job, error)
-    }
-  }
-
-  /** The same for an asynchronous job. Never rejects. */
-  async tryAsync(job: string, run: () => Promise<void>): Promise<void> {
+  /** `job` is its name in the log. Never rejects. */
+  async try(job: string, run: () => Promise<void>): Promise<void> {
     try {
       await run()
       this.succeeded(job)

@@ -7,7 +7,7 @@
 import type { NewQuestion, TaskAnswers } from '../engine.ts'
 import { approversText, entryText, type QuestionText, readString, textOrNull } from '../entry.ts'
 import { MAX_AUTOMATIC_REPEATS, nextWireKey, type QuestionRow } from '../journalRows.ts'
-import type { Transaction } from './driver.ts'
+import { change, query, type Transaction } from './driver.ts'
 import type { TaskStore } from './store.ts'
 
 interface OpenRow extends QuestionText {
@@ -28,14 +28,9 @@ export function questionTexts({ settings }: TaskStore, questions: readonly NewQu
 }
 
 /** Asks the owner, each question under a key that this task has not used on the wire. */
-export async function askQuestions(
-  { rows }: Transaction,
-  { sql }: TaskStore,
-  task: number,
-  questions: readonly QuestionText[],
-): Promise<void> {
+export function* askQuestions({ sql }: TaskStore, task: number, questions: readonly QuestionText[]): Transaction<void> {
   if (questions.length === 0) return
-  const known = await rows<{ wire_key: string; key: string }>(
+  const known = yield* query<{ wire_key: string; key: string }>(
     `SELECT wire_key, key FROM ${sql.questions} WHERE task = CAST($1 AS bigint)`,
     [task],
   )
@@ -46,7 +41,7 @@ export async function askQuestions(
     const wireKey = JSON.stringify(nextWireKey(readString(key), asked, (wire) => taken.has(JSON.stringify(wire))))
     taken.add(wireKey)
     keys.push(key)
-    await rows(`INSERT INTO ${sql.questions} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, 'open', $6, NULL, $7, NULL)`, [
+    yield* change(`INSERT INTO ${sql.questions} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, 'open', $6, NULL, $7, NULL)`, [
       task,
       wireKey,
       key,
@@ -59,36 +54,29 @@ export async function askQuestions(
 }
 
 /** Adds a question that was answered before the call became a task. */
-export async function addAnswered(
-  { rows }: Transaction,
+export function* addAnswered(
   { sql }: TaskStore,
   task: number,
   { key, question, times, by }: QuestionRow,
   response: string,
-): Promise<void> {
+): Transaction<void> {
   const text = JSON.stringify(key)
-  await rows(`INSERT INTO ${sql.questions} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, 'answered', NULL, $6, NULL, $7)`, [
-    task,
-    text,
-    text,
-    textOrNull(question),
-    times,
-    response,
-    textOrNull(by),
-  ])
+  yield* change(
+    `INSERT INTO ${sql.questions} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, 'answered', NULL, $6, NULL, $7)`,
+    [task, text, text, textOrNull(question), times, response, textOrNull(by)],
+  )
 }
 
 /**
  * Gives the number of questions that are still open, or undefined when nothing has changed. Only the owner can answer
  * questions that do not name their approvers.
  */
-export async function answerQuestions(
-  tx: Transaction,
+export function* answerQuestions(
   store: TaskStore,
   task: number,
   { accepted, refused, by, isOwner }: TaskAnswers & { readonly isOwner: boolean },
-): Promise<number | undefined> {
-  const all = await tx.rows<OpenRow>(
+): Transaction<number | undefined> {
+  const all = yield* query<OpenRow>(
     `SELECT wire_key, key, question, times, request, approvers FROM ${store.sql.questions}
      WHERE task = CAST($1 AS bigint) AND state = 'open' ORDER BY place`,
     [task],
@@ -104,11 +92,10 @@ export async function answerQuestions(
   })
   const unanswered = open.filter(({ wireKey }) => refused.has(wireKey) && !accepted.has(wireKey)).map(({ row }) => row)
   if (answered.length + unanswered.length === 0) return undefined
-  for (const { row, response } of answered) await settle(tx, store, task, row, 'answered', response, textOrNull(by))
-  for (const row of unanswered) await settle(tx, store, task, row, 'refused', null, null)
+  for (const { row, response } of answered) yield* settle(store, task, row, 'answered', response, textOrNull(by))
+  for (const row of unanswered) yield* settle(store, task, row, 'refused', null, null)
   const askedAgain = unanswered.filter(({ times }) => times < MAX_AUTOMATIC_REPEATS)
-  await askQuestions(
-    tx,
+  yield* askQuestions(
     store,
     task,
     askedAgain.map((row) => ({ ...row, times: row.times + 1 })),
@@ -117,23 +104,22 @@ export async function answerQuestions(
 }
 
 /** Removes the requests of a task that has ended. */
-export async function closeQuestions({ rows }: Transaction, { sql }: TaskStore, task: number): Promise<void> {
-  await rows(
+export function* closeQuestions({ sql }: TaskStore, task: number): Transaction<void> {
+  yield* change(
     `UPDATE ${sql.questions} SET state = 'closed', request = NULL WHERE task = CAST($1 AS bigint) AND state = 'open'`,
     [task],
   )
 }
 
-async function settle(
-  { rows }: Transaction,
+function* settle(
   { sql }: TaskStore,
   task: number,
   { wire_key: wireKey }: OpenRow,
   state: 'answered' | 'refused',
   response: string | null,
   by: string | null,
-): Promise<void> {
-  await rows(
+): Transaction<void> {
+  yield* change(
     `UPDATE ${sql.questions} SET state = $3, request = NULL, response = $4, answered_by = $5
      WHERE task = CAST($1 AS bigint) AND wire_key = $2`,
     [task, wireKey, state, response, by],

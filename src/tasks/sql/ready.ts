@@ -1,7 +1,7 @@
 /** Tasks that are ready and no suspects, chosen by caller: see `fairness.ts`. */
 import { fairShares, MAX_CALLERS, type WaitingCaller } from '../fairness.ts'
-import type { RunStatement } from './driver.ts'
-import { notExpired, READY, SUSPECT, type TaskStore } from './store.ts'
+import { query, type Transaction } from './driver.ts'
+import { notExpired, READY, statement, SUSPECT, type TaskStore } from './store.ts'
 
 const FIRST = ''
 
@@ -13,14 +13,46 @@ export interface PickedCallers {
 }
 
 /** Those of the tools that have tasks to run. */
-export async function readyTools({ driver, sql }: TaskStore, tools: readonly string[]): Promise<string[]> {
-  const found = `SELECT 1 FROM ${sql.tasks} AS t WHERE t.tool_key = each.value AND ${notExpired(sql)}`
-  const rows = await driver.read<{ value: string }>(
-    `SELECT value FROM ${sql.each('$1')}
-     WHERE EXISTS (${found} AND ${READY}) OR EXISTS (${found} AND ${SUSPECT} AND t.retry_at <= ${sql.now})`,
-    [tools],
-  )
+export async function readyTools(store: TaskStore, tools: readonly string[]): Promise<string[]> {
+  const rows = await store.driver.read<{ value: string }>(READY_TOOLS(store), [tools])
   return rows.map(({ value }) => value)
+}
+
+const READY_TOOLS = statement(({ sql }) => {
+  const found = `SELECT 1 FROM ${sql.tasks} AS t WHERE t.tool_key = each.value AND ${notExpired(sql)}`
+  return `SELECT value FROM ${sql.each('$1')}
+    WHERE EXISTS (${found} AND ${READY}) OR EXISTS (${found} AND ${SUSPECT} AND t.retry_at <= ${sql.now})`
+})
+
+/** Each caller is found by one look into the index, however many tasks the one before has. */
+const FOLLOWING = statement((store) => {
+  const next = (after: string) =>
+    `(SELECT t.holder FROM ${store.sql.tasks} AS t WHERE t.tool_key = $1 AND ${READY} AND t.holder > ${after}
+      ORDER BY t.holder LIMIT 1)`
+  const holders = `WITH RECURSIVE found (holder, place) AS (
+      SELECT ${next('$3')}, 1
+      UNION ALL SELECT ${next('found.holder')}, found.place + 1 FROM found
+      WHERE found.holder IS NOT NULL AND found.place < ${MAX_CALLERS}
+    ) SELECT holder FROM found WHERE holder IS NOT NULL`
+  return waitingText(store, holders)
+})
+
+// `+ 0` is in the index, which no other statement uses.
+const OLDEST = statement((store) => {
+  const oldest = `SELECT t.holder FROM ${store.sql.tasks} AS t WHERE t.tool_key = $1 AND ${READY}
+    ORDER BY t.number + 0 LIMIT ${MAX_CALLERS}`
+  return waitingText(store, `SELECT DISTINCT holder FROM (${oldest}) AS oldest`)
+})
+
+/** What is known of the callers that the statement `holders` gives; $1 is the tool and $2 how many tasks to count. */
+function waitingText({ sql }: TaskStore, holders: string): string {
+  const ready = `FROM ${sql.tasks} AS t
+    WHERE t.tool_key = $1 AND ${READY} AND t.holder = waiting.holder AND ${notExpired(sql)}`
+  return `SELECT waiting.holder,
+      (SELECT count(*) FROM (SELECT 1 ${ready} LIMIT CAST($2 AS bigint)) AS counted) AS ready,
+      (SELECT t.number ${ready} ORDER BY t.number LIMIT 1) AS oldest,
+      (SELECT count(*) FROM ${sql.tasks} AS t WHERE t.holder = waiting.holder AND t.worker IS NOT NULL) AS running
+    FROM (${holders}) AS waiting ORDER BY waiting.holder`
 }
 
 /** Chooses whose tasks one worker runs next. */
@@ -33,8 +65,8 @@ export class ReadyTasks {
     this.#store = store
   }
 
-  async pick(rows: RunStatement, tool: string, slots: number): Promise<PickedCallers> {
-    const callers = await this.#callers(rows, tool, slots)
+  *pick(tool: string, slots: number): Transaction<PickedCallers> {
+    const callers = yield* this.#callers(tool, slots)
     const shares = fairShares(callers, slots)
     const picked = [...shares.values()].reduce((sum, share) => sum + share, 0)
     const ready = callers.reduce((sum, caller) => sum + caller.ready, 0)
@@ -44,56 +76,22 @@ export class ReadyTasks {
   }
 
   /** Some callers with ready tasks, in the order of their keys, and from the second time on those that follow. */
-  async #callers(rows: RunStatement, tool: string, slots: number): Promise<WaitingCaller[]> {
+  *#callers(tool: string, slots: number): Transaction<WaitingCaller[]> {
     const after = this.#seen.get(tool) ?? FIRST
-    const callers = await this.#read(rows, this.#following, [tool, slots, after])
+    const callers = yield* waitingCallers(FOLLOWING(this.#store), [tool, slots, after])
     const last = callers.length === MAX_CALLERS ? callers.at(-1) : undefined
     if (last === undefined) this.#seen.delete(tool)
     else this.#seen.set(tool, last.holder)
     if (after === FIRST && last === undefined) return callers
-    const oldest = await this.#read(rows, this.#oldest, [tool, slots])
+    const oldest = yield* waitingCallers(OLDEST(this.#store), [tool, slots])
     const known = new Set(callers.map(({ holder }) => holder))
     return [...callers, ...oldest.filter(({ holder }) => !known.has(holder))]
   }
+}
 
-  get #tasks(): string {
-    return `${this.#store.sql.tasks} AS t`
-  }
-
-  /** Each caller is found by one look into the index, however many tasks the one before has. */
-  get #following(): string {
-    const next = (after: string) =>
-      `(SELECT t.holder FROM ${this.#tasks} WHERE t.tool_key = $1 AND ${READY} AND t.holder > ${after}
-        ORDER BY t.holder LIMIT 1)`
-    return `WITH RECURSIVE found (holder, place) AS (
-        SELECT ${next('$3')}, 1
-        UNION ALL SELECT ${next('found.holder')}, found.place + 1 FROM found
-        WHERE found.holder IS NOT NULL AND found.place < ${MAX_CALLERS}
-      ) SELECT holder FROM found WHERE holder IS NOT NULL`
-  }
-
-  // `+ 0` is in the index, which no other statement uses.
-  get #oldest(): string {
-    return `SELECT DISTINCT holder FROM (
-        SELECT t.holder FROM ${this.#tasks} WHERE t.tool_key = $1 AND ${READY} ORDER BY t.number + 0 LIMIT ${MAX_CALLERS}
-      ) AS oldest`
-  }
-
-  /** What is known of the callers that the statement `holders` gives; $1 is the tool and $2 how many tasks to count. */
-  async #read(rows: RunStatement, holders: string, values: (string | number)[]): Promise<WaitingCaller[]> {
-    const { sql } = this.#store
-    const ready = `FROM ${this.#tasks}
-      WHERE t.tool_key = $1 AND ${READY} AND t.holder = waiting.holder AND ${notExpired(sql)}`
-    const found = await rows<{ holder: string; ready: unknown; oldest: unknown; running: unknown }>(
-      `SELECT waiting.holder,
-         (SELECT count(*) FROM (SELECT 1 ${ready} LIMIT CAST($2 AS bigint)) AS counted) AS ready,
-         (SELECT t.number ${ready} ORDER BY t.number LIMIT 1) AS oldest,
-         (SELECT count(*) FROM ${this.#tasks} WHERE t.holder = waiting.holder AND t.worker IS NOT NULL) AS running
-       FROM (${holders}) AS waiting ORDER BY waiting.holder`,
-      values,
-    )
-    return found.map(({ holder, ready: count, oldest, running }) => {
-      return { holder, ready: Number(count), oldest: Number(oldest), running: Number(running) }
-    })
-  }
+function* waitingCallers(text: string, values: readonly (string | number)[]): Transaction<WaitingCaller[]> {
+  const found = yield* query<{ holder: string; ready: unknown; oldest: unknown; running: unknown }>(text, values)
+  return found.map(({ holder, ready, oldest, running }) => {
+    return { holder, ready: Number(ready), oldest: Number(oldest), running: Number(running) }
+  })
 }

@@ -8,7 +8,7 @@
 import { DAY_MS } from '../../protocol/index.ts'
 import { retryMs } from '../attempts.ts'
 import { LOST_TOO_OFTEN } from '../errors.ts'
-import type { Transaction } from './driver.ts'
+import { change, emit, query, type Transaction } from './driver.ts'
 import { RELEASED, type TaskStore } from './store.ts'
 import { failTask } from './transitions.ts'
 
@@ -52,7 +52,9 @@ export class Reclaim {
     const isPatient = this.#isPatient()
     for (const row of rows) {
       const hasExited = driver.hasExited(row.worker)
-      if (hasExited || (row.is_expired === 1 && !isPatient)) await this.#reclaimFrom(row, hasExited)
+      if (!hasExited && (row.is_expired === 0 || isPatient)) continue
+      const requestedAt = performance.now()
+      await driver.transaction(() => this.#reclaimFrom(row, hasExited, requestedAt))
     }
   }
 
@@ -70,34 +72,31 @@ export class Reclaim {
     return `CASE WHEN t.leased_until <= ${now} OR t.leased_until > ${now} + ${2 * DAY_MS} THEN 1 ELSE 0 END`
   }
 
-  #reclaimFrom({ worker, tasks }: WorkerRow, hasExited: boolean): Promise<void> {
-    const { driver, sql } = this.#store
-    const requestedAt = performance.now()
-    return driver.transaction(async (tx) => {
-      if (performance.now() - requestedAt > MAX_WAIT_MS) return
-      const lost = await tx.rows<LostRow>(
-        `SELECT t.number, t.address, t.tool_key, t.losses, t.attempts, t.alone, ${this.#isExpired} AS is_expired
-         FROM ${sql.tasks} AS t WHERE t.worker = $1 ${sql.skipLocked}`,
-        [worker],
-      )
-      if (!hasExited && !lost.some((row) => row.is_expired === 1)) return
-      for (const row of lost) await this.#release(tx, row, row.alone === 1 || Number(tasks) === 1)
-    })
+  *#reclaimFrom({ worker, tasks }: WorkerRow, hasExited: boolean, requestedAt: number): Transaction<void> {
+    if (performance.now() - requestedAt > MAX_WAIT_MS) return
+    const { sql } = this.#store
+    const lost = yield* query<LostRow>(
+      `SELECT t.number, t.address, t.tool_key, t.losses, t.attempts, t.alone, ${this.#isExpired} AS is_expired
+       FROM ${sql.tasks} AS t WHERE t.worker = $1 ${sql.skipLocked}`,
+      [worker],
+    )
+    if (!hasExited && !lost.some((row) => row.is_expired === 1)) return
+    for (const row of lost) yield* this.#release(row, row.alone === 1 || Number(tasks) === 1)
   }
 
-  async #release(tx: Transaction, row: LostRow, isCharged: boolean): Promise<void> {
+  *#release(row: LostRow, isCharged: boolean): Transaction<void> {
     const { sql, settings } = this.#store
     const number = Number(row.number)
     if (isCharged && row.losses >= settings.maxLosses) {
-      await failTask(tx, this.#store, number, LOST_TOO_OFTEN)
-      tx.emit({ kind: 'changed', task: row.address })
+      yield* failTask(this.#store, number, LOST_TOO_OFTEN)
+      yield* emit({ kind: 'changed', task: row.address })
       return
     }
-    await tx.rows(
+    yield* change(
       `UPDATE ${sql.tasks} SET ${RELEASED}, attempts = attempts + 1, losses = losses + CAST($2 AS integer),
          retry_at = ${sql.now} + CAST($3 AS bigint) WHERE number = CAST($1 AS bigint)`,
       [number, Number(isCharged), retryMs(row.attempts + 1)],
     )
-    tx.emit({ kind: 'ready', task: row.address, tool: row.tool_key })
+    yield* emit({ kind: 'ready', task: row.address, tool: row.tool_key })
   }
 }

@@ -6,8 +6,8 @@ import { PAGE_BYTES, type Page, type TaskFailure, type TaskRecord } from '../eng
 import { readApprovers, readEntry, readObject, readProgress, readString, unreadable } from '../entry.ts'
 import { cursorUnknown } from '../errors.ts'
 import { handlerKeysOf } from '../journalRows.ts'
-import { jsonRows, type RunStatement } from './driver.ts'
-import { keyOf, notExpired, type TaskStore } from './store.ts'
+import { jsonRows, query, type Transaction } from './driver.ts'
+import { keyOf, notExpired, statement, type TaskStore } from './store.ts'
 
 const STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
 
@@ -40,22 +40,19 @@ function columns({ sql }: TaskStore): string {
     ${sql.jsonArrays('q.wire_key, q.key, q.request, q.approvers', open, 'q.place')} AS questions`
 }
 
-export async function readTask(
-  rows: RunStatement,
-  store: TaskStore,
-  { address, owner }: TaskRef,
-): Promise<TaskRecord | undefined> {
-  const [row] = await rows<RecordRow>(
-    `SELECT ${columns(store)} FROM ${store.sql.tasks} AS t
-     WHERE t.address = $1 AND t.owner = $2 AND ${notExpired(store.sql)}`,
-    [address, owner],
-  )
+const READ_TASK = statement(
+  (store) => `SELECT ${columns(store)} FROM ${store.sql.tasks} AS t
+    WHERE t.address = $1 AND t.owner = $2 AND ${notExpired(store.sql)}`,
+)
+
+export async function readTask(store: TaskStore, { address, owner }: TaskRef): Promise<TaskRecord | undefined> {
+  const [row] = await store.driver.read<RecordRow>(READ_TASK(store), [address, owner])
   return row && recordOf(row)
 }
 
 /** A task by its number, also when it has expired during the write. */
-export async function getTask(rows: RunStatement, store: TaskStore, task: number): Promise<TaskRecord> {
-  const [row] = await rows<RecordRow>(
+export function* getTask(store: TaskStore, task: number): Transaction<TaskRecord> {
+  const [row] = yield* query<RecordRow>(
     `SELECT ${columns(store)} FROM ${store.sql.tasks} AS t WHERE t.number = CAST($1 AS bigint)`,
     [task],
   )

@@ -40,16 +40,15 @@ export function keptUntil({ now }: Dialect, keepMs: string): string {
   return `coalesce(expires_at, ${now} + CAST(${keepMs} AS bigint))`
 }
 
-const texts = new WeakMap<Dialect, Map<string, string>>()
-
-/** The text of a statement that runs often, made once for each dialect: building it costs more than binding its values. */
-export function cachedText(sql: Dialect, name: string, make: () => string): string {
-  const known = texts.get(sql) ?? new Map<string, string>()
-  texts.set(sql, known)
-  let text = known.get(name)
-  if (text === undefined) {
-    text = make()
-    known.set(name, text)
+/**
+ * A statement whose text is written once for each store: to write it each time, and to find the prepared statement of a new
+ * string, costs more than to bind its values.
+ */
+export function statement(write: (store: TaskStore) => string): (store: TaskStore) => string {
+  const texts = new WeakMap<TaskStore, string>()
+  return (store) => {
+    let text = texts.get(store)
+    if (text === undefined) texts.set(store, (text = write(store)))
+    return text
   }
-  return text
 }

@@ -1,7 +1,7 @@
 /** Changes of a task that do not come from its run: answered, cancelled, failed, removed. */
 import { CODES } from '../../protocol/index.ts'
 import type { TaskAnswers, TaskFailure, TaskRecord } from '../engine.ts'
-import type { Transaction } from './driver.ts'
+import { change, emit, query, type Transaction } from './driver.ts'
 import { answerQuestions, closeQuestions } from './questions.ts'
 import { getTask, type TaskRef } from './records.ts'
 import { keptUntil, notExpired, RELEASED, type TaskStore, touched } from './store.ts'
@@ -24,66 +24,65 @@ export function answerTask(
   ref: TaskRef,
   answers: TaskAnswers & { readonly isOwner: boolean },
 ): Promise<TaskRecord | undefined> {
-  return changeTask(store, ref, async (tx, { number, status, tool }) => {
+  return changeTask(store, ref, function* ({ number, status, tool }) {
     if (status !== 'input_required') return
-    const open = await answerQuestions(tx, store, number, answers)
+    const open = yield* answerQuestions(store, number, answers)
     if (open === undefined) return
-    await tx.rows(
+    yield* change(
       `UPDATE ${store.sql.tasks} SET status = $2, ${touched(store.sql)} WHERE number = CAST($1 AS bigint)`,
       [number, open === 0 ? 'working' : 'input_required'],
     )
-    tx.emit(open === 0 ? { kind: 'ready', task: ref.address, tool } : { kind: 'changed', task: ref.address })
+    yield* emit(open === 0 ? { kind: 'ready', task: ref.address, tool } : { kind: 'changed', task: ref.address })
   })
 }
 
 /** Cancels a task that has not ended. Its run learns of it by losing the lease. */
 export function cancelTask(store: TaskStore, ref: TaskRef): Promise<TaskRecord | undefined> {
-  return changeTask(store, ref, async (tx, { number, status }) => {
+  return changeTask(store, ref, function* ({ number, status }) {
     if (status !== 'working' && status !== 'input_required') return
-    await endTask(tx, store, number, 'cancelled', null)
-    tx.emit({ kind: 'cancelled', task: ref.address })
+    yield* endTask(store, number, 'cancelled', null)
+    yield* emit({ kind: 'cancelled', task: ref.address })
   })
 }
 
 /** Ends a task that no run can end. */
-export async function failTask(tx: Transaction, store: TaskStore, task: number, message: string): Promise<void> {
+export function* failTask(store: TaskStore, task: number, message: string): Transaction<void> {
   const failure: TaskFailure = { code: CODES.INTERNAL_ERROR, message }
-  await endTask(tx, store, task, 'failed', JSON.stringify(failure))
+  yield* endTask(store, task, 'failed', JSON.stringify(failure))
 }
 
-async function endTask(
-  tx: Transaction,
+function* endTask(
   store: TaskStore,
   task: number,
   status: 'cancelled' | 'failed',
   outcome: string | null,
-): Promise<void> {
+): Transaction<void> {
   const { sql, settings } = store
-  await tx.rows(
+  yield* change(
     `UPDATE ${sql.tasks} SET ${RELEASED}, ${touched(sql)}, status = $2, message = NULL, outcome = $3,
        expires_at = ${keptUntil(sql, '$4')} WHERE number = CAST($1 AS bigint)`,
     [task, status, outcome, settings.keepMs],
   )
-  await closeQuestions(tx, store, task)
+  yield* closeQuestions(store, task)
 }
 
 /** Changes a task if it exists, and gives it as it is afterwards. */
 async function changeTask(
   store: TaskStore,
   { address, owner }: TaskRef,
-  change: (tx: Transaction, row: LockedRow) => Promise<void>,
+  changeRow: (row: LockedRow) => Transaction<void>,
 ): Promise<TaskRecord | undefined> {
   const { driver, sql } = store
   const find = `SELECT t.number, t.status, t.tool_key AS tool FROM ${sql.tasks} AS t
     WHERE t.address = $1 AND t.owner = $2 AND ${notExpired(sql)}`
   // Without a lock first: a stranger's request does not wait for a write.
   if ((await driver.read(find, [address, owner])).length === 0) return undefined
-  return driver.transaction(async (tx) => {
-    const [row] = await tx.rows<LockedRow>(`${find} ${sql.forUpdate}`, [address, owner])
+  return driver.transaction(function* () {
+    const [row] = yield* query<LockedRow>(`${find} ${sql.forUpdate}`, [address, owner])
     if (row === undefined) return undefined
     const number = Number(row.number)
-    await change(tx, { ...row, number })
-    return getTask(tx.rows, store, number)
+    yield* changeRow({ ...row, number })
+    return yield* getTask(store, number)
   })
 }
 
@@ -92,11 +91,10 @@ export async function sweep({ driver, sql }: TaskStore): Promise<void> {
   const due = `SELECT t.number FROM ${sql.tasks} AS t WHERE t.expires_at <= ${sql.now} ORDER BY t.expires_at`
   if ((await driver.read(`${due} LIMIT 1`)).length === 0) return
   for (let removed = SWEEP_BATCH; removed === SWEEP_BATCH; ) {
-    const rows = await driver.write(
+    removed = await driver.change(
       `WITH due (chosen) AS MATERIALIZED (${due} LIMIT ${SWEEP_BATCH} ${sql.skipLocked})
-       DELETE FROM ${sql.tasks} WHERE number IN (SELECT chosen FROM due) RETURNING number`,
+       DELETE FROM ${sql.tasks} WHERE number IN (SELECT chosen FROM due)`,
       [],
     )
-    removed = rows.length
   }
 }

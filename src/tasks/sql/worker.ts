@@ -13,10 +13,9 @@ import { type LeaseTimes, leaseTimes } from '../leaseTimes.ts'
 import { type ClaimedTask, type ClaimOptions, claimReady, claimSuspect } from './claim.ts'
 import type { TaskEvent, Transaction } from './driver.ts'
 import type { FailureLog } from './failureLog.ts'
-import { SqlLease } from './lease.ts'
+import { Renewal, SqlLease } from './lease.ts'
 import { LeaseWrites } from './leaseWrites.ts'
 import { ReadyTasks, readyTools } from './ready.ts'
-import { Renewal } from './renewal.ts'
 import { keyOf, type TaskStore } from './store.ts'
 
 const PAUSE_MS = 1000
@@ -120,7 +119,7 @@ export class Worker implements Working {
     this.#isPolling = true
     while (this.#pollsAgain && this.#freeSlots > 0) {
       this.#pollsAgain = false
-      await this.#host.log.tryAsync('check for ready tasks', async () => {
+      await this.#host.log.try('check for ready tasks', async () => {
         for (const tool of await readyTools(this.#store, [...this.#tools])) this.#due.add(tool)
         this.#suspectsAt = Number.NEGATIVE_INFINITY
       })
@@ -173,7 +172,7 @@ export class Worker implements Working {
     const tools = [...this.#due]
     this.#due.clear()
     const order = this.#suspects.takeTurn() ? 'others first' : this.#looksForSuspects() ? 'suspects first' : 'others'
-    const { claimed, more, isBusy } = await this.#store.driver.transaction((tx) => this.#claim(tx, tools, order))
+    const { claimed, more, isBusy } = await this.#store.driver.transaction(() => this.#claim(tools, order))
     for (const tool of more) this.#due.add(tool)
     for (const task of claimed) this.#start(task, requestedAt)
     if (isBusy) this.#pollAfter(BUSY_MS)
@@ -188,26 +187,26 @@ export class Worker implements Working {
   }
 
   /** Claims one suspect, or other tasks that are ready. */
-  async #claim(tx: Transaction, tools: readonly string[], order: ClaimOrder): Promise<ClaimOutcome> {
-    const suspect = order === 'suspects first' ? await this.#claimSuspect(tx, tools) : undefined
+  *#claim(tools: readonly string[], order: ClaimOrder): Transaction<ClaimOutcome> {
+    const suspect = order === 'suspects first' ? yield* this.#claimSuspect(tools) : undefined
     if (suspect !== undefined && suspect.claimed.length > 0) return suspect
-    const others = await this.#claimReady(tx, tools)
-    return others.claimed.length === 0 && order === 'others first' ? this.#claimSuspect(tx, tools) : others
+    const others = yield* this.#claimReady(tools)
+    return others.claimed.length === 0 && order === 'others first' ? yield* this.#claimSuspect(tools) : others
   }
 
-  async #claimSuspect(tx: Transaction, tools: readonly string[]): Promise<ClaimOutcome> {
-    const claimed = await claimSuspect(tx, this.#store, { ...this.#claims, tools: [...this.#tools] })
+  *#claimSuspect(tools: readonly string[]): Transaction<ClaimOutcome> {
+    const claimed = yield* claimSuspect(this.#store, { ...this.#claims, tools: [...this.#tools] })
     // Without one, the other tools have been looked at.
     return { claimed, more: claimed.length > 0 ? tools : [], isBusy: false }
   }
 
-  async #claimReady(tx: Transaction, tools: readonly string[]): Promise<ClaimOutcome> {
+  *#claimReady(tools: readonly string[]): Transaction<ClaimOutcome> {
     const claimed: ClaimedTask[] = []
     const more: string[] = []
     let isBusy = false
     for (const tool of tools) {
       const slots = this.#freeSlots - claimed.length
-      const found = slots > 0 ? await claimReady(tx, this.#store, { ...this.#claims, tool, slots }) : undefined
+      const found = slots > 0 ? yield* claimReady(this.#store, { ...this.#claims, tool, slots }) : undefined
       claimed.push(...(found?.claimed ?? []))
       if (found === undefined || found.isMore) more.push(tool)
       isBusy ||= found?.isBusy === true

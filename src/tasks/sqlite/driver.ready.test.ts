@@ -26,13 +26,13 @@ async function add(holder: string, { count = 1, running = 0, tool = 'chore' } = 
     const task = newTask({ owner: holder, holder, tool })
     await createTask(store, task)
     if (n >= count)
-      await store.driver.write(`UPDATE tasks SET worker = 'w' WHERE address = $1`, [keyOf(store, task.id)])
+      await store.driver.change(`UPDATE tasks SET worker = 'w' WHERE address = $1`, [keyOf(store, task.id)])
   }
 }
 
 /** How many tasks of each caller are run next. */
 async function next(slots: number, tool = 'chore'): Promise<Record<string, number>> {
-  const { shares } = await ready.pick(store.driver.read, keyOf(store, tool), slots)
+  const { shares } = await store.driver.transaction(() => ready.pick(keyOf(store, tool), slots))
   return Object.fromEntries(Array.from(shares, ([holder, share]) => [(JSON.parse(holder) as string[])[1], share]))
 }
 
@@ -77,7 +77,7 @@ test('tools with tasks to run are found, and expired tasks and suspects in their
   const tools = ['chore', 'expired', 'paused', 'suspect', 'none']
   for (const tool of tools.slice(0, -1)) await add('ann', { tool })
   const set = (assignment: string, tool: string) =>
-    store.driver.write(`UPDATE tasks SET ${assignment} WHERE tool_key = $1`, [keyOf(store, tool)])
+    store.driver.change(`UPDATE tasks SET ${assignment} WHERE tool_key = $1`, [keyOf(store, tool)])
   await set(`expires_at = ${NOW - 60_000}`, 'expired')
   await set(`attempts = 2, retry_at = ${NOW + 60_000}`, 'paused')
   await set(`attempts = 2, retry_at = ${NOW}`, 'suspect')

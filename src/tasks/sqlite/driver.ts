@@ -9,19 +9,10 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { isObject } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { withStoreErrors } from '../../state/stores/index.ts'
-import type {
-  Dialect,
-  DriverListener,
-  RunStatement,
-  SqlValue,
-  TaskDriver,
-  TaskEvent,
-  Transaction,
-} from '../sql/driver.ts'
+import type { Dialect, DriverListener, SqlValue, Statement, TaskDriver, TaskEvent, Transaction } from '../sql/driver.ts'
 import { fileClock } from './fileClock.ts'
 import { hasExited, identityOf } from './processIdentity.ts'
-import { openTaskFile } from './schema.ts'
-import { StoreFile } from './storeFile.ts'
+import { openTaskFile, StoreFile } from './schema.ts'
 import { WriteQueue } from './writeQueue.ts'
 
 const FOREIGN_WRITES_MS = 20
@@ -87,19 +78,32 @@ export class SqliteDriver implements TaskDriver {
     return JSON.stringify(texts)
   }
 
-  readonly read: RunStatement = async <Row>(text: string, values: readonly SqlValue[] = []) => {
-    await this.#open.writes.settled()
-    return this.#run<Row>(text, values)
+  async read<Row>(text: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return this.#rows<Row>(text, values)
   }
 
-  write<Row>(text: string, values: readonly SqlValue[]): Promise<Row[]> {
-    return this.#open.writes.write(() => this.#run<Row>(text, values))
+  change(text: string, values: readonly SqlValue[]): Promise<number> {
+    return this.#open.writes.write(() => this.#change(text, values))
+  }
+
+  changeReturning<Row>(text: string, values: readonly SqlValue[]): Promise<Row[]> {
+    return this.#open.writes.write(() => this.#rows<Row>(text, values))
+  }
+
+  transaction<Result>(begin: () => Transaction<Result>): Promise<Result> {
+    return this.#open.writes.write(() => this.#runAll(begin()))
   }
 
   /** Events are emitted before the commit, so that claims join the transaction that makes tasks ready. */
-  transaction<Result>(run: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    const rows: RunStatement = async <Row>(text: string, values?: readonly SqlValue[]) => this.#run<Row>(text, values)
-    return this.#open.writes.write(() => run({ rows, emit: (event) => this.#listener?.onEmit(event) }))
+  #runAll<Result>(transaction: Transaction<Result>): Result {
+    let next = transaction.next()
+    while (next.done !== true) next = transaction.next(this.#runOne(next.value))
+    return next.value
+  }
+
+  #runOne(step: Statement | TaskEvent): unknown {
+    if ('kind' in step) return this.#listener?.onEmit(step)
+    return step.gives === 'rows' ? this.#rows(step.text, step.values) : this.#change(step.text, step.values)
   }
 
   async listen(listener: DriverListener): Promise<void> {
@@ -164,17 +168,27 @@ export class SqliteDriver implements TaskDriver {
     this.#listener?.onGap()
   }
 
-  #run<Row>(text: string, values: readonly SqlValue[] = []): Row[] {
+  #rows<Row>(text: string, values: readonly SqlValue[] = []): Row[] {
     return withStoreErrors(() => {
       const { statement, places } = this.#prepare(text)
-      const now = this.#open.now()
-      const bound = places.map((place): SQLInputValue => {
-        if (place === 'now') return now
-        if (place === 'change') return this.#change()
-        const value = values[place] ?? null
-        return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
-      })
-      return statement.all(...bound) as Row[]
+      return statement.all(...this.#bound(places, values)) as Row[]
+    })
+  }
+
+  #change(text: string, values: readonly SqlValue[] = []): number {
+    return withStoreErrors(() => {
+      const { statement, places } = this.#prepare(text)
+      return Number(statement.run(...this.#bound(places, values)).changes)
+    })
+  }
+
+  #bound(places: PreparedStatement['places'], values: readonly SqlValue[]): SQLInputValue[] {
+    const now = this.#open.now()
+    return places.map((place) => {
+      if (place === 'now') return now
+      if (place === 'change') return this.#changeNumber()
+      const value = values[place] ?? null
+      return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
     })
   }
 
@@ -191,10 +205,10 @@ export class SqliteDriver implements TaskDriver {
   }
 
   /** The number of the current transaction among those that owners can see. */
-  #change(): number {
+  #changeNumber(): number {
     const { transactionCount } = this.#open.writes
     if (this.#countedIn !== transactionCount) {
-      this.#run('UPDATE changes SET last = last + 1')
+      this.#change('UPDATE changes SET last = last + 1')
       this.#lastCounted = this.#lastChange()
       this.#countedIn = transactionCount
     }
@@ -202,13 +216,13 @@ export class SqliteDriver implements TaskDriver {
   }
 
   #lastChange(): number {
-    return Number(this.#run<{ last: number }>('SELECT last FROM changes')[0]?.last)
+    return Number(this.#rows<{ last: number }>('SELECT last FROM changes')[0]?.last)
   }
 
   /** A store that fails here fails for the jobs of the engine as well, which log it. */
   #poll(): void {
     try {
-      const version = this.#run<{ data_version: number }>('PRAGMA data_version')[0]?.data_version
+      const version = this.#rows<{ data_version: number }>('PRAGMA data_version')[0]?.data_version
       if (version === this.#seenVersion) return
       this.#seenVersion = version
       this.#notifyChanges()
@@ -221,7 +235,7 @@ export class SqliteDriver implements TaskDriver {
   #notifyChanges(): void {
     const last = this.#lastChange()
     if (last === this.#seenChange) return
-    const changed = this.#run<{ address: string }>('SELECT address FROM tasks WHERE change > 0 AND change > $1', [
+    const changed = this.#rows<{ address: string }>('SELECT address FROM tasks WHERE change > 0 AND change > $1', [
       this.#seenChange,
     ])
     this.#seenChange = last

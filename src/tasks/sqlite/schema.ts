@@ -1,7 +1,8 @@
-/** The schema of the SQLite file. `synchronous = FULL`: an acknowledged write survives a power cut. */
-import type { DatabaseSync } from 'node:sqlite'
+/** The SQLite file of a task store and its schema. `synchronous = FULL`: an acknowledged write survives a power cut. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { statSync } from 'node:fs'
 import { StateError } from '../../state/internal.ts'
-import { openSqliteFile, type SqliteFormat } from '../../state/stores/index.ts'
+import { openSqliteFile, type SqliteFormat, withStoreErrors } from '../../state/stores/index.ts'
 
 // Text from outside (ids, owners, tools, keys, messages) and all data are stored as JSON text, which preserves U+0000 and
 // lone surrogates. Large columns and columns that change often stand in different tables, because SQLite writes whole
@@ -135,7 +136,8 @@ const ONE_ENGINE = `
   CREATE INDEX tasks_suspect ON tasks (tool_key, retry_at)
     WHERE status = 'working' AND worker IS NULL AND attempts >= 2;
   CREATE INDEX tasks_unfinished ON tasks (holder || '') WHERE status IN ('working', 'input_required');
-  CREATE INDEX tasks_unfinished_of_member ON tasks (member || '') WHERE status IN ('working', 'input_required')`
+  CREATE INDEX tasks_unfinished_of_member ON tasks (member || '')
+    WHERE status IN ('working', 'input_required') AND member IS NOT NULL`
 
 /** The format of the file of a task store. */
 export const TASK_FILE: SqliteFormat = {
@@ -154,4 +156,42 @@ export function openTaskFile(path: string): DatabaseSync {
     const { code, message, cause } = error
     throw new StateError(code, `The task store ${path} cannot be used. ${message}`, { cause })
   }
+}
+
+const TABLES = ['tasks', 'calls', 'steps', 'questions', 'changes']
+
+/** The file as it was opened: whether it is still in its place, with all its tables. */
+export class StoreFile {
+  readonly #path: string
+  readonly #identity: string | undefined
+  readonly #tables: StatementSync
+
+  constructor(database: DatabaseSync, path: string) {
+    const rows = TABLES.map((table) => `SELECT 1 FROM ${table} WHERE rowid = 0`)
+    this.#path = path
+    this.#identity = identityAt(path)
+    this.#tables = withStoreErrors(() => database.prepare(rows.join(' UNION ALL ')))
+  }
+
+  /** Whether another file has its path now. */
+  get isReplaced(): boolean {
+    const identity = identityAt(this.#path)
+    return identity !== undefined && identity !== this.#identity
+  }
+
+  /** Throws where a task that is stored here would not be run. */
+  assertUsable(): void {
+    if (identityAt(this.#path) !== this.#identity) {
+      const advice = 'put it back, or restore it from a backup. A restart begins with a new one'
+      throw new StateError('STORE_CORRUPT', `The file of the task store was moved or deleted; ${advice}.`)
+    }
+    withStoreErrors(() => this.#tables.get())
+  }
+}
+
+/** Undefined where there is no file. */
+function identityAt(path: string): string | undefined {
+  if (path === ':memory:') return undefined
+  const stats = withStoreErrors(() => statSync(path, { bigint: true, throwIfNoEntry: false }))
+  return stats && `${stats.dev} ${stats.ino}`
 }

@@ -24,7 +24,7 @@ function newFile(lockWaitMs = 20_000) {
     database,
     outside,
     committed: () => exec.mock.calls.filter(([text]) => text === 'COMMIT').length,
-    put: (text: string) => commits.write(async () => void note.run(text)),
+    put: (text: string) => commits.write(() => void note.run(text)),
     run: (text: string) => void note.run(text),
     kept: () =>
       outside
@@ -47,7 +47,7 @@ test('writes of one turn of the event loop are committed together, before their 
 test('a write that is queued by a running write is committed with it', async () => {
   const { commits, put, run, kept, committed } = newFile()
   let inner: Promise<unknown> | undefined
-  await commits.write(async () => {
+  await commits.write(() => {
     run('outer')
     inner = put('inner')
   })
@@ -58,7 +58,7 @@ test('a write that is queued by a running write is committed with it', async () 
 
 test('a write that refuses leaves the others in their commit', async () => {
   const { commits, put, kept, committed } = newFile()
-  const refused = commits.write(async () => {
+  const refused = commits.write(() => {
     throw leaseLost('taken')
   })
   const writes = await Promise.allSettled([put('a'), refused, put('b')])
@@ -70,7 +70,7 @@ test('a write that refuses leaves the others in their commit', async () => {
 
 test('a write that fails is rolled back alone', async () => {
   const { commits, put, run, kept } = newFile()
-  const failing = commits.write(async () => {
+  const failing = commits.write(() => {
     run('half')
     run('half')
   })
@@ -141,7 +141,7 @@ test('a file that became read-only says so', async () => {
 test('more writes than fit into one transaction are all made, in order', async () => {
   const { commits, put, committed } = newFile()
   const order: number[] = []
-  await Promise.all(Array.from({ length: 450 }, (_, at) => commits.write(async () => void order.push(at))))
+  await Promise.all(Array.from({ length: 450 }, (_, at) => commits.write(() => void order.push(at))))
   await put('last')
   expect(order).toEqual(Array.from({ length: 450 }, (_, at) => at))
   expect(committed()).toBe(4)
@@ -150,8 +150,9 @@ test('more writes than fit into one transaction are all made, in order', async (
 test('closing commits the queued writes and refuses later ones', async () => {
   const { commits, put, kept } = newFile()
   const write = put('a')
-  await commits.close()
+  const closed = commits.close()
   expect(kept()).toEqual(['a'])
+  await closed
   await write
   await expect(put('b')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
 })

@@ -6,15 +6,21 @@
  * - A promise resolves when its write is on the disk.
  * - A write may refuse by throwing a TaskError before it has changed anything. Any other error rolls the transaction back,
  *   and its writes are repeated one by one, so that one failing write does not affect the others.
- * - A write awaits nothing but its statements, which have run when they return, so a transaction ends before any other
- *   callback of the event loop. Only other continuations may come between; `settled` is for those that read.
+ * - A write is synchronous, and so is a transaction: nothing else runs between its statements.
  * - While another process has locked the file, the queue tries again after pauses, in which the event loop is free. A write
  *   that has waited for `LOCK_WAIT_MS` fails.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StateError } from '../../state/internal.ts'
-import { isLocked, LOCK_WAIT_MS, lockPauseMs, withoutWaiting, withStoreErrors } from '../../state/stores/index.ts'
+import {
+  inTransaction,
+  isLocked,
+  LOCK_WAIT_MS,
+  lockPauseMs,
+  withoutWaiting,
+  withStoreErrors,
+} from '../../state/stores/index.ts'
 import { TaskError } from '../errors.ts'
 
 // With more writes per transaction the first would wait too long for the last.
@@ -35,7 +41,6 @@ export class WriteQueue {
   readonly #database: DatabaseSync
   readonly #lockWaitMs: number
   readonly #waiting: QueuedWrite[] = []
-  #committing: Promise<void> | undefined
   #transactionCount = 0
   /** How often in a row the file was found locked. */
   #lockedTries = 0
@@ -57,13 +62,8 @@ export class WriteQueue {
     return this.#lockedTries > 0
   }
 
-  /** Resolves when no transaction is open: what it writes is not to be read before the commit. */
-  async settled(): Promise<void> {
-    while (this.#committing !== undefined) await this.#committing
-  }
-
   /** Runs a function in a write transaction, possibly with others. It may run twice. */
-  write<T>(run: () => T | Promise<T>): Promise<T> {
+  write<T>(run: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw new StateError('STORE_UNAVAILABLE', 'The task store was closed.')
       const settle = (outcome: WriteOutcome): void => {
@@ -77,8 +77,8 @@ export class WriteQueue {
 
   /** Commits the queued writes, at once if the file is not locked, and refuses new ones afterwards. */
   async close(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#committing !== undefined) {
-      await this.#commit()
+    while (this.#waiting.length > 0) {
+      this.#commit()
       if (this.isLocked) await sleep(this.#pauseMs)
     }
     this.#isClosed = true
@@ -91,34 +91,28 @@ export class WriteQueue {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    if (this.isLocked) setTimeout(() => void this.#turn(), this.#pauseMs)
-    else setImmediate(() => void this.#turn())
+    if (this.isLocked) setTimeout(() => this.#turn(), this.#pauseMs)
+    else setImmediate(() => this.#turn())
   }
 
-  async #turn(): Promise<void> {
-    if (this.#waiting.length > 0) await this.#commit()
+  #turn(): void {
+    if (this.#waiting.length > 0) this.#commit()
     this.#isScheduled = false
     if (this.#waiting.length > 0) this.#schedule()
   }
 
-  #commit(): Promise<void> {
-    this.#committing ??= this.#commitTogether().then((settled) => {
-      this.#committing = undefined
-      for (const [write, outcome] of settled) write.settle(outcome)
-    })
-    return this.#committing
+  #commit(): void {
+    for (const [write, outcome] of this.#commitTogether()) write.settle(outcome)
   }
 
   /** Commits the first writes of the queue, and gives those that are settled. */
-  async #commitTogether(): Promise<SettledWrite[]> {
+  #commitTogether(): SettledWrite[] {
     const done: SettledWrite[] = []
     const begun: QueuedWrite[] = []
     try {
-      await this.#transaction(async () => {
+      this.#transaction(() => {
         for (let write = this.#next(begun); write !== undefined; write = this.#next(begun)) {
-          const outcome = runWrite(write.run)
-          // A single statement has run already.
-          done.push([write, outcome instanceof Promise ? await outcome : outcome])
+          done.push([write, runWrite(write.run)])
         }
       })
       return done
@@ -157,43 +151,28 @@ export class WriteQueue {
     return overdue.map((write) => [write, failedWrite(error)])
   }
 
-  async #transaction(run: () => Promise<void>): Promise<void> {
-    const execute = (text: string) => withStoreErrors(() => this.#database.exec(text))
-    const begin = () => execute('BEGIN IMMEDIATE')
+  #transaction(run: () => void): void {
     this.#transactionCount++
+    const transaction = () => withStoreErrors(() => inTransaction(this.#database, run))
     try {
       // Only the first try may wait a little for the lock, because that blocks the event loop.
-      if (this.isLocked) withoutWaiting(this.#database, begin)
-      else begin()
-      await run()
-      execute('COMMIT')
+      if (this.isLocked) withoutWaiting(this.#database, transaction)
+      else transaction()
       this.#lockedTries = 0
     } catch (error) {
       this.#lockedTries = isLocked(error) ? this.#lockedTries + 1 : 0
-      if (this.#database.isTransaction) execute('ROLLBACK')
-      withStoreErrors(() => {
-        throw error
-      })
+      throw error
     }
   }
 }
 
-function runWrite(run: () => unknown): WriteOutcome | Promise<WriteOutcome> {
+function runWrite(run: () => unknown): WriteOutcome {
   try {
-    const value = run()
-    return value instanceof Promise ? value.then(succeededWrite, refusedWrite) : { value }
+    return { value: run() }
   } catch (error) {
-    return refusedWrite(error)
+    if (error instanceof TaskError) return { error }
+    throw error
   }
-}
-
-function succeededWrite(value: unknown): WriteOutcome {
-  return { value }
-}
-
-function refusedWrite(error: unknown): WriteOutcome {
-  if (error instanceof TaskError) return { error }
-  throw error
 }
 
 function failedWrite(error: unknown): WriteOutcome {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { StateError } from '../../state/internal.ts'
-import { retryWrite } from './writeRetry.ts'
+import { retryWrite } from './runner.ts'
 
 const away = new StateError('STORE_UNAVAILABLE', 'away')
 

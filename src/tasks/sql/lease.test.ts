@@ -5,9 +5,8 @@ import type { NewQuestion } from '../engine.ts'
 import { leaseLost, type LossReason } from '../errors.ts'
 import { leaseTimes } from '../leaseTimes.ts'
 import type { ClaimedTask } from './claim.ts'
-import { type LeaseHost, SqlLease } from './lease.ts'
+import { type LeaseHost, Renewal, SqlLease } from './lease.ts'
 import type { LeaseWrites } from './leaseWrites.ts'
-import { Renewal } from './renewal.ts'
 import type { TaskStore } from './store.ts'
 
 const LEASE_MS = 12_000
@@ -42,7 +41,7 @@ class FakeDatabase {
 
   readonly driver = {
     elapsedMs: () => performance.now(),
-    write: async () => {
+    changeReturning: async () => {
       if (this.outage === 'silent') return new Promise(() => {})
       if (this.outage !== undefined) throw new Error('The database cannot be reached.')
       this.heldUntil = performance.now() + times.holdMs

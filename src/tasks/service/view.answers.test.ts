@@ -1,6 +1,6 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { describe, expect, test } from 'vitest'
-import { sortAnswers } from './answers.ts'
+import { sortAnswers } from './view.ts'
 
 const form = (properties: object, required: readonly string[] = []): InputRequest =>
   ({

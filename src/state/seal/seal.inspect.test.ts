@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createKeyring, createSealer } from '../index.ts'
-import { inspectToken } from './inspect.ts'
+import { inspectToken } from './seal.ts'
 
 const [one, other] = [randomBytes(32), randomBytes(32)]
 const nowMs = Date.UTC(2026, 6, 28)

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { type Machine, programServer } from './program.ts'
+import { type Machine, programServer } from './serverKey.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
