@@ -103,6 +103,16 @@ export class AnswerTaker {
     return url !== undefined || this.#relay !== undefined
   }
 
+  /** Claims the next generation of each waiting call that another instance may have resumed, or leaves the call to that. */
+  async reclaim(): Promise<void> {
+    const { calls } = this.#options
+    const reclaim = async (asking: PushedCall): Promise<void> => {
+      const other = await asking.advance(asking.generation, (generation) => this.#advance(asking, generation))
+      if (other !== undefined) calls.leave(asking)
+    }
+    await Promise.all(calls.movable().flatMap((asking) => (asking.carried ? [reclaim(asking)] : [])))
+  }
+
   /** Makes answers to this call wait until it is decided whether it is resumed here. */
   async decide<T>(call: string, deciding: () => Promise<T>): Promise<T> {
     await this.#resuming.get(call)
@@ -135,7 +145,7 @@ export class AnswerTaker {
     const movedTo = asking.handingOff && (await asking.handingOff)
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
     const other = asking.carried
-      ? await asking.advance(question, (generation) => this.#advance(asking, generation))
+      ? await asking.advance(asking.askedIn(question), (generation) => this.#advance(asking, generation))
       : undefined
     if (other !== undefined) this.#options.calls.leave(asking)
     else if (asking.settle(question, response, caller)) report()

@@ -170,6 +170,15 @@ export class PushBroker {
     this.#askingAgain = unref(setTimeout(ask, ENDED_WITHIN_MS))
   }
 
+  /**
+   * Others took this process for gone. Calls that they have resumed are left to them; the questions of the rest are
+   * repeated, since their answers may have been refused.
+   */
+  async reclaim(): Promise<void> {
+    await this.#answers.reclaim()
+    this.askAgain()
+  }
+
   /** Marks the call as waiting for something that any instance could wait for; returns the function that ends this. */
   waitAnywhere(call: Call, carried: Omit<CarriedCall, 'key'>, elsewhere: PushElsewhere): () => void {
     const asking = this.#calls.get(carried.id) ?? this.#calls.enter(carried.id, 0)

@@ -130,7 +130,7 @@ export class PushedCall {
     const last = this.#asking(key).at(-1)?.[1]
     if (last === undefined) return false
     last.withdraw(last.id)
-    this.#open.set(question, { ...last, id })
+    this.#open.set(question, { ...last, id, generation: this.generation })
     this.#tell(last.stream)
     return true
   }
@@ -151,15 +151,19 @@ export class PushedCall {
     await Promise.allSettled(this.#arriving)
   }
 
+  /** The generation in which an open question was asked. */
+  askedIn(question: string): number | undefined {
+    return this.#open.get(question)?.generation
+  }
+
   /**
-   * Continues the call from an answer: `claim` decides whether this process may, once for all answers to questions of
-   * one generation. Returns the instance that has resumed it instead, if any.
+   * Continues the call in its next generation: `claim` decides whether this process may, once for all questions that
+   * were `asked` in one generation. Returns the instance that has resumed it instead, if any.
    */
   async advance(
-    question: string,
+    asked: number | undefined,
     claim: (generation: number) => Promise<Instance | undefined>,
   ): Promise<Instance | undefined> {
-    const asked = this.#open.get(question)?.generation
     if (asked === undefined || asked < this.generation) return undefined
     this.#advancing ??= claim(this.generation)
       .then((other) => {
