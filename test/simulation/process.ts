@@ -31,6 +31,9 @@ export class SimulatedProcess {
   readonly host: Host
   readonly url: string
   isStopping = false
+  wasKilled = false
+  /** Whether another process has told it that it took it for gone. */
+  isDoubted = false
   readonly #options: ProcessOptions
   #assembly: Assembly | undefined
   #shutdown: Shutdown | undefined
@@ -62,6 +65,7 @@ export class SimulatedProcess {
 
   /** SIGKILL. */
   kill(): void {
+    this.wasKilled = true
     this.#end(false)
   }
 
@@ -86,6 +90,7 @@ export class SimulatedProcess {
     const assembly = assemble({ ...SERVER, advertise: url, peers, ...stores })
     for (const entry of toolEntries(this.#options, this.host.name)) assembly.registry.addTool(entry)
     assembly.declaration.reachedBy('http')
+    assembly.cluster.members.listen({ doubted: () => void (this.isDoubted = true) })
     void assembly.open()
     const serve = fetchHandler(assembly.endpoint, {})
     network.listen(url, { host: this.host, serve })

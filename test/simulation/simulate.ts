@@ -56,7 +56,7 @@ export async function simulate(options: RunOptions): Promise<RunReport> {
     const observer = new Observer({
       world,
       hasLedger: database !== undefined,
-      wasKilled: (process) => fleet.killed.has(process),
+      wasGone: (process) => fleet.wasGone(process),
       isDisturbed: () => fleet.isDisturbed || plan.network.cut > 0,
       areClaimsLost: () => database === undefined && (fleet.hasKeeperFailed || plan.network.cut > 0),
     })
@@ -79,6 +79,7 @@ export async function simulate(options: RunOptions): Promise<RunReport> {
     observer.findHanging()
     if (observer.violations.length === 0) {
       await world.run(() => false, world.now + SETTLED_MS)
+      observer.findRepeats()
       findLeftovers(fleet, observer)
     }
     const outcomes = Array.from(observer.calls.values(), ({ outcome }) => outcome ?? 'none')
