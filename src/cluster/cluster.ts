@@ -133,7 +133,7 @@ export class Cluster {
   /** Announces the stop of this process, so that the others do not count it as crashed: it hands off what it owns. */
   announceStop(): Promise<void> {
     this.members.isStopping = true
-    this.#stopping ??= settledWithin(this.#tellAll({ kind: 'stopping' }), STOPPING_WITHIN_MS)
+    this.#stopping ??= settledWithin(this.#tellStop(), STOPPING_WITHIN_MS)
     this.#fetching ??= this.#fetchUrgent(this.#left.signal)
     return this.#stopping
   }
@@ -207,6 +207,12 @@ export class Cluster {
   async #meet(addresses: readonly string[], isConfigured: boolean): Promise<void> {
     await Promise.all(addresses.map((address) => this.discovery.seek(address, isConfigured)))
     await this.members.all()
+  }
+
+  /** Whoever knows of the stop asks the next keeper of the claims, so that has them before. */
+  async #tellStop(): Promise<void> {
+    await this.#ownLedger.handOff()
+    await this.#tellAll({ kind: 'stopping' })
   }
 
   async #sayBye(): Promise<void> {

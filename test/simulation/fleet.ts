@@ -45,6 +45,10 @@ export class Fleet {
     return process?.wasKilled === true || process?.isDoubted === true
   }
 
+  isThere(name: string): boolean {
+    return this.#all.get(name)?.isThere === true
+  }
+
   /** The balancer: one process after the other, as far as it knows them. */
   readonly balance = (): string => {
     const known = this.#slots.filter((process) => process.isThere && !this.#withdrawn.has(process))

@@ -30,6 +30,9 @@ export interface ObservedCall {
   seen: number | undefined
   readonly answers: Map<string, string>
   readonly effects: Effect[]
+  /** The processes in which its handler runs, and has run beside that of another one. */
+  readonly running: Set<string>
+  readonly forkedAt: Set<string>
 }
 
 export interface ObserverOptions {
@@ -37,6 +40,7 @@ export interface ObserverOptions {
   readonly hasLedger: boolean
   /** Whether this process was killed, or another one found it to be gone. */
   readonly wasGone: (process: string) => boolean
+  readonly isThere: (process: string) => boolean
   /** Whether a process or a connection has failed so far: until then no call may fail. */
   readonly isDisturbed: () => boolean
   /** Whether claims may be lost: the process that keeps them has failed, and there is no common ledger. */
@@ -66,6 +70,8 @@ export class Observer {
       seen: undefined,
       answers: new Map(),
       effects: [],
+      running: new Set(),
+      forkedAt: new Set(),
     }
     this.calls.set(name, call)
     return call
@@ -124,9 +130,20 @@ export class Observer {
     else if (!call.isRepeated || call.seen !== undefined) this.violate(text)
   }
 
+  /** A handler runs, perhaps beside that of another process. */
+  onRun(name: string, process: string): () => void {
+    const call = this.calls.get(name)
+    if (call === undefined) return () => {}
+    const beside = [...call.running].filter((other) => other !== process && this.#options.isThere(other))
+    if (beside.length > 0) for (const each of [process, ...beside]) call.forkedAt.add(each)
+    call.running.add(process)
+    return () => call.running.delete(process)
+  }
+
   /** Whether two processes may have gone on with a call, each with effects and events of its own. */
-  mayFork(call: ObservedCall): boolean {
-    return this.#options.areClaimsLost() || call.effects.some(({ process }) => this.#options.wasGone(process))
+  mayFork({ forkedAt }: ObservedCall): boolean {
+    const { areClaimsLost, wasGone } = this.#options
+    return forkedAt.size > 0 && (areClaimsLost() || [...forkedAt].some(wasGone))
   }
 
   /** Effects that ran again although the process that ran them was there. */
@@ -142,7 +159,7 @@ export class Observer {
   findHanging(): void {
     for (const call of this.calls.values())
       if (call.outcome === undefined && this.#options.world.now - call.beganAt > OUTCOME_WITHIN_MS) {
-        this.violate(`${call.name} (${call.tool}, ${call.era}) has no outcome`)
+        if (!this.mayFork(call)) this.violate(`${call.name} (${call.tool}, ${call.era}) has no outcome`)
         call.outcome = 'none'
       }
   }

@@ -107,7 +107,7 @@ export class AnswerTaker {
   async reclaim(): Promise<void> {
     const { calls } = this.#options
     const reclaim = async (asking: PushedCall): Promise<void> => {
-      const other = await asking.advance(asking.generation, (generation) => this.#advance(asking, generation))
+      const other = await asking.reclaim((generation) => this.#advance(asking, generation))
       if (other !== undefined) calls.leave(asking)
     }
     await Promise.all(calls.movable().flatMap((asking) => (asking.carried ? [reclaim(asking)] : [])))

@@ -150,9 +150,11 @@ export class PushBroker {
   async #askAgain(asking: PushedCall, asked: PushedQuestion): Promise<void> {
     const { question, id, message } = await this.#write(asking, asked)
     // The question may have been answered by now.
-    if (asking.handingOff !== undefined || !asking.waitAlso(asked.carried.key, question, id)) return
+    const before = asking.handingOff === undefined ? asking.waitAlso(asked.carried.key, question, id) : undefined
+    if (before === undefined) return
     this.#calls.noteAsked(question, asking)
     asked.way.send(message)
+    asked.way.send(withdrawal(before)) // last: a client that misses the rest can still answer one of them
   }
 
   async #write({ generation }: PushedCall, { call, request, carried, isCarried, stream }: PushedQuestion) {

@@ -125,14 +125,16 @@ export class PushedCall {
     }
   }
 
-  /** Notes a repeated question under its new id: an answer to either answers both. */
-  waitAlso(key: string, question: string, id: string): boolean {
+  /**
+   * Notes a repeated question under its new id: an answer to either answers both. Returns the id before it; undefined
+   * if the question no longer waits.
+   */
+  waitAlso(key: string, question: string, id: string): string | undefined {
     const last = this.#asking(key).at(-1)?.[1]
-    if (last === undefined) return false
-    last.withdraw(last.id)
+    if (last === undefined) return undefined
     this.#open.set(question, { ...last, id, generation: this.generation })
     this.#tell(last.stream)
-    return true
+    return last.id
   }
 
   /** Notes an answer until it is taken, because the call cannot be handed off meanwhile. */
@@ -172,6 +174,13 @@ export class PushedCall {
       })
       .finally(() => (this.#advancing = undefined))
     return this.#advancing
+  }
+
+  /** Claims the next generation without an answer, so that the answers to its open questions need another claim. */
+  async reclaim(claim: (generation: number) => Promise<Instance | undefined>): Promise<Instance | undefined> {
+    const other = await this.advance(this.generation, claim)
+    for (const [question, waiting] of this.#open) this.#open.set(question, { ...waiting, generation: this.generation })
+    return other
   }
 
   /** Delivers the answer; returns false if the question no longer waits. */
