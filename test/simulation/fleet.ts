@@ -51,7 +51,7 @@ export class Fleet {
 
   /** The balancer: one process after the other, as far as it knows them. */
   readonly balance = (): string => {
-    const known = this.#slots.filter((process) => process.isThere && !this.#withdrawn.has(process))
+    const known = this.#slots.filter((process) => process.isThere && process.isReady && !this.#withdrawn.has(process))
     const among = known.length > 0 ? known : this.#slots
     return (among[this.#turn++ % among.length] as SimulatedProcess).url
   }

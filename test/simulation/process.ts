@@ -34,6 +34,8 @@ export class SimulatedProcess {
   wasKilled = false
   /** Whether another process has told it that it took it for gone. */
   isDoubted = false
+  /** Whether it has looked for the others once, after which `Server.listen` resolves. */
+  isReady = false
   readonly #options: ProcessOptions
   #assembly: Assembly | undefined
   #shutdown: Shutdown | undefined
@@ -100,7 +102,7 @@ export class SimulatedProcess {
     this.#shutdown = shutdown
     const { id } = assembly.cluster.self // made here, so that a traced run takes the same random numbers
     world.note(() => `${this.host.name} starts as ${id} at ${url}`)
-    void assembly.cluster.seek()
+    void assembly.cluster.seek().then(() => (this.isReady = true))
   }
 
   /** Closes the listener; resolves when all requests are answered. */

@@ -176,11 +176,9 @@ export class PushedCall {
     return this.#advancing
   }
 
-  /** Claims the next generation without an answer, so that the answers to its open questions need another claim. */
-  async reclaim(claim: (generation: number) => Promise<Instance | undefined>): Promise<Instance | undefined> {
-    const other = await this.advance(this.generation, claim)
+  /** The generation was claimed without an answer, so the answers to its open questions need another claim. */
+  renewQuestions(): void {
     for (const [question, waiting] of this.#open) this.#open.set(question, { ...waiting, generation: this.generation })
-    return other
   }
 
   /** Delivers the answer; returns false if the question no longer waits. */
