@@ -153,8 +153,7 @@ export class PushBroker {
     const before = asking.handingOff === undefined ? asking.waitAlso(asked.carried.key, question, id) : undefined
     if (before === undefined) return
     this.#calls.noteAsked(question, asking)
-    asked.way.send(message)
-    asked.way.send(withdrawal(before)) // last: a client that misses the rest can still answer one of them
+    asked.way.send(withdrawal(before), message) // together, or a client may be left with nothing to answer
   }
 
   async #write({ generation }: PushedCall, { call, request, carried, isCarried, stream }: PushedQuestion) {
