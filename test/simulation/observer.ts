@@ -2,7 +2,7 @@
  * What clients and tools saw, held against the invariants:
  *
  * - a call has one outcome: its result, or an error that tells; and it has one in time;
- * - an effect happens once, unless the process that ran it was killed, or counted as gone, before its client could see it;
+ * - an effect happens once, unless a process that had the call was killed, or counted as gone, before its client could see it;
  * - a client gets questions and results of its own calls only, with its own answers in them;
  * - when all calls are over, no process holds anything of them.
  *
@@ -30,7 +30,8 @@ export interface ObservedCall {
   seen: number | undefined
   readonly answers: Map<string, string>
   readonly effects: Effect[]
-  /** The processes in which its handler runs, and has run beside that of another one. */
+  /** The processes in which its handler has run, runs now, and has run beside that of another one. */
+  readonly ranAt: Set<string>
   readonly running: Set<string>
   readonly forkedAt: Set<string>
 }
@@ -51,8 +52,8 @@ export class Observer {
   readonly calls = new Map<string, ObservedCall>()
   readonly violations: string[] = []
   readonly #options: ObserverOptions
-  /** What is violated unless the process that ran the first effect was gone, which it may learn only later. */
-  readonly #repeats: { readonly process: string; readonly text: string }[] = []
+  /** What is violated unless one of these processes was gone, which it may learn only later. */
+  readonly #repeats: { readonly processes: readonly string[]; readonly text: string }[] = []
 
   constructor(options: ObserverOptions) {
     this.#options = options
@@ -70,6 +71,7 @@ export class Observer {
       seen: undefined,
       answers: new Map(),
       effects: [],
+      ranAt: new Set(),
       running: new Set(),
       forkedAt: new Set(),
     }
@@ -126,7 +128,7 @@ export class Observer {
       return this.violate(`the single use of ${call.name} ran twice, ${ways}`)
     const seen = call.seen === undefined ? '' : ' after its client saw it'
     const text = `the effect of ${call.name} ran again${seen}, ${ways} at ${effect.at.toFixed(0)} ms`
-    if (call.era === 'session') this.#repeats.push({ process: before.process, text })
+    if (call.era === 'session') this.#repeats.push({ processes: [...call.ranAt], text })
     else if (!call.isRepeated || call.seen !== undefined) this.violate(text)
   }
 
@@ -137,6 +139,7 @@ export class Observer {
     const beside = [...call.running].filter((other) => other !== process && this.#options.isThere(other))
     if (beside.length > 0) for (const each of [process, ...beside]) call.forkedAt.add(each)
     call.running.add(process)
+    call.ranAt.add(process)
     return () => call.running.delete(process)
   }
 
@@ -148,7 +151,7 @@ export class Observer {
 
   /** Effects that ran again although the process that ran them was there. */
   findRepeats(): void {
-    for (const { process, text } of this.#repeats) if (!this.#options.wasGone(process)) this.violate(text)
+    for (const { processes, text } of this.#repeats) if (!processes.some(this.#options.wasGone)) this.violate(text)
   }
 
   get isOver(): boolean {
