@@ -161,6 +161,7 @@ class Exchange {
 
   hostGone(host: Host, isTidy: boolean): void {
     if (host === this.#parts.from) {
+      this.#isCut ||= !isTidy && this.#network.random.chance(0.5) // what was not sent is lost with a machine
       this.#isClosed = true
       this.#leave()
     }
