@@ -8,7 +8,8 @@
  *
  * docs/guides/many-instances.md says what is not promised: "An instance counts as gone when its address refuses, when another
  * process answers there, or when it did not answer twice", although it may be alive; and "instances that share no ledger keep
- * these claims in the memory of one of them; give them a common one where a call must not go on twice even if that one dies".
+ * these claims in the memory of one of them; give them a common one where a call must not go on twice even if that one dies";
+ * else "the client may wait in vain".
  */
 import { type Effect, TOOLS, type ToolName } from './tools.ts'
 import type { World } from './world.ts'
