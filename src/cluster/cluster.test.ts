@@ -97,6 +97,28 @@ async function pair(): Promise<[Started, Started]> {
   return [first, second]
 }
 
+test('a message that the network has sent twice is handled once, and its sender does not take its receiver for gone', async () => {
+  const [first, second] = await pair()
+  const handled = vi.fn(async () => ({ status: 202 }))
+  second.scope.handle('once', handled)
+  const post = fetch
+  onTestFinished(() => void vi.unstubAllGlobals())
+  let copies = 0
+  vi.stubGlobal('fetch', async (...sent: Parameters<typeof fetch>) => {
+    if (++copies === 1) await post(...sent)
+    return post(...sent)
+  })
+  expect(await first.scope.forward(second.cluster.self, { kind: 'once' })).toMatchObject({ kind: 'answered' })
+  expect(await first.scope.forward(second.cluster.self, { kind: 'once' }, { isOnce: true })).toMatchObject({
+    kind: 'answered',
+  })
+  copies = 0
+  expect(await first.scope.forward(second.cluster.self, { kind: 'once' }, { isOnce: true })).toMatchObject({
+    kind: 'silent',
+  })
+  expect(handled).toHaveBeenCalledTimes(4)
+})
+
 describe('a hand-off', () => {
   test.each([
     ['is taken by an instance that was frozen, while its sender waits', false, 1],

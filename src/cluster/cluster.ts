@@ -43,6 +43,8 @@ export interface ClusterOptions {
 /** The kind of event that must also arrive while a configured bus is down: cancellations. */
 const URGENT = 'cancelled'
 const REFUSAL: MessageReply = { status: REFUSED_STATUS }
+/** The status for a message that came before: the network has sent it twice, so its sender tries again under another id. */
+const REPLAYED: MessageReply = { status: 503 }
 
 export class Cluster {
   readonly mediaType = MESSAGE_TYPE
@@ -131,7 +133,7 @@ export class Cluster {
   /** Announces the stop of this process, so that the others do not count it as crashed: it hands off what it owns. */
   announceStop(): Promise<void> {
     this.members.isStopping = true
-    this.#stopping ??= settledWithin(this.#tellAll({ kind: 'stopping' }), STOPPING_WITHIN_MS)
+    this.#stopping ??= settledWithin(this.#tellStop(), STOPPING_WITHIN_MS)
     this.#fetching ??= this.#fetchUrgent(this.#left.signal)
     return this.#stopping
   }
@@ -147,14 +149,14 @@ export class Cluster {
    */
   async receive(token: string, sink: ReplySink): Promise<MessageReply | undefined> {
     const received = this.#open(token)
-    if (received === undefined) return REFUSAL
+    if ('status' in received) return received
     const { members } = this
     const { id, from, message } = received
     sink.setHeaders({ [INSTANCE_HEADER]: id })
     members.note(from)
     switch (message['kind']) {
       case 'hello':
-        return jsonReply(members.greeted(from))
+        return jsonReply(members.greeted(from, message['wasLost'] === true))
       case 'events':
         this.#hear(message['events'])
         return { status: 202 }
@@ -207,6 +209,12 @@ export class Cluster {
     await this.members.all()
   }
 
+  /** Whoever knows of the stop asks the next keeper of the claims, so that has them before. */
+  async #tellStop(): Promise<void> {
+    await this.#ownLedger.handOff()
+    await this.#tellAll({ kind: 'stopping' })
+  }
+
   async #sayBye(): Promise<void> {
     await Promise.all([this.members.flush(), this.#ownLedger.handOff()])
     await this.#tellAll({ kind: 'bye' })
@@ -220,11 +228,11 @@ export class Cluster {
     await Promise.all(this.members.known().map(tell))
   }
 
-  #open(token: string): Received | undefined {
+  #open(token: string): Received | MessageReply {
     try {
       return this.#messenger.open(token)
     } catch (error) {
-      if (error instanceof StateError) return undefined
+      if (error instanceof StateError) return error.code === 'STATE_REPLAYED' ? REPLAYED : REFUSAL
       throw error
     }
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ClusterEvent, EventQueue, RecentEvents } from './events.ts'
+import { type ClusterEvent, EventQueue } from './events.ts'
 
 /** An event of exactly so many characters. */
 function eventOf(chars: number): ClusterEvent {
@@ -45,45 +45,14 @@ test('of more than 16 million characters that wait the oldest are dropped, and w
   expect(lengths(full.take())[0]).toBe(70)
 })
 
-test('a queue is emptied, and takes the events of another', () => {
-  const [queue, other] = [queueOf(...times(160, 100_000)), queueOf(50, 51)]
-  queue.clear()
-  expect([queue.isEmpty, queue.take()]).toEqual([true, []])
-  queue.pushAll(other)
-  for (const chars of times(159, 100_000)) queue.push(eventOf(chars))
-  expect(lengths(queue.take()).slice(0, 2)).toEqual([50, 51])
-  expect(other.isEmpty).toBe(false)
-})
-
-const event = (id: string) => ({ kind: 'cancelled', id }) as unknown as ClusterEvent
-const other = { kind: 'toolsChanged' } as unknown as ClusterEvent
-
-function begin() {
-  const time = { nowMs: 1_000_000 }
-  const recent = new RecentEvents(() => time.nowMs)
-  return { time, recent, ids: () => recent.of('cancelled').map((each) => (each as unknown as { id: string }).id) }
-}
-
-test('events of the last five seconds are there for whoever is met now, in their order', () => {
-  const { time, recent, ids } = begin()
-  recent.push(event('a'))
-  time.nowMs += 5000
-  recent.push(other)
-  recent.push(event('b'))
-  time.nowMs += 1
-  recent.push(event('c'))
-  expect(ids()).toEqual(['a', 'b', 'c'])
-  time.nowMs += 5001
-  expect(ids()).toEqual(['c'])
-})
-
-test('after ten seconds of silence nothing is left', () => {
-  const { time, recent, ids } = begin()
-  recent.push(event('a'))
-  time.nowMs += 10_000
-  expect(ids()).toEqual(['a'])
-  const later = begin()
-  later.recent.push(event('a'))
-  later.time.nowMs += 10_001
-  expect(later.ids()).toEqual([])
+test('what is kept since a time has no older events, in their order', () => {
+  const queue = new EventQueue()
+  const of = (id: string): ClusterEvent => ({ kind: 'cancelled', id })
+  queue.push(of('a'), 1000)
+  queue.push(of('b'), 2000)
+  queue.push(of('c'), 2001)
+  expect(queue.since(1000).map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+  queue.dropBefore(1001)
+  expect(queue.since(2000).map(({ id }) => id)).toEqual(['b', 'c'])
+  expect([queue.since(2002), queue.isEmpty]).toEqual([[], true])
 })

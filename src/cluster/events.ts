@@ -3,7 +3,6 @@
  * now. Delivery is best effort: events over the limits are dropped.
  */
 import type { Json } from '../protocol/index.ts'
-import { RECENT_EVENTS_MS } from './times.ts'
 
 /** Plain JSON. `scope`: the scope that published it. */
 export type ClusterEvent = Json & { readonly kind: string; readonly scope?: string }
@@ -25,9 +24,10 @@ const MAX_WAITING_CHARS = 16_000_000
 interface QueuedEvent {
   readonly event: ClusterEvent
   readonly chars: number
+  readonly at: number
 }
 
-/** Events that wait to be sent. Over the limit the oldest are dropped; an event that is too large is never queued. */
+/** Events in their order. Over the limit the oldest are dropped; an event that is too large is never queued. */
 export class EventQueue {
   readonly #events: QueuedEvent[] = []
   #chars = 0
@@ -36,83 +36,40 @@ export class EventQueue {
     return this.#events.length === 0
   }
 
-  push(event: ClusterEvent): void {
+  /** `at`: when it was published, if that matters. */
+  push(event: ClusterEvent, at = 0): void {
     const chars = JSON.stringify(event).length
-    if (chars <= MAX_EVENT_CHARS) this.#push({ event, chars })
+    if (chars > MAX_EVENT_CHARS) return
+    this.#events.push({ event, chars, at })
+    this.#chars += chars
+    while (this.#events.length > MAX_WAITING_EVENTS || this.#chars > MAX_WAITING_CHARS) this.#drop(1)
   }
 
-  /** Adds all events of another queue. */
-  pushAll(other: EventQueue): void {
-    for (const queued of other.#events) this.#push(queued)
+  /** Drops the events from before that time, and returns the rest. */
+  since(at: number): readonly ClusterEvent[] {
+    this.dropBefore(at)
+    return this.#events.map(({ event }) => event)
   }
 
-  clear(): void {
-    this.#events.length = 0
-    this.#chars = 0
+  dropBefore(at: number): void {
+    const first = this.#events.findIndex((queued) => queued.at >= at)
+    this.#drop(first < 0 ? this.#events.length : first)
   }
 
   /** Takes the oldest events, as many as one message may hold. */
-  take(): ClusterEvent[] {
+  take(): readonly ClusterEvent[] {
     let chars = 0
     const end = this.#events.findIndex((queued, index) => {
       chars += queued.chars
       return index === MAX_EVENTS_EACH || chars > MAX_CHARS_EACH
     })
-    const taken = this.#events.splice(0, end < 0 ? this.#events.length : end)
-    for (const queued of taken) this.#chars -= queued.chars
-    return taken.map(({ event }) => event)
+    return this.#drop(end < 0 ? this.#events.length : end).map(({ event }) => event)
   }
 
-  #push(queued: QueuedEvent): void {
-    this.#events.push(queued)
-    this.#chars += queued.chars
-    while (this.#events.length > MAX_WAITING_EVENTS || this.#chars > MAX_WAITING_CHARS) {
-      this.#chars -= this.#events.shift()?.chars ?? 0
-    }
-  }
-}
-
-/** The events of the last seconds. */
-export class RecentEvents {
-  readonly #clock: () => number
-  /** Two generations: the newer is filled, and each is dropped whole. */
-  #newer = new EventQueue()
-  #older = new EventQueue()
-  #since: number
-
-  constructor(clock: () => number) {
-    this.#clock = clock
-    this.#since = clock()
-  }
-
-  push(event: ClusterEvent): void {
-    this.#turn()
-    this.#newer.push(event)
-  }
-
-  /** A queue with all of them. */
-  queue(): EventQueue {
-    this.#turn()
-    const queue = new EventQueue()
-    queue.pushAll(this.#older)
-    queue.pushAll(this.#newer)
-    return queue
-  }
-
-  /** The events of one kind. */
-  of(kind: string): ClusterEvent[] {
-    const queue = this.queue()
-    const events: ClusterEvent[] = []
-    while (!queue.isEmpty) events.push(...queue.take().filter((event) => event.kind === kind))
-    return events
-  }
-
-  #turn(): void {
-    const age = this.#clock() - this.#since
-    if (age <= RECENT_EVENTS_MS) return
-    this.#older = age > 2 * RECENT_EVENTS_MS ? new EventQueue() : this.#newer
-    this.#newer = new EventQueue()
-    this.#since = this.#clock()
+  #drop(count: number): readonly QueuedEvent[] {
+    const dropped = this.#events.splice(0, count)
+    for (const { chars } of dropped) this.#chars -= chars
+    return dropped
   }
 }
 
@@ -133,10 +90,6 @@ export class EventOutbox {
 
   push(event: ClusterEvent): void {
     this.#queue.push(event)
-  }
-
-  pushAll(queue: EventQueue): void {
-    this.#queue.pushAll(queue)
   }
 
   /** Starts to send the queue. */

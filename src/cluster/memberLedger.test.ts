@@ -14,14 +14,18 @@ function begin(
 ) {
   const members = ids.map((id) => ({ id, url: undefined }))
   const lost: string[] = []
+  const stopping: string[] = []
+  const there = () => members.filter(({ id }) => !lost.includes(id) && !stopping.includes(id))
   const known: Partial<Members> = {
-    all: async () => members.filter(({ id }) => !lost.includes(id)),
-    known: () => members.filter(({ id }) => !lost.includes(id)),
+    staying: async () => there(),
+    knownToStay: there,
     lose: ({ id }) => void lost.push(id),
+    stopping: ({ id }) => void stopping.push(id),
   }
   const local = memoryLedger({ clock })
   const options = { self: new Self(), members: known as Members, messenger: { send: reply }, local, clock }
-  return { ledger: memberLedger(options), local, lost }
+  const meet = (id: string): void => void members.push({ id, url: undefined })
+  return { ledger: memberLedger(options), local, lost, stopping, meet }
 }
 
 const gone = async (): Promise<Delivery> => ({ kind: 'gone', why: 'refused' })
@@ -67,15 +71,29 @@ describe('claims between instances', () => {
     await keeper.ledger.claim('ship', 60)
     await keeper.ledger.claim('given up', 60)
     await keeper.ledger.release('given up')
-    const { ledger, lost } = begin(['!keeper', '!next'], (to, message) =>
+    const { ledger, lost, stopping } = begin(['!keeper', '!next'], (to, message) =>
       servedBy(() => (to.id === '!keeper' ? keeper.ledger : next.ledger))(to, message),
     )
     await keeper.ledger.handOff()
     expect(await ledger.claim('pay', 60)).toEqual({ state: 'done', value: 'paid' })
     expect(await ledger.claim('ship', 60)).toEqual(running)
     expect(await ledger.claim('given up', 60)).toEqual(fresh)
-    expect(lost).toEqual(['!keeper'])
+    expect([lost, stopping]).toEqual([[], ['!keeper']])
     expect(await keeper.ledger.claim('ship', 60)).toEqual(running) // its own claims go to the next one, too
+  })
+
+  test('of a keeper that knows no other stay with it, until it has met one', async () => {
+    const next = begin([], gone)
+    const keeper = begin(
+      [],
+      servedBy(() => next.ledger),
+    )
+    await keeper.ledger.claim('pay', 60)
+    await keeper.ledger.handOff()
+    expect(await keeper.ledger.claim('pay', 60)).toEqual(running)
+    keeper.meet('~next')
+    await keeper.ledger.handOff()
+    expect(await next.local.claim('pay', 60)).toEqual(running)
   })
 
   test('that have expired are not handed off, whatever was claimed before them', async () => {

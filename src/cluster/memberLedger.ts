@@ -1,6 +1,6 @@
 /**
- * A ledger for instances without a shared one: the oldest member, which has the least id, keeps the claims in memory. When it
- * stops, it hands them off to the next one. When it crashes, its claims die with it, so instances need a shared ledger where a
+ * A ledger for instances without a shared one: the oldest member that stays, which has the least id, keeps the claims in memory.
+ * When it stops, it hands them off to the next one before the others learn that it stops. When it crashes, its claims die with it, so instances need a shared ledger where a
  * call must not be resumed twice even then.
  */
 import { isObject, type Json } from '../protocol/index.ts'
@@ -23,7 +23,7 @@ export interface MemberLedgerOptions {
 export interface MemberLedger extends Ledger {
   /** Serves a request of another instance. */
   serve(message: Json): Promise<Json>
-  /** Hands the claims off to the next keeper. From then on this instance keeps none. */
+  /** Hands the claims off to the next keeper, if there is one. From then on this instance keeps none. */
   handOff(): Promise<void>
 }
 
@@ -33,25 +33,25 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
   let handingOff: Promise<void> | undefined
 
   const keeper = async (): Promise<Instance> =>
-    oldest(await members.all(), handingOff === undefined ? self : undefined) ?? self
+    oldest(await members.staying(), handingOff === undefined ? self : undefined) ?? self
 
   /** The reply of the keeper; undefined when this instance is the keeper. */
   const ask = async (message: Json): Promise<Json | undefined> => {
     for (;;) {
+      await handingOff
       const chosen = await keeper()
       if (chosen.id === self.id) return undefined
       const delivery = await messenger.send(chosen, { kind: 'ledger', ...message })
       const reply: unknown =
         delivery.kind === 'delivered' ? await delivery.response.json().catch(() => undefined) : undefined
       if (isObject(reply) && reply['isHandedOff'] !== true) return reply
-      members.lose(chosen)
+      if (isObject(reply)) members.stopping(chosen)
+      else members.lose(chosen)
     }
   }
 
-  const handOff = async (): Promise<void> => {
-    const next = oldest(members.known())
+  const handOffTo = async (next: Instance): Promise<void> => {
     const claims = kept.live()
-    if (next === undefined) return
     for (let at = 0; at < claims.length; at += CLAIMS_EACH) {
       const message = { kind: 'ledger', op: 'take', claims: claims.slice(at, at + CLAIMS_EACH) }
       const delivery = await messenger.send(next, message)
@@ -82,7 +82,11 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
       if (op === 'take') await kept.take(claims as readonly HandedOffClaim[])
       return {}
     },
-    handOff: () => (handingOff ??= handOff()),
+    async handOff() {
+      const next = oldest(members.knownToStay())
+      if (next !== undefined) handingOff ??= handOffTo(next)
+      await handingOff
+    },
   }
 }
 

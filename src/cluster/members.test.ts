@@ -52,7 +52,7 @@ class Network {
       const refusal = messenger.refusalOf(pass)
       if (refusal !== undefined) return new Response(null, { status: 409, headers: refusal })
       const { id, from, message } = messenger.open(body)
-      const reply = message['kind'] === 'hello' ? members.greeted(from) : {}
+      const reply = message['kind'] === 'hello' ? members.greeted(from, message['wasLost'] === true) : {}
       if (message['kind'] === 'events') for (const event of message['events'] as ClusterEvent[]) bus.hear(event)
       return Response.json(reply, { headers: { [INSTANCE_HEADER]: id } })
     })
@@ -241,7 +241,7 @@ test('an event of a while ago does not reach an instance that is met now', async
   const a = network.start('a', () => now)
   const b = network.start('b', () => now)
   a.bus.publish(changed)
-  now += 11_000
+  now += 5001
   b.members.meet(a.self)
   await b.members.all()
   a.bus.publish({ kind: 'updated', uri: 'x:' })
@@ -348,6 +348,24 @@ describe('the address of an instance that is gone', () => {
     const { sent } = network
     await vi.waitFor(() => expect(network.sent).toBeGreaterThan(sent + 1))
     expect(a.members.known()).toEqual([])
+  })
+
+  test.each([
+    ['sends a message', (here: Members, there: Self) => here.note(there)],
+    ['answers at its address', (here: Members, there: Self) => here.meetAgain(there)],
+  ])('one that was taken for gone and %s is told so, once', async (_, comeBack) => {
+    const network = new Network()
+    const [a, b] = [network.start('a'), network.start('b')]
+    const doubted = vi.fn<() => void>()
+    b.members.listen({ doubted })
+    a.members.meet(b.self)
+    await a.members.all()
+    expect(doubted).not.toHaveBeenCalled()
+    a.members.lose(b.self)
+    comeBack(a.members, b.self)
+    await vi.waitFor(() => expect(doubted).toHaveBeenCalledTimes(1))
+    expect(await a.members.check(b.self.id)).toBe(true)
+    expect(doubted).toHaveBeenCalledTimes(1)
   })
 
   test('one that is being stopped is not missed like one that was killed, however often it is found to be gone', async () => {

@@ -7,10 +7,11 @@
  * short, since clients can bring old tokens of many instances that are gone.
  */
 import { isObject, type Json, type Logger, unref } from '../protocol/index.ts'
-import { type ClusterEvent, EventOutbox, RecentEvents } from './events.ts'
+import { ExpiringMap } from '../state/stores/index.ts'
+import { type ClusterEvent, EventOutbox, EventQueue } from './events.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
 import { discard, type Messenger } from './messenger.ts'
-import { LOST_FOR_MS, MAX_LOST, MAX_MEMBERS, NAMED_WITHIN_MS } from './times.ts'
+import { LOST_FOR_MS, MAX_MEMBERS, NAMED_WITHIN_MS, RECENT_EVENTS_MS } from './times.ts'
 
 export interface MembersOptions {
   readonly self: Self
@@ -26,6 +27,8 @@ export interface MembersListener {
   vacated?(url: string): void
   /** An instance is gone without notice: its unfinished work is lost. */
   crashed?(): void
+  /** Another instance took this one for gone, and has refused or resumed what belongs to it. */
+  doubted?(): void
   /** Facts that each new member needs, beside the events of the last seconds. */
   standing?(): Iterable<ClusterEvent>
 }
@@ -38,6 +41,8 @@ interface Member {
   isVouchedFor: boolean
   /** Whether it has announced its stop: nothing is lost when it is gone. */
   isStopping: boolean
+  /** Whether it was taken for gone, and does not know that yet. */
+  isDoubted: boolean
   /** Resolves when the instance has named its members, or is lost. */
   greeting: Promise<void>
   /** Resolves with `greeting`, or after a short timeout. */
@@ -48,8 +53,10 @@ interface Member {
 export class Members {
   readonly #options: MembersOptions
   readonly #members = new Map<string, Member>()
-  readonly #lost: LostMembers
-  readonly #recent: RecentEvents
+  /** Instances that are gone, for the time in which they are not asked again. */
+  readonly #lost: ExpiringMap<{ readonly hasLeft: boolean }>
+  /** The events of the last seconds, for instances that join only now. */
+  readonly #recent = new EventQueue()
   readonly #listeners = new Set<MembersListener>()
   readonly #lossListeners = new Set<{ readonly id: string; readonly listener: () => void }>()
   /** Whether another instance was ever a member. */
@@ -59,8 +66,7 @@ export class Members {
 
   constructor(options: MembersOptions) {
     this.#options = options
-    this.#recent = new RecentEvents(options.clock)
-    this.#lost = new LostMembers(options.clock)
+    this.#lost = new ExpiringMap(options.clock)
   }
 
   /** Returns the function that removes the listener. */
@@ -71,11 +77,7 @@ export class Members {
 
   /** Notes an instance that a sealed token names. Costs one look-up if it is known. */
   meet(instance: Instance): void {
-    if (this.#members.has(instance.id) || this.isLost(instance.id)) return
-    const member = this.#add(instance)
-    if (member === undefined) return
-    member.greeting = this.#greet(member)
-    member.soon = Promise.race([member.greeting, moment()])
+    if (!this.isLost(instance.id)) this.#meet(instance)
   }
 
   /**
@@ -83,18 +85,19 @@ export class Members {
    * again.
    */
   meetAgain(instance: Instance): boolean {
-    if (this.#lost.hasLeft(instance.id)) return false
-    this.#lost.remove(instance.id)
-    this.#meetVouchedFor(instance)
+    if (this.#hasLeft(instance.id)) return false
+    this.#meet(instance)
+    this.#vouchFor(instance)
     return true
   }
 
   /** Notes an instance that has sent a message. */
   note(instance: Instance): void {
-    if (this.#lost.hasLeft(instance.id)) return
-    this.#lost.remove(instance.id)
+    if (this.#hasLeft(instance.id)) return
     const member = this.#members.get(instance.id) ?? this.#add(instance)
-    if (member !== undefined) this.#arrived(member)
+    if (member === undefined) return
+    this.#arrived(member)
+    if (member.isDoubted) void this.#greet(member)
   }
 
   /** Notes that an instance announced its stop. */
@@ -104,9 +107,10 @@ export class Members {
     if (member !== undefined) member.isStopping = true
   }
 
-  /** The reply to an instance that said hello. */
-  greeted(by: Instance): Json {
+  /** The reply to an instance that said hello. `wasLost`: it took this one for gone. */
+  greeted(by: Instance, wasLost = false): Json {
     this.note(by)
+    if (wasLost) for (const listener of this.#listeners) listener.doubted?.()
     const others = this.known().filter(({ id }) => id !== by.id)
     return { peers: others.map(writeInstance), ...(this.isStopping && { isStopping: true }) }
   }
@@ -147,7 +151,9 @@ export class Members {
 
   /** Sends an event to every member, and to those that join within the next seconds. */
   publish(event: ClusterEvent): void {
-    this.#recent.push(event)
+    const now = this.#options.clock()
+    this.#recent.dropBefore(now - RECENT_EVENTS_MS)
+    this.#recent.push(event, now)
     for (const { events } of this.#members.values()) {
       events.push(event)
       events.start()
@@ -156,7 +162,7 @@ export class Members {
 
   /** The events of one kind that this instance published within the last seconds. */
   recent(kind: string): ClusterEvent[] {
-    return this.#recent.of(kind)
+    return this.#recent.since(this.#options.clock() - RECENT_EVENTS_MS).filter((event) => event.kind === kind)
   }
 
   /** Resolves when every member has received the published events, or is lost. */
@@ -169,7 +175,7 @@ export class Members {
   lose(instance: Instance, successor?: Instance): void {
     const { id } = instance
     const { wasThere = false, isStopping = false } = this.#members.get(id) ?? {}
-    this.#remove(instance, isStopping || this.#lost.hasLeft(id))
+    this.#remove(instance, isStopping || this.#hasLeft(id))
     if (successor !== undefined) this.#meetVouchedFor(successor)
     if (wasThere && !isStopping) for (const listener of this.#listeners) listener.crashed?.()
   }
@@ -192,13 +198,18 @@ export class Members {
   }
 
   isLost(id: string): boolean {
-    return this.#lost.has(id)
+    return this.#lost.get(id) !== undefined
+  }
+
+  /** Whether an instance has said goodbye. */
+  #hasLeft(id: string): boolean {
+    return this.#lost.get(id)?.hasLeft === true
   }
 
   #remove({ id, url }: Instance, hasLeft: boolean): void {
     const wasThere = this.#members.get(id)?.wasThere
     this.#members.delete(id)
-    this.#lost.add(id, hasLeft)
+    this.#lost.set(id, { hasLeft }, this.#options.clock() + LOST_FOR_MS)
     if (wasThere && url !== undefined) for (const listener of this.#listeners) listener.vacated?.(url)
     for (const entry of this.#lossListeners) if (entry.id === id) entry.listener()
   }
@@ -208,9 +219,11 @@ export class Members {
     if (isSelf || instance.url === undefined || this.#members.size >= MAX_MEMBERS) return undefined
     const events = new EventOutbox((sent) => this.#sendEvents(instance, sent))
     for (const listener of this.#listeners) for (const event of listener.standing?.() ?? []) events.push(event)
-    events.pushAll(this.#recent.queue())
+    for (const event of this.#recent.since(this.#options.clock() - RECENT_EVENTS_MS)) events.push(event)
     const met = Promise.resolve()
-    const state = { wasThere: false, isVouchedFor: false, isStopping: false, greeting: met, soon: met }
+    const isDoubted = this.isLost(instance.id)
+    this.#lost.delete(instance.id)
+    const state = { wasThere: false, isVouchedFor: false, isStopping: false, isDoubted, greeting: met, soon: met }
     const member: Member = { instance, events, ...state }
     this.#members.set(instance.id, member)
     events.start()
@@ -225,8 +238,19 @@ export class Members {
     for (const listener of this.#listeners) listener.met?.()
   }
 
+  #meet(instance: Instance): void {
+    const member = this.#members.has(instance.id) ? undefined : this.#add(instance)
+    if (member === undefined) return
+    member.greeting = this.#greet(member)
+    member.soon = Promise.race([member.greeting, moment()])
+  }
+
   #meetVouchedFor(instance: Instance): void {
     this.meet(instance)
+    this.#vouchFor(instance)
+  }
+
+  #vouchFor(instance: Instance): void {
     const member = this.#members.get(instance.id)
     if (member !== undefined) member.isVouchedFor = true
   }
@@ -242,7 +266,9 @@ export class Members {
   async #greet(member: Member): Promise<void> {
     const { messenger, logger } = this.#options
     const { instance } = member
-    const delivery = await messenger.send(instance, { kind: 'hello' })
+    const wasLost = member.isDoubted
+    member.isDoubted = false
+    const delivery = await messenger.send(instance, { kind: 'hello', ...(wasLost && { wasLost }) })
     if (delivery.kind !== 'delivered') {
       this.lose(instance, delivery.kind === 'gone' ? delivery.successor : undefined)
       logger().debug({ url: instance.url, why: delivery.why }, 'An instance is gone.')
@@ -269,37 +295,4 @@ export class Members {
 
 function moment(): Promise<void> {
   return new Promise((resolve) => unref(setTimeout(resolve, NAMED_WITHIN_MS)))
-}
-
-/** Instances that are gone, for the time in which they are not asked again. */
-class LostMembers {
-  readonly #clock: () => number
-  readonly #lost = new Map<string, { readonly until: number; readonly hasLeft: boolean }>()
-
-  constructor(clock: () => number) {
-    this.#clock = clock
-  }
-
-  /** `hasLeft`: it said goodbye. */
-  add(id: string, hasLeft: boolean): void {
-    const now = this.#clock()
-    for (const [old, { until }] of this.#lost) {
-      if (until > now && this.#lost.size < MAX_LOST) break
-      this.#lost.delete(old)
-    }
-    this.#lost.set(id, { until: now + LOST_FOR_MS, hasLeft })
-  }
-
-  /** Removes an instance that is back. */
-  remove(id: string): void {
-    this.#lost.delete(id)
-  }
-
-  has(id: string): boolean {
-    return (this.#lost.get(id)?.until ?? 0) > this.#clock()
-  }
-
-  hasLeft(id: string): boolean {
-    return this.has(id) && this.#lost.get(id)?.hasLeft === true
-  }
 }

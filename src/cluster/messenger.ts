@@ -13,6 +13,7 @@ import type { IncomingMessage } from 'node:http'
 import { isObject, type Json } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import type { Binding, Sealed, Sealer } from '../state/seal/index.ts'
+import { ExpiringMap } from '../state/stores/index.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
 import { LOST_REPLY_WITHIN_MS, MAX_ATTEMPTS, MESSAGE_TTL_SECONDS, REPLY_WITHIN_MS } from './times.ts'
 
@@ -78,11 +79,12 @@ type SendAttempt = { readonly isFinal: boolean; readonly delivery: Delivery }
 
 export class Messenger {
   readonly #options: MessengerOptions
-  readonly #seen: SeenIds
+  /** Replay protection: the ids of messages that were opened, for longer than a message lives. */
+  readonly #seen: ExpiringMap<true>
 
   constructor(options: MessengerOptions) {
     this.#options = options
-    this.#seen = new SeenIds(options.clock, 2 * MESSAGE_TTL_SECONDS)
+    this.#seen = new ExpiringMap(options.clock)
   }
 
   /**
@@ -118,9 +120,10 @@ export class Messenger {
 
   /** Opens a message of another instance. Throws a StateError if it is for another one, too old, or replayed. */
   open(token: string): Received {
-    const { self, sealer } = this.#options
+    const { self, sealer, clock } = this.#options
     const { id, body } = sealer.open('instance', { method: 'message', name: self.id }, token)
-    if (!this.#seen.add(id)) throw new StateError('STATE_REPLAYED', 'This message of an instance was here before.')
+    if (this.#seen.get(id)) throw new StateError('STATE_REPLAYED', 'This message of an instance was here before.')
+    this.#seen.set(id, true, clock() + 2 * MESSAGE_TTL_SECONDS * 1000)
     const [entry, message] = Array.isArray(body) ? (body as readonly unknown[]) : []
     const from = readInstance(entry)
     if (from !== undefined && isObject(message)) return { id, from, message }
@@ -194,33 +197,4 @@ function newId(): string {
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause as { code?: unknown; message?: unknown } | undefined) : undefined
   return [cause?.code, cause?.message].find((reason) => typeof reason === 'string') ?? 'unknown'
-}
-
-/** Replay protection: the ids seen within a time. */
-export class SeenIds {
-  readonly #clock: () => number
-  readonly #keepMs: number
-  /** Two generations: the newer is filled, the older only read, and each is dropped whole. */
-  #newer = new Set<string>()
-  #older = new Set<string>()
-  #since: number
-
-  constructor(clock: () => number, keepSeconds: number) {
-    this.#clock = clock
-    this.#keepMs = keepSeconds * 1000
-    this.#since = clock()
-  }
-
-  /** Notes the id; returns false if it was seen before. */
-  add(id: string): boolean {
-    const now = this.#clock()
-    if (now - this.#since > this.#keepMs) {
-      this.#older = now - this.#since > 2 * this.#keepMs ? new Set() : this.#newer
-      this.#newer = new Set()
-      this.#since = now
-    }
-    if (this.#newer.has(id) || this.#older.has(id)) return false
-    this.#newer.add(id)
-    return true
-  }
 }

@@ -58,32 +58,18 @@ function messageIn(event: string): Json | undefined {
 
 const BREAK = '\n\n'
 
-/** Splits the chunks of a stream into events. Scans each character once, however many chunks an event has. */
+/** Splits the chunks of a stream into events. */
 class EventSplitter {
   /** The start of an event that has not ended. */
-  #parts: string[] = []
-  #endsInBreak = false
+  #rest = ''
 
   /** Returns the events that end in this chunk. */
   take(chunk: string): readonly string[] {
-    const events: string[] = []
-    let start = 0
-    if (this.#endsInBreak && chunk.startsWith('\n')) {
-      events.push(this.#ended('').slice(0, -1))
-      start = 1
-    }
-    for (let end = chunk.indexOf(BREAK, start); end >= 0; end = chunk.indexOf(BREAK, start)) {
-      events.push(this.#ended(chunk.slice(start, end)))
-      start = end + BREAK.length
-    }
-    if (start < chunk.length) this.#parts.push(chunk.slice(start))
-    if (chunk !== '') this.#endsInBreak = start < chunk.length && chunk.endsWith('\n')
+    this.#rest += chunk
+    // JSON has no line breaks, so most chunks of a long event need not be joined to look for its end.
+    if (!chunk.includes('\n')) return []
+    const events = this.#rest.split(BREAK)
+    this.#rest = events.pop() ?? ''
     return events
-  }
-
-  #ended(last: string): string {
-    const event = [...this.#parts, last].join('')
-    this.#parts = []
-    return event
   }
 }

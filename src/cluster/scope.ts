@@ -9,7 +9,7 @@ import type { Discovery } from './discovery.ts'
 import type { ClusterBus, ClusterEvent } from './events.ts'
 import { type Forwarded, type Forwarding, type ForwardOptions, goneReply } from './forward.ts'
 import type { Instance, Self } from './instance.ts'
-import type { Members } from './members.ts'
+import type { Members, MembersListener } from './members.ts'
 import { jsonReply, type MessageReply, type ReplySink } from './reply.ts'
 import {
   HANDED_OFF_WITHIN_MS,
@@ -90,10 +90,10 @@ export class ClusterScope {
     })
   }
 
-  /** `crashed`: an instance is gone without notice. `standing`: facts of this scope that each new member needs. */
-  listen({ crashed, standing }: { crashed: () => void; standing: () => Iterable<ClusterEvent> }): void {
+  /** Calls the listener; its `standing` facts are those of this scope. */
+  listen({ standing, ...listener }: MembersListener & Required<Pick<MembersListener, 'standing'>>): void {
     const scoped = (): Iterable<ClusterEvent> => Array.from(standing(), (event) => ({ ...event, scope: this.name }))
-    this.#stops.push(this.members.listen({ crashed, standing: scoped }))
+    this.#stops.push(this.members.listen({ ...listener, standing: scoped }))
   }
 
   close(): void {

@@ -15,7 +15,6 @@ export const MAX_MEMBERS = 256
 export const NAMED_WITHIN_MS = 300
 /** An instance that is gone is not asked again for this time, however many old tokens name it. */
 export const LOST_FOR_MS = 60_000
-export const MAX_LOST = 1000
 /** Within this time after its start an instance may not have met all others. */
 export const SETTLED_MS = 3000
 

@@ -131,7 +131,11 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   })
 
   const facts = new SessionFacts(bus, clock, watched)
-  scope.listen({ standing: () => facts.events(), crashed: () => pushes.askAgain() })
+  scope.listen({
+    standing: () => facts.events(),
+    crashed: () => pushes.askAgain(),
+    doubted: () => void pushes.reclaim(),
+  })
   const callerLimits = requestLimits(options.limits)
   const calls: CallHandler = new Pipeline({
     registry,

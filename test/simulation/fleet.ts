@@ -14,7 +14,6 @@ export interface FleetOptions extends Omit<ProcessOptions, 'name' | 'url' | 'pee
 const BALANCER_LEARNS_MS = 1000
 
 export class Fleet {
-  readonly killed = new Set<string>()
   /** Whether a process was killed or frozen so far. */
   isDisturbed = false
   /** Whether the process that keeps the claims of all was killed or frozen. */
@@ -24,6 +23,7 @@ export class Fleet {
   readonly #network: Network
   readonly #fate = new Host('fate')
   readonly #slots: SimulatedProcess[] = []
+  readonly #all = new Map<string, SimulatedProcess>()
   readonly #withdrawn = new Set<SimulatedProcess>()
   #generation = 0
   #turn = 0
@@ -39,9 +39,19 @@ export class Fleet {
     return this.#slots
   }
 
+  /** Whether a process was killed, or another one found it to be gone. */
+  wasGone(name: string): boolean {
+    const process = this.#all.get(name)
+    return process?.wasKilled === true || process?.isDoubted === true
+  }
+
+  isThere(name: string): boolean {
+    return this.#all.get(name)?.isThere === true
+  }
+
   /** The balancer: one process after the other, as far as it knows them. */
   readonly balance = (): string => {
-    const known = this.#slots.filter((process) => process.isThere && !this.#withdrawn.has(process))
+    const known = this.#slots.filter((process) => process.isThere && process.isReady && !this.#withdrawn.has(process))
     const among = known.length > 0 ? known : this.#slots
     return (among[this.#turn++ % among.length] as SimulatedProcess).url
   }
@@ -65,7 +75,6 @@ export class Fleet {
       this.#world.schedule(this.#fate, fault.forMs, () => this.#world.thaw(victim.host))
       return
     }
-    this.killed.add(victim.host.name)
     victim.kill()
     this.#world.schedule(this.#fate, fault.backAfterMs, () => this.#start(index))
   }
@@ -88,6 +97,8 @@ export class Fleet {
     const url = urls[slot] as string
     // Each looks at three others; these name theirs.
     const peers = [1, 2, 3].map((step) => urls[(slot + step) % urls.length] as string).filter((peer) => peer !== url)
-    this.#slots[slot] = new SimulatedProcess({ ...this.#options, name, url, peers: [...new Set(peers)] })
+    const process = new SimulatedProcess({ ...this.#options, name, url, peers: [...new Set(peers)] })
+    this.#slots[slot] = process
+    this.#all.set(name, process)
   }
 }

@@ -41,15 +41,8 @@ export function installGlobals(world: World, ids: Random, fetch: Fetch): () => v
       if (typeof given === 'object' && given !== null && timers.has(given)) world.clearTimer(given as VirtualTimer)
       else fallback(given as never)
     }
-  const uuid = (): string => {
-    const hex = Array.from({ length: 4 }, () =>
-      ids
-        .below(2 ** 32)
-        .toString(16)
-        .padStart(8, '0'),
-    ).join('')
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`
-  }
+  const hex = (digits: number): string => (2 ** (4 * digits) + ids.below(2 ** (4 * digits))).toString(16).slice(1)
+  const uuid = (): string => `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`
   Object.assign(globalThis, {
     setTimeout: timer(real.setTimeout, false),
     clearTimeout: clear(real.clearTimeout),

@@ -132,6 +132,8 @@ class Exchange {
   #isClosed = false
   /** Whether the server has answered everything, or sees that the sender has left. */
   #isServed = false
+  #hasLeft = false
+  #isCut = false
 
   constructor(network: Network, parts: ExchangeParts, forget: () => void) {
     this.#network = network
@@ -159,6 +161,7 @@ class Exchange {
 
   hostGone(host: Host, isTidy: boolean): void {
     if (host === this.#parts.from) {
+      this.#isCut ||= !isTidy && this.#network.random.chance(0.5) // what was not sent is lost with a machine
       this.#isClosed = true
       this.#leave()
     }
@@ -169,8 +172,9 @@ class Exchange {
     else this.#deliver(() => this.#fail('ECONNRESET'))
   }
 
+  /** What was sent arrives although its sender has left, unless the connection was cut before. */
   #arrive(): void {
-    if (this.#isClosed) return this.#forget()
+    if (this.#isCut) return this.#forget()
     const { url, request, from } = this.#parts
     const { world } = this.#network
     const listener = this.#network.listenerAt(url)
@@ -178,11 +182,11 @@ class Exchange {
     if (listener === undefined) return this.#deliver(() => this.#fail('ECONNREFUSED'))
     this.#listener = listener
     world.schedule(listener.host, 0, () => this.#serve(listener))
+    if (this.#hasLeft) this.#leave()
   }
 
   #serve(listener: Listener): void {
     const { url, request } = this.#parts
-    if (this.#isServed) return
     const arrived = new ArrivedRequest(url, request, this.#left.signal)
     void listener.serve(arrived as unknown as Request).then((response) => this.#reply(response))
   }
@@ -192,6 +196,7 @@ class Exchange {
     const { status, headers } = response
     const to = this.#listener?.host.name
     const { world } = this.#network
+    if (this.#left.signal.aborted) return void response.body?.cancel()
     if (headers.get('content-type') === 'text/event-stream') {
       this.#deliver(() => {
         world.note(() => `${from.name} <- ${to}  ${status} stream for ${request.label()}`)
@@ -252,6 +257,7 @@ class Exchange {
   /** The server sees that the sender has left. */
   #leave(): void {
     this.#forget()
+    this.#hasLeft = true
     const listener = this.#listener
     if (listener === undefined || this.#isServed) return
     this.#isServed = true
@@ -262,6 +268,7 @@ class Exchange {
   }
 
   #cut(): void {
+    this.#isCut = true
     this.#fail('ECONNRESET')
     this.#isClosed = true
     this.#leave()

@@ -2,9 +2,14 @@
  * What clients and tools saw, held against the invariants:
  *
  * - a call has one outcome: its result, or an error that tells; and it has one in time;
- * - an effect happens once, unless the process that ran it was killed before its client could see it;
+ * - an effect happens once, unless a process that had the call was killed, or counted as gone, before its client could see it;
  * - a client gets questions and results of its own calls only, with its own answers in them;
  * - when all calls are over, no process holds anything of them.
+ *
+ * docs/guides/many-instances.md says what is not promised: "An instance counts as gone when its address refuses, when another
+ * process answers there, or when it did not answer twice", although it may be alive; and "instances that share no ledger keep
+ * these claims in the memory of one of them; give them a common one where a call must not go on twice even if that one dies";
+ * else "the client may wait in vain".
  */
 import { type Effect, TOOLS, type ToolName } from './tools.ts'
 import type { World } from './world.ts'
@@ -26,13 +31,18 @@ export interface ObservedCall {
   seen: number | undefined
   readonly answers: Map<string, string>
   readonly effects: Effect[]
+  /** The processes in which its handler has run, runs now, and has run beside that of another one. */
+  readonly ranAt: Set<string>
+  readonly running: Set<string>
+  readonly forkedAt: Set<string>
 }
 
 export interface ObserverOptions {
   readonly world: World
   readonly hasLedger: boolean
-  /** Whether this process was killed. */
-  readonly wasKilled: (process: string) => boolean
+  /** Whether this process was killed, or another one found it to be gone. */
+  readonly wasGone: (process: string) => boolean
+  readonly isThere: (process: string) => boolean
   /** Whether a process or a connection has failed so far: until then no call may fail. */
   readonly isDisturbed: () => boolean
   /** Whether claims may be lost: the process that keeps them has failed, and there is no common ledger. */
@@ -43,6 +53,8 @@ export class Observer {
   readonly calls = new Map<string, ObservedCall>()
   readonly violations: string[] = []
   readonly #options: ObserverOptions
+  /** What is violated unless one of these processes was gone, which it may learn only later. */
+  readonly #repeats: { readonly processes: readonly string[]; readonly text: string }[] = []
 
   constructor(options: ObserverOptions) {
     this.#options = options
@@ -60,6 +72,9 @@ export class Observer {
       seen: undefined,
       answers: new Map(),
       effects: [],
+      ranAt: new Set(),
+      running: new Set(),
+      forkedAt: new Set(),
     }
     this.calls.set(name, call)
     return call
@@ -110,12 +125,34 @@ export class Observer {
     if (before === undefined) return
     const ways = `at ${before.process} and at ${effect.process}`
     if (this.#options.areClaimsLost()) return
-    if (call.seen !== undefined)
-      return this.violate(`the effect of ${call.name} ran again after its client saw it, ${ways}`)
     if (TOOLS[call.tool].effect === 'once' && this.#options.hasLedger)
       return this.violate(`the single use of ${call.name} ran twice, ${ways}`)
-    const mayRepeat = call.era === 'stateless' ? call.isRepeated : this.#options.wasKilled(before.process)
-    if (!mayRepeat) this.violate(`the effect of ${call.name} ran twice, ${ways}`)
+    const seen = call.seen === undefined ? '' : ' after its client saw it'
+    const text = `the effect of ${call.name} ran again${seen}, ${ways} at ${effect.at.toFixed(0)} ms`
+    if (call.era === 'session') this.#repeats.push({ processes: [...call.ranAt], text })
+    else if (!call.isRepeated || call.seen !== undefined) this.violate(text)
+  }
+
+  /** A handler runs, perhaps beside that of another process. */
+  onRun(name: string, process: string): () => void {
+    const call = this.calls.get(name)
+    if (call === undefined) return () => {}
+    const beside = [...call.running].filter((other) => other !== process && this.#options.isThere(other))
+    if (beside.length > 0) for (const each of [process, ...beside]) call.forkedAt.add(each)
+    call.running.add(process)
+    call.ranAt.add(process)
+    return () => call.running.delete(process)
+  }
+
+  /** Whether two processes may have gone on with a call, each with effects and events of its own. */
+  mayFork({ forkedAt }: ObservedCall): boolean {
+    const { areClaimsLost, wasGone } = this.#options
+    return forkedAt.size > 0 && (areClaimsLost() || [...forkedAt].some(wasGone))
+  }
+
+  /** Effects that ran again although the process that ran them was there. */
+  findRepeats(): void {
+    for (const { processes, text } of this.#repeats) if (!processes.some(this.#options.wasGone)) this.violate(text)
   }
 
   get isOver(): boolean {
@@ -126,14 +163,14 @@ export class Observer {
   findHanging(): void {
     for (const call of this.calls.values())
       if (call.outcome === undefined && this.#options.world.now - call.beganAt > OUTCOME_WITHIN_MS) {
-        this.violate(`${call.name} (${call.tool}, ${call.era}) has no outcome`)
+        if (!this.mayFork(call)) this.violate(`${call.name} (${call.tool}, ${call.era}) has no outcome`)
         call.outcome = 'none'
       }
   }
 
   #see(call: ObservedCall, number: number): void {
     if (number === 0) return
-    if (call.seen !== undefined && call.seen !== number)
+    if (call.seen !== undefined && call.seen !== number && !this.mayFork(call))
       this.violate(`${call.name} was told of two effects, ${call.seen} and ${number}`)
     if (!call.effects.some((effect) => effect.number === number))
       this.violate(`${call.name} was told of an effect that is not its own`)

@@ -31,6 +31,11 @@ export class SimulatedProcess {
   readonly host: Host
   readonly url: string
   isStopping = false
+  wasKilled = false
+  /** Whether another process has told it that it took it for gone. */
+  isDoubted = false
+  /** Whether it has looked for the others once, after which `Server.listen` resolves. */
+  isReady = false
   readonly #options: ProcessOptions
   #assembly: Assembly | undefined
   #shutdown: Shutdown | undefined
@@ -62,6 +67,7 @@ export class SimulatedProcess {
 
   /** SIGKILL. */
   kill(): void {
+    this.wasKilled = true
     this.#end(false)
   }
 
@@ -86,6 +92,7 @@ export class SimulatedProcess {
     const assembly = assemble({ ...SERVER, advertise: url, peers, ...stores })
     for (const entry of toolEntries(this.#options, this.host.name)) assembly.registry.addTool(entry)
     assembly.declaration.reachedBy('http')
+    assembly.cluster.members.listen({ doubted: () => void (this.isDoubted = true) })
     void assembly.open()
     const serve = fetchHandler(assembly.endpoint, {})
     network.listen(url, { host: this.host, serve })
@@ -95,7 +102,7 @@ export class SimulatedProcess {
     this.#shutdown = shutdown
     const { id } = assembly.cluster.self // made here, so that a traced run takes the same random numbers
     world.note(() => `${this.host.name} starts as ${id} at ${url}`)
-    void assembly.cluster.seek()
+    void assembly.cluster.seek().then(() => (this.isReady = true))
   }
 
   /** Closes the listener; resolves when all requests are answered. */

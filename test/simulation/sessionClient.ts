@@ -95,6 +95,7 @@ export class SessionClient {
       if (call.outcome !== undefined) break
       if (reading.lastEventId === undefined) {
         observer.told(call, 'the connection was lost before the first event')
+        await this.#cancel(call, reading)
         break
       }
       await pause(20 + random.next() * 1000)
@@ -110,9 +111,15 @@ export class SessionClient {
     const answered = await this.#send(request, reading.onEvent)
     const isRefused = answered.kind === 'replied' && answered.status !== 503
     if (answered.kind === 'stream' && this.#options.echoes) void this.#answerAgain(call, reading)
-    if (isRefused && call.outcome === undefined)
-      this.#options.observer.violate(`${call.name} came back to its stream and got ${answered.status} ${answered.body}`)
+    if (isRefused && call.outcome === undefined) this.#refused(call, `${answered.status} ${answered.body}`)
     return answered
+  }
+
+  /** Where two processes have gone on with a call, an event of one may have the number of a later one of the other. */
+  #refused(call: ObservedCall, reply: string): void {
+    const { observer } = this.#options
+    if (observer.mayFork(call)) observer.told(call, reply)
+    else observer.violate(`${call.name} came back to its stream and got ${reply}`)
   }
 
   /** Answers once a person has thought. */
@@ -146,12 +153,16 @@ export class SessionClient {
   }
 
   async #cancelSometime(call: ObservedCall, reading: CallReading): Promise<void> {
-    const { observer, random } = this.#options
+    const { random } = this.#options
     await pause(random.next() * 3000)
     // A cancellation that overtakes its request is one of an unknown request.
     while (call.outcome === undefined && reading.lastEventId === undefined) await pause(50)
-    if (call.outcome !== undefined) return
-    observer.cancelled(call)
+    if (call.outcome === undefined) await this.#cancel(call, reading)
+  }
+
+  /** A lost connection is no cancellation in this era, so a client that gives up says so. */
+  async #cancel(call: ObservedCall, reading: CallReading): Promise<void> {
+    this.#options.observer.cancelled(call)
     reading.ended.resolve()
     const params = { requestId: reading.requestId }
     const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params }

@@ -56,7 +56,8 @@ export async function simulate(options: RunOptions): Promise<RunReport> {
     const observer = new Observer({
       world,
       hasLedger: database !== undefined,
-      wasKilled: (process) => fleet.killed.has(process),
+      wasGone: (process) => fleet.wasGone(process),
+      isThere: (process) => fleet.isThere(process),
       isDisturbed: () => fleet.isDisturbed || plan.network.cut > 0,
       areClaimsLost: () => database === undefined && (fleet.hasKeeperFailed || plan.network.cut > 0),
     })
@@ -68,6 +69,7 @@ export async function simulate(options: RunOptions): Promise<RunReport> {
       chance: random.fork(),
       count: processes,
       onEffect: (effect) => observer.onEffect(effect),
+      onRun: (call, process) => observer.onRun(call, process),
     })
     for (const fault of plan.faults) fleet.suffer(fault)
     const clients = clientsOf(options, plan, { world, network, observer, balance: fleet.balance })
@@ -79,6 +81,7 @@ export async function simulate(options: RunOptions): Promise<RunReport> {
     observer.findHanging()
     if (observer.violations.length === 0) {
       await world.run(() => false, world.now + SETTLED_MS)
+      observer.findRepeats()
       findLeftovers(fleet, observer)
     }
     const outcomes = Array.from(observer.calls.values(), ({ outcome }) => outcome ?? 'none')
@@ -117,9 +120,13 @@ function clientsOf(
   })
 }
 
-/** What the processes hold after all calls. A call whose cancellation was lost with a process waits until its time is over. */
+/**
+ * What the processes hold after all calls. A call whose cancellation was lost with a process waits until its time is over, and so
+ * does one that went on twice.
+ */
 function findLeftovers(fleet: Fleet, observer: Observer): void {
-  const mayWait = fleet.isDisturbed && [...observer.calls.values()].some(({ isCancelled }) => isCancelled)
+  const calls = [...observer.calls.values()]
+  const mayWait = calls.some((call) => (fleet.isDisturbed && call.isCancelled) || observer.mayFork(call))
   for (const { host, inFlight, isThere } of fleet.processes) {
     if (!isThere || host.state === 'frozen') continue
     const waiting = [...host.timers].filter(({ label }) => label === 'late').length

@@ -16,22 +16,23 @@ export class Database {
     const ledger = memoryLedger()
     const store = memoryCarryStore()
     this.ledger = {
-      claim: (...args) => this.#query(() => ledger.claim(...args)),
-      settle: (...args) => this.#query(() => ledger.settle(...args)),
-      release: (...args) => this.#query(() => ledger.release(...args)),
+      claim: (...args) => this.#query('claim', args[0], () => ledger.claim(...args)),
+      settle: (...args) => this.#query('settle', args[0], () => ledger.settle(...args)),
+      release: (...args) => this.#query('release', args[0], () => ledger.release(...args)),
     }
     this.store = {
-      put: (...args) => this.#query(() => store.put(...args)),
-      get: (...args) => this.#query(() => store.get(...args)),
-      delete: (...args) => this.#query(() => store.delete(...args)),
+      put: (...args) => this.#query('put', args[0], () => store.put(...args)),
+      get: (...args) => this.#query('get', args[0], () => store.get(...args)),
+      delete: (...args) => this.#query('delete', args[0], () => store.delete(...args)),
     }
   }
 
   /** A process that dies meanwhile has its statement executed, and never learns so. */
-  #query<T>(statement: () => Promise<T>): Promise<T> {
+  #query<T>(verb: string, key: string, statement: () => Promise<T>): Promise<T> {
     const from = this.#world.current
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     this.#world.schedule(this.#host, this.#wayMs(), () => {
+      this.#world.note(() => `${from?.name} -> database  ${verb} ${key}`)
       const reply = (run: () => void): void => {
         if (from !== undefined) this.#world.schedule(from, this.#wayMs(), run)
       }

@@ -21,6 +21,8 @@ export interface ToolWorld {
   readonly random: Random
   /** Told of each effect. */
   readonly onEffect: (effect: Effect) => void
+  /** Told of each run of a handler. Returns the function that is called at its end. */
+  readonly onRun: (call: string, process: string) => () => void
 }
 
 /** `asks`: how many questions it asks. `effect`: how its effect is guarded. */
@@ -38,7 +40,7 @@ const input = z.object({ call: z.string() })
 const schema = z.object({ answer: z.string() })
 
 /** The tools of one process. */
-export function toolEntries({ world, random, onEffect }: ToolWorld, process: string) {
+export function toolEntries({ world, random, onEffect, onRun }: ToolWorld, process: string) {
   const effectOf = (call: string) => async (): Promise<number> => {
     const number = 1 + random.below(2 ** 31)
     onEffect({ call, number, process, at: world.now })
@@ -46,16 +48,21 @@ export function toolEntries({ world, random, onEffect }: ToolWorld, process: str
     await new Promise((resolve) => setTimeout(resolve, 1 + random.below(random.chance(0.2) ? 2000 : 50)))
     return number
   }
-  return Object.entries(TOOLS).map(([name, { asks, effect }]) =>
-    toolEntry(name, { description: name, input }, async (args: unknown, ctx: DetachableContext) => {
+  const runOf = async (name: ToolName, call: string, ctx: DetachableContext) => {
+    const { asks, effect } = TOOLS[name]
+    const first = await ctx.ask('first', { message: `${call} first`, schema })
+    let number = 0
+    if (effect === 'step') number = await ctx.step('effect', effectOf(call))
+    if (effect === 'once') number = await ctx.once('effect', effectOf(call))
+    const told = `${call} second ${number}`
+    const second = asks === 2 ? await ctx.ask('second', { message: told, schema }) : undefined
+    return text(`${call} ${number} ${first.answer} ${second?.answer ?? '-'}`)
+  }
+  return (Object.keys(TOOLS) as ToolName[]).map((name) =>
+    toolEntry(name, { description: name, input }, (args: unknown, ctx: DetachableContext) => {
       const { call } = input.parse(args)
-      const first = await ctx.ask('first', { message: `${call} first`, schema })
-      let number = 0
-      if (effect === 'step') number = await ctx.step('effect', effectOf(call))
-      if (effect === 'once') number = await ctx.once('effect', effectOf(call))
-      const told = `${call} second ${number}`
-      const second = asks === 2 ? await ctx.ask('second', { message: told, schema }) : undefined
-      return text(`${call} ${number} ${first.answer} ${second?.answer ?? '-'}`)
+      const end = onRun(call, process)
+      return runOf(name, call, ctx).finally(end)
     }),
   )
 }

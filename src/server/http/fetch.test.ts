@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { AuthError, createServer, localBus, type ServerOptions } from '../index.ts'
+import { FetchSink } from './fetchSink.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const MB = 1024 * 1024
@@ -44,6 +45,17 @@ function countingBus() {
   }
   return { bus: { ...bus, subscribe }, listeners }
 }
+
+test('a stream that is opened again stays the one that its reader has', async () => {
+  let response: Response | undefined
+  const sink = new FetchSink((made) => (response ??= made), new AbortController().signal)
+  for (const text of ['one', 'two']) {
+    sink.open({ 'content-type': 'text/event-stream' })
+    sink.write(text)
+  }
+  sink.end()
+  expect(await response?.text()).toBe('onetwo')
+})
 
 test('a subscription that comes while the server is being stopped ends at once', async () => {
   const server = make()

@@ -53,7 +53,9 @@ export class FetchSink implements HostSink {
     this.#resolve(response)
   }
 
+  /** A stream that is open stays as it is. */
   open(headers: Readonly<Record<string, string>>): void {
+    if (this.#controller !== undefined) return
     const source = {
       start: (controller: ReadableStreamDefaultController<Uint8Array>): void => {
         this.#controller = controller

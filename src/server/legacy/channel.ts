@@ -87,7 +87,7 @@ export class LegacyChannel implements Channel {
     this.#asked = carried.id
     const stream = this.#open()
     return this.#options.pushes.push(call, request, carried, stream, {
-      send: (message) => stream.send(JSON.stringify(message)),
+      send: (...messages) => stream.send(...messages.map((message) => JSON.stringify(message))),
       elsewhere: this.#elsewhere,
     })
   }

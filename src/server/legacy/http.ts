@@ -65,7 +65,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions
-  readonly #live = new LiveCalls()
+  readonly #live: LiveCalls
   /** Rate of the cancellations that go to all instances, because the instance of the request is unknown. */
   readonly #cancellations: CallerRate
   readonly #answers: AnswerForwarder
@@ -75,6 +75,7 @@ export class LegacyHttp implements SessionHandler {
 
   constructor(options: LegacyHttpOptions) {
     this.#options = options
+    this.#live = new LiveCalls(options.clock)
     this.#callers = new SessionCallers(options)
     this.#cancellations = new CallerRate(100, options.clock)
     this.#answers = new AnswerForwarder({
@@ -91,7 +92,7 @@ export class LegacyHttp implements SessionHandler {
     })
     options.bus.subscribe((event) => {
       if (event.kind === 'session-ended') this.#live.cancelAll(event.session)
-      if (event.kind === 'cancelled') this.#live.cancel(event.session, event.request)
+      if (event.kind === 'cancelled') this.#live.cancelSoon(event.session, event.request)
     })
   }
 
@@ -233,6 +234,7 @@ export class LegacyHttp implements SessionHandler {
     const { id, method, params } = message
     const call = channel.serve({ id, method, params, meta: metaOf(params), ...caller, channel, ...from })
     const leave = this.#live.enter(caller.peer.session, id, channel)
+    if (from.resumed !== undefined && this.#live.wasCancelled(caller.peer.session, id)) channel.cancel()
     try {
       return await this.#options.calls.answer(call)
     } catch (error) {

@@ -1,13 +1,26 @@
 /** The running calls of sessions, by id, for cancellation. */
 import type { RequestId } from '../../protocol/index.ts'
+import { digestOf } from '../../state/internal.ts'
+import { ExpiringMap } from '../../state/stores/index.ts'
 
 interface Cancellable {
   cancel(): void
 }
 
+/** A cancellation may overtake its call, which another instance is handing off, by this time. */
+const EARLY_FOR_MS = 30_000
+
 export class LiveCalls {
   readonly #bySession = new Map<string, Map<unknown, Cancellable>>()
   readonly #onIdle: (() => void)[] = []
+  readonly #clock: () => number
+  /** Cancellations of calls that do not run here. */
+  readonly #early: ExpiringMap<true>
+
+  constructor(clock: () => number) {
+    this.#clock = clock
+    this.#early = new ExpiringMap(clock)
+  }
 
   /**
    * Notes a call until the returned function is called. Outside a session a call has no identity, so it cannot be
@@ -31,10 +44,20 @@ export class LiveCalls {
   }
 
   /** Returns false if the call does not run here. */
-  cancel(session: string, id: unknown): boolean {
+  cancel(session: string, id: RequestId): boolean {
     const call = this.#bySession.get(session)?.get(id)
     call?.cancel()
     return call !== undefined
+  }
+
+  /** Cancels a call that runs here, or is resumed here soon. */
+  cancelSoon(session: string, id: RequestId): void {
+    if (!this.cancel(session, id)) this.#early.set(digestOf([session, id]), true, this.#clock() + EARLY_FOR_MS)
+  }
+
+  /** Whether a call that is resumed here was cancelled before it came. */
+  wasCancelled(session: string | undefined, id: RequestId): boolean {
+    return session !== undefined && this.#early.get(digestOf([session, id])) === true
   }
 
   cancelAll(session: string): void {

@@ -103,6 +103,15 @@ export class AnswerTaker {
     return url !== undefined || this.#relay !== undefined
   }
 
+  /** Claims the next generation of each waiting call that another instance may have resumed, or leaves the call to that. */
+  async reclaim(): Promise<void> {
+    const reclaim = async (asking: PushedCall): Promise<void> => {
+      await this.#claimNext(asking, asking.generation)
+      asking.renewQuestions()
+    }
+    await Promise.all(this.#options.calls.movable().flatMap((asking) => (asking.carried ? [reclaim(asking)] : [])))
+  }
+
   /** Makes answers to this call wait until it is decided whether it is resumed here. */
   async decide<T>(call: string, deciding: () => Promise<T>): Promise<T> {
     await this.#resuming.get(call)
@@ -134,20 +143,26 @@ export class AnswerTaker {
     const report = await this.#options.states.examine(echo)
     const movedTo = asking.handingOff && (await asking.handingOff)
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
-    const other = asking.carried
-      ? await asking.advance(question, (generation) => this.#advance(asking, generation))
-      : undefined
-    if (other !== undefined) this.#options.calls.leave(asking)
-    else if (asking.settle(question, response, caller)) report()
-    return other === undefined ? SETTLED : { kind: 'elsewhere', instance: other }
+    const other = asking.carried ? await this.#claimNext(asking, asking.askedIn(question)) : undefined
+    if (other !== undefined) return { kind: 'elsewhere', instance: other }
+    if (asking.settle(question, response, caller)) report()
+    return SETTLED
   }
 
-  /** Claims the next generation for this process; returns the instance that has claimed it already, if any. */
-  async #advance({ name, holder }: PushedCall, generation: number): Promise<Instance | undefined> {
-    const claimant = await this.#options.generations.claim(name, generation, holder || undefined)
-    // If the ledger fails, the process that has the call continues it.
-    if (typeof claimant === 'string' || claimant.id === this.#options.self.id) return undefined
-    return claimant
+  /**
+   * Claims the next generation of a call that was `asked` something in one, or leaves the call to the instance that has
+   * claimed it already, which it returns.
+   */
+  async #claimNext(asking: PushedCall, asked: number | undefined): Promise<Instance | undefined> {
+    const { calls, generations, self } = this.#options
+    const { name, holder } = asking
+    const other = await asking.advance(asked, async (generation) => {
+      const claimant = await generations.claim(name, generation, holder || undefined)
+      // If the ledger fails, the process that has the call continues it.
+      return typeof claimant === 'string' || claimant.id === self.id ? undefined : claimant
+    })
+    if (other !== undefined) calls.leave(asking)
+    return other
   }
 
   /** An answer to a question of an instance that cannot be reached by its address. */
@@ -228,6 +243,9 @@ export class AnswerTaker {
     const movedTo = await asking.handingOff
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
     if (calls.get(asking.name) !== asking) return undefined
+    const isNew = !asking.earlier.isTaken(response.id)
+    const other = isNew && asking.carried ? await this.#claimNext(asking, asking.generation) : undefined
+    if (other !== undefined) return { kind: 'elsewhere', instance: other }
     if (asking.takeAnswer(key, response, caller)) report()
     else this.#ignore(TWICE)
     return SETTLED

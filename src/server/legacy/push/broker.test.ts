@@ -536,3 +536,39 @@ test('a question that cannot be sent fails at once, and nothing waits for its an
   await expect(pushes.push(call, request, carried, stream, { send })).rejects.toThrow('Maximum call stack')
   expect(pushes.end('call')).toEqual([])
 })
+
+describe('a process that others took for gone', () => {
+  test('leaves a call that another has resumed, and keeps one that no other has', async () => {
+    const ledger = memoryLedger()
+    const pushes = process({ self: dead, ledger })
+    const [resumed, kept] = [await ask(pushes, 'a', 'resumed'), await ask(pushes, 'a', 'kept')]
+    const other = process({ ledger })
+    expect(await other.take(answerTo(resumed.question, 'A'), caller, gone)).toMatchObject({ kind: 'resumed' })
+    await pushes.reclaim()
+    await expect(resumed.answer).rejects.toThrow('goes on at another instance')
+    expect(await pushes.take(answerTo(kept.question, 'B'), caller)).toEqual(settled)
+    expect(await kept.answer).toEqual({ roots: ['B'] })
+  })
+
+  test('asks again what it asked, and an answer to either counts', async () => {
+    vi.useFakeTimers()
+    try {
+      const pushes = process()
+      const sent: Json[] = []
+      const carried = { id: 'call', key: 'a', body: () => ({}) }
+      const elsewhere = { contents: () => ({ name: 's', position: 0, kept: [], progress: null }), handOff() {} }
+      const answer = pushes.push(call, request, carried, stream, {
+        send: (...messages) => void sent.push(...messages),
+        elsewhere,
+      })
+      await vi.advanceTimersByTimeAsync(0)
+      await pushes.reclaim()
+      await vi.advanceTimersByTimeAsync(500)
+      expect(sent.map(({ method }) => method)).toEqual(['roots/list', 'notifications/cancelled', 'roots/list'])
+      expect(await pushes.take(answerTo(sent[2] as Json, 'A'), caller)).toEqual(settled)
+      expect(await answer).toEqual({ roots: ['A'] })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})

@@ -150,9 +150,10 @@ export class PushBroker {
   async #askAgain(asking: PushedCall, asked: PushedQuestion): Promise<void> {
     const { question, id, message } = await this.#write(asking, asked)
     // The question may have been answered by now.
-    if (asking.handingOff !== undefined || !asking.waitAlso(asked.carried.key, question, id)) return
+    const before = asking.handingOff === undefined ? asking.waitAlso(asked.carried.key, question, id) : undefined
+    if (before === undefined) return
     this.#calls.noteAsked(question, asking)
-    asked.way.send(message)
+    asked.way.send(withdrawal(before), message) // together, or a client may be left with nothing to answer
   }
 
   async #write({ generation }: PushedCall, { call, request, carried, isCarried, stream }: PushedQuestion) {
@@ -168,6 +169,15 @@ export class PushBroker {
     clearTimeout(this.#askingAgain)
     const ask = (): void => this.#calls.movable().forEach((asking) => asking.askAgain())
     this.#askingAgain = unref(setTimeout(ask, ENDED_WITHIN_MS))
+  }
+
+  /**
+   * Others took this process for gone. Calls that they have resumed are left to them; the questions of the rest are
+   * repeated, since their answers may have been refused.
+   */
+  async reclaim(): Promise<void> {
+    await this.#answers.reclaim()
+    this.askAgain()
   }
 
   /** Marks the call as waiting for something that any instance could wait for; returns the function that ends this. */

@@ -6,7 +6,8 @@ import type { PushStream } from './state.ts'
 
 /** The channel of a question to the client. */
 export interface PushWay {
-  send(message: Json): void
+  /** Sends messages together: a connection that breaks brings all of them or none. */
+  send(...messages: readonly Json[]): void
   /** Absent if no other instance reaches the client. */
   readonly elsewhere?: PushElsewhere
 }

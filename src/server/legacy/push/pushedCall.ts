@@ -125,14 +125,16 @@ export class PushedCall {
     }
   }
 
-  /** Notes a repeated question under its new id: an answer to either answers both. */
-  waitAlso(key: string, question: string, id: string): boolean {
+  /**
+   * Notes a repeated question under its new id: an answer to either answers both. Returns the id before it; undefined
+   * if the question no longer waits.
+   */
+  waitAlso(key: string, question: string, id: string): string | undefined {
     const last = this.#asking(key).at(-1)?.[1]
-    if (last === undefined) return false
-    last.withdraw(last.id)
-    this.#open.set(question, { ...last, id })
+    if (last === undefined) return undefined
+    this.#open.set(question, { ...last, id, generation: this.generation })
     this.#tell(last.stream)
-    return true
+    return last.id
   }
 
   /** Notes an answer until it is taken, because the call cannot be handed off meanwhile. */
@@ -151,15 +153,19 @@ export class PushedCall {
     await Promise.allSettled(this.#arriving)
   }
 
+  /** The generation in which an open question was asked. */
+  askedIn(question: string): number | undefined {
+    return this.#open.get(question)?.generation
+  }
+
   /**
-   * Continues the call from an answer: `claim` decides whether this process may, once for all answers to questions of
-   * one generation. Returns the instance that has resumed it instead, if any.
+   * Continues the call in its next generation: `claim` decides whether this process may, once for all questions that
+   * were `asked` in one generation. Returns the instance that has resumed it instead, if any.
    */
   async advance(
-    question: string,
+    asked: number | undefined,
     claim: (generation: number) => Promise<Instance | undefined>,
   ): Promise<Instance | undefined> {
-    const asked = this.#open.get(question)?.generation
     if (asked === undefined || asked < this.generation) return undefined
     this.#advancing ??= claim(this.generation)
       .then((other) => {
@@ -168,6 +174,11 @@ export class PushedCall {
       })
       .finally(() => (this.#advancing = undefined))
     return this.#advancing
+  }
+
+  /** The generation was claimed without an answer, so the answers to its open questions need another claim. */
+  renewQuestions(): void {
+    for (const [question, waiting] of this.#open) this.#open.set(question, { ...waiting, generation: this.generation })
   }
 
   /** Delivers the answer; returns false if the question no longer waits. */

@@ -35,6 +35,7 @@ class Connection implements Sink {
     this.ended = true
   }
   onDisconnect(listener: () => void): void {
+    if (this.disconnected) return listener()
     this.#listeners.push(listener)
   }
   lose(): void {
@@ -78,17 +79,18 @@ function survivor(
     logger,
   })
   const lost = new LegacyStreams(sealer, new Self('http://dead/mcp')).begin(caller, 1)
-  const resume = async (lastEventId: string) => {
-    const connection = new Connection()
+  const resume = async (lastEventId: string, connection = new Connection()) => {
     const request: ClientRequest = { method: 'GET', header: () => undefined, principal: undefined, gone: new Set() }
     return { connection, reply: await resumption.resume(lastEventId, caller, request, connection) }
   }
   const comeBack = async (mark = ':q'): Promise<Connection> => (await resume(`${lost.name}:1${mark}`)).connection
+  const cancelled: ServerEvent[] = []
+  bus.subscribe((event) => event.kind === 'cancelled' && cancelled.push(event))
   const goOnAt = (to: Instance): void => {
     const moved: ServerEvent = { kind: 'stream-moved', stream: lost.name, to: writeInstance(to) }
     bus.publish(moved)
   }
-  return { resume, comeBack, goOnAt, joined, resumed, streams, name: lost.name }
+  return { resume, comeBack, goOnAt, joined, resumed, streams, cancelled, name: lost.name }
 }
 
 const other = new Self('http://other/mcp')
@@ -120,6 +122,29 @@ test.each([
   const second = await comeBack()
   goOnAt(other)
   expect(joined).toEqual([{ to: expect.objectContaining({ id: other.id }), sink: second }])
+})
+
+test('a connection that its client has lost before it is looked at leaves the one on which that client waits', async () => {
+  const held = Promise.withResolvers<unknown>()
+  const forward = vi.fn(async (): Promise<unknown> => ({ kind: 'gone', why: 'ECONNREFUSED' }))
+  forward.mockReturnValueOnce(held.promise)
+  const { resume, comeBack, goOnAt, joined, name } = survivor(true, undefined, forward)
+  const first = new Connection()
+  const returned = resume(`${name}:1:q`, first)
+  const second = await comeBack()
+  first.lose()
+  held.resolve({ kind: 'gone', why: 'ECONNREFUSED' })
+  await returned
+  goOnAt(other)
+  expect(joined).toEqual([{ to: expect.objectContaining({ id: other.id }), sink: second }])
+})
+
+test('a call that its client is told to be lost is cancelled, where its instance was only silent', async () => {
+  const { comeBack, cancelled } = survivor(false)
+  await comeBack()
+  expect(cancelled).toEqual([])
+  await vi.advanceTimersByTimeAsync(3000)
+  expect(cancelled).toEqual([{ kind: 'cancelled', session: 's', request: 1 }])
 })
 
 // The official clients forget where they were when a connection ends that brought no event id.

@@ -193,6 +193,7 @@ export class StreamResumption {
   #wait(place: StreamPosition, caller: Caller, request: ClientRequest, sink: Sink): void {
     const { streams } = this.#options
     const { name, after } = place
+    if (sink.disconnected) return // its client may wait on another connection already
     this.#stopWaiting(name)
     const stream = streams.at(place, caller)
     stream.connect(sink, after)
@@ -245,9 +246,9 @@ export class StreamResumption {
     clearTimeout(waiting.timer)
     await this.#goOn(place, caller)
     if (this.#waiting.get(place.name) !== waiting) return
-    if (!this.#mayAnswer(place, caller)) return this.#giveUp(place)
+    if (!this.#mayAnswer(place, caller)) return this.#giveUp(place, caller)
     const ttlMs = Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)
-    waiting.timer = unref(setTimeout(() => this.#giveUp(place), ttlMs))
+    waiting.timer = unref(setTimeout(() => this.#giveUp(place, caller), ttlMs))
   }
 
   /** Resumes the stored call, and repeats its question. */
@@ -284,10 +285,13 @@ export class StreamResumption {
     if (sink !== undefined && !(await forwarder.join(instance, request, sink))) sink.end()
   }
 
-  #giveUp(place: StreamPosition): void {
-    const { streams } = this.#options
+  /** Its instance may only be silent, so the call that its client gets an error for is cancelled. */
+  #giveUp(place: StreamPosition, { peer: { session } }: Caller): void {
+    const { streams, bus } = this.#options
     const stream = this.#stopWaiting(place.name) && streams.get(place.name)
     if (stream === undefined) return
+    const { request } = place
+    if (session !== undefined && request !== undefined) bus.publish({ kind: 'cancelled', session, request })
     const sink = stream.detach()
     streams.release(stream)
     if (sink !== undefined) this.#tellLost(place, sink)

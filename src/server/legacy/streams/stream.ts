@@ -119,12 +119,17 @@ export class LegacyStream {
     })
   }
 
-  send(message: string): void {
+  /** Sends messages in one write: a connection that breaks brings all of them or none. */
+  send(...messages: readonly string[]): void {
     if (this.#finished) return
-    this.#number++
     this.#isUnseen ||= this.#sink === undefined
-    this.#sink?.write(sseEventWithId(this.#eventId(this.#number), message))
-    this.#keep(message)
+    let events = ''
+    for (const message of messages) {
+      this.#number++
+      events += sseEventWithId(this.#eventId(this.#number), message)
+      this.#keep(message)
+    }
+    this.#sink?.write(events)
   }
 
   finish(message?: string): void {
