@@ -18,7 +18,7 @@ import {
   postgresRates,
 } from '../postgres/internal.ts'
 import type { GatewayConfig, GatewaySettings } from './config/index.ts'
-import { Leases, type LeasesOptions } from './leases/leases.ts'
+import { Leases, type LeasesOptions } from './placement/leases.ts'
 import { GATEWAY_INFO } from './version.ts'
 
 type LeaseParts = Pick<LeasesOptions, 'address' | 'reached' | 'logger'>

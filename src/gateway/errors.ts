@@ -1,7 +1,7 @@
 /** Errors that callers get for a server behind the gateway that did not answer. */
 import { failureReason } from '../client/index.ts'
 import { COUNTED, MAX_QUESTIONS } from '../client/internal.ts'
-import { CODES, ProtocolError, RemoteError } from '../protocol/index.ts'
+import { CODES, isObject, type Json, ProtocolError, RemoteError } from '../protocol/index.ts'
 import { EARLIER } from '../server/internal.ts'
 
 export const BACKEND_CODES = [
@@ -179,4 +179,11 @@ export const wrongPath = (status: number): string => `HTTP ${status}; check the 
 /** Whether the server cannot be reached, or refuses what is sent. */
 export function isUnreachable(error: unknown): error is BackendError {
   return error instanceof BackendError && (error.reason === 'BACKEND_DOWN' || error.reason === 'BACKEND_REFUSED')
+}
+
+/** The result of a validated response. Throws its error as another server or gateway wrote it. */
+export function resultOf({ result, error }: Json): Json {
+  if (isObject(result)) return result
+  const { code, message, data } = error as { code: number; message: string; data?: unknown }
+  throw new RemoteError(code, message, data)
 }

@@ -5,6 +5,13 @@ export { postgresCarryStore } from './stores/carryStore.ts'
 export { Impatience, impatientLedger, impatientStore, isDatabaseAnswer, within } from './stores/impatience.ts'
 export { assertPgInstalled } from './installed.ts'
 export { postgresLedger } from './stores/ledger.ts'
-export { type PlacedCaller, type PlacedGateway, placementId, Placements, type Taking } from './placements.ts'
+export {
+  type ClaimFromOther,
+  type OwnClaim,
+  type PlacedCaller,
+  type PlacedGateway,
+  placementKey,
+  Placements,
+} from './placements.ts'
 export { postgresRates } from './stores/rates.ts'
 export { type LeaseTimes, leaseTimes } from '../tasks/internal.ts'

@@ -26,11 +26,11 @@ import {
   isNotThere,
   NO_MESSAGE,
   overLimit,
+  resultOf,
   SessionForgotten,
   unreadable,
   wrongPath,
 } from '../errors.ts'
-import { resultOf } from '../response.ts'
 import type { LinkOptions, MessageInfo } from './link.ts'
 import { SessionLost } from './lostSession.ts'
 import { paramsFor, type Relayed } from './relayed.ts'

@@ -13,7 +13,7 @@ import {
   type RequestHandler,
 } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { quotaCallerByHeaders } from '../backends/callers.ts'
+import { quotaCallerByHeaders } from '../links/callers.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
 import { type CallRecorderOptions, codeOf, outcomeOf } from '../telemetry/calls.ts'
 import { type PassthroughRecord, recordPassthrough } from '../telemetry/passthrough.ts'

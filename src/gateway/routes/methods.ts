@@ -47,7 +47,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
   const { results } = parts
 
   /** The target of a name. For a call that began before a reload, the target of that time. */
-  const find = async (call: Call, look: Look, args: unknown): Promise<BackendTarget | undefined> => {
+  const find = (call: Call, look: Look, args: unknown): BackendTarget | undefined => {
     const current = look(directoryFor(options, call))
     if (!isRound(call)) return current
     const earlier = options.former.all(look).filter(({ backend }) => backend !== current?.backend)
@@ -55,7 +55,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     const mayHaveBegun = earlier.filter(
       ({ backend }) => backend.era === 'legacy' || !options.directory.hasStateless(backend),
     )
-    return (await relay.begunAt(call, current ? [current, ...mayHaveBegun] : mayHaveBegun, args)) ?? current
+    return relay.begunAt(call, current ? [current, ...mayHaveBegun] : mayHaveBegun, args) ?? current
   }
 
   const searchOf = (call: Call): ToolSearch | undefined =>
@@ -69,7 +69,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     if (name !== CALL_TOOL) return undefined
     const named = readToolCall(args)
     if ('fault' in named) return results.complete(toolError(named.fault), call.peer)
-    const found = await find(call, (directory) => directory.tool(named.name), named.arguments)
+    const found = find(call, (directory) => directory.tool(named.name), named.arguments)
     if (found !== undefined) return relay.tool(call, found, named.arguments)
     return results.complete(await describe({ name: named.name }), call.peer) // reports that there is none, with similar names
   }
@@ -81,7 +81,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
       const used = search && (await useSearch(search, name, call))
       if (used !== undefined) return used
       const { arguments: args } = call.params
-      const found = await find(call, (directory) => directory.tool(name), args)
+      const found = find(call, (directory) => directory.tool(name), args)
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name.slice(0, 100)}".`)
       const given = args ?? {}
       if (call.header !== undefined && call.peer.era === 'modern' && isObject(given))
@@ -90,13 +90,13 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     },
     getPrompt: async (call) => {
       const name = textOf(call.params, 'name')
-      const found = await find(call, (directory) => directory.prompt(name), call.params['arguments'])
+      const found = find(call, (directory) => directory.prompt(name), call.params['arguments'])
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${name.slice(0, 100)}".`)
       return relay.call(call, found, { ...call.params, name: found.name })
     },
     readResource: async (call) => {
       const uri = textOf(call.params, 'uri')
-      const found = await find(call, (directory) => directory.resource(uri), call.params['arguments'])
+      const found = find(call, (directory) => directory.resource(uri), call.params['arguments'])
       if (found === undefined) throw new ProtocolError('RESOURCE_UNKNOWN', 'There is no such resource.', { uri })
       return relay.call(call, found, { ...call.params, uri: found.name })
     },

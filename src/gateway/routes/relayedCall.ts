@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { CODES, isObject, type Json, RemoteError, unref } from '../../protocol/index.ts'
-import { type Call, InputRequired } from '../../server/internal.ts'
+import { type Call, InputRequired, type MethodParts } from '../../server/internal.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { forwardedVia } from '../loops/via.ts'
+import type { ParkedRounds } from '../parking/parkedRounds.ts'
+import type { CallInPlace } from '../placement/forwarding.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
 import type { CallState } from './clientState.ts'
 import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
@@ -66,4 +68,30 @@ export function questionsOr(result: Json): Json | InputRequired {
   if (resultType !== 'input_required') return result
   const requests = isObject(inputRequests) ? (inputRequests as Record<string, InputRequest>) : {}
   return new InputRequired(new Map(Object.entries(requests)), requestState)
+}
+
+/**
+ * Runs the rounds of a session-era caller whose call is parked, here or in another gateway: its questions are asked on
+ * the caller's stream. A call that is cancelled or not answered is also cancelled at its server, unless another gateway
+ * has it by now. Returns the text of the result.
+ */
+export async function runInPlace(parts: MethodParts, parked: ParkedRounds, inPlace: CallInPlace): Promise<string> {
+  const { call, server, name, args, round, finish } = inPlace
+  let asked: Json = {}
+  try {
+    return await parts.rounds.run<Json>(call, {
+      subject: { name: `${server} ${name}`, args: call.params },
+      invoke: async ({ requestState, inputResponses }) => {
+        asked = await round(requestState === undefined ? {} : { requestState, inputResponses })
+        return questionsOr(asked)
+      },
+      finish,
+    })
+  } catch (error) {
+    const { requestState } = asked
+    const params = { ...call.params, requestState }
+    if (requestState !== undefined && !call.channel.isHandedOff)
+      void parked.cancel({ ...call, params }, { server, name, args })
+    throw error
+  }
 }

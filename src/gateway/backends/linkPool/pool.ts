@@ -14,10 +14,10 @@
 import { unref } from '../../../protocol/index.ts'
 import { fairShareOf, Quota } from '../../../state/quota/index.ts'
 import { BackendError } from '../../errors.ts'
-import type { CallerLease, ServerLeases } from '../../leases/serverLeases.ts'
+import { quotaCaller } from '../../links/callers.ts'
 import type { Link } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
-import { quotaCaller } from '../callers.ts'
+import type { CallerLease, ServerLeases } from '../../placement/serverLeases.ts'
 import { EndingLinks, type Leaving } from './endingLinks.ts'
 import { callersOn, type LinkUse, linkKey, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
 import { PoolQueue } from './queue.ts'
@@ -68,7 +68,7 @@ export class LinkPool {
   readonly #retired = new Set<PooledLink>()
   readonly #ending: EndingLinks
   #opened = 0
-  #isHandingOn = false
+  #isHandingOff = false
 
   constructor(options: LinkPoolOptions) {
     this.#options = options
@@ -128,7 +128,7 @@ export class LinkPool {
 
   /** Releases idle sessions to other gateways, now and when further ones become idle. */
   handOff(): void {
-    this.#isHandingOn = true
+    this.#isHandingOff = true
     for (const pooled of this.#links) if (pooled.uses === 0 && pooled.lease !== undefined) this.#drop(pooled)
   }
 
@@ -241,9 +241,7 @@ export class LinkPool {
       for (const pooled of [...this.#links, ...this.#retired])
         if (pooled.lease === lease && isOver(pooled)) this.#drop(pooled, 'lost')
     }
-    lease.isUsed = true
-    lease.onLost = () => drop(() => true)
-    lease.onLapsed = () => drop(({ uses }) => uses > 0)
+    lease.use({ onLost: () => drop(() => true), onLapsed: () => drop(({ uses }) => uses > 0) })
   }
 
   #release(pooled: PooledLink): void {
@@ -251,7 +249,7 @@ export class LinkPool {
     if (pooled.uses === 0) pooled.isExclusive = false
     if (pooled.uses === 0 && this.#retired.has(pooled)) this.#drop(pooled)
     if (pooled.uses > 0 || !this.#links.has(pooled)) return this.#waiting.wakeAll()
-    if (this.#isHandingOn && pooled.lease !== undefined) return this.#drop(pooled)
+    if (this.#isHandingOff && pooled.lease !== undefined) return this.#drop(pooled)
     this.#quota.setEvictable(pooled, 'always')
     pooled.idle = unref(setTimeout(() => this.#drop(pooled), this.#options.idleMs))
     this.#waiting.wakeAll()
@@ -262,7 +260,7 @@ export class LinkPool {
     if (link === undefined || link.isClosed) this.#drop(pooled)
   }
 
-  #drop(pooled: PooledLink, leaving: Leaving = this.#isHandingOn && pooled.lease ? 'handed on' : 'ended'): void {
+  #drop(pooled: PooledLink, leaving: Leaving = this.#isHandingOff && pooled.lease ? 'handed off' : 'ended'): void {
     clearTimeout(pooled.idle)
     const wasThere = this.#links.delete(pooled)
     this.#quota.delete(pooled)

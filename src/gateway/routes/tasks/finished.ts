@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { isObject, type Json, ProtocolError, relatedTask, unref } from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'
 import { Quota } from '../../../state/quota/index.ts'
-import { callerOf } from '../../backends/callers.ts'
+import { callerOf } from '../../links/callers.ts'
 import { sessionForm } from './forms.ts'
 import type { TaskSource } from './source.ts'
 

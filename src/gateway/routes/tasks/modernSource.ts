@@ -16,9 +16,10 @@ import {
 import type { Call } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { BackendError } from '../../errors.ts'
+import { withTasks } from '../../links/relayed.ts'
 import { askerOf } from '../relayedCall.ts'
 import { askedFor, sessionForm } from './forms.ts'
-import { requestFor, type TaskSource, withTasks } from './source.ts'
+import { requestFor, type TaskSource } from './source.ts'
 
 const POLL_MS = { usual: 1000, least: 100, most: 10_000 }
 

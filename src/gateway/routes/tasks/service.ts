@@ -10,7 +10,7 @@ import {
 import type { TaskHost, TaskListening, Tasks, TaskService } from '../../../server/index.ts'
 import type { Call, MethodParts } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
-import { callerOf } from '../../backends/callers.ts'
+import { callerOf } from '../../links/callers.ts'
 import { FinishedTasks } from './finished.ts'
 import { isOver, modernForm, sessionForm } from './forms.ts'
 import type { OwnTaskId, TaskIds } from './ids.ts'

@@ -1,6 +1,6 @@
 /** The tasks of one server behind the gateway, whichever of the two dialects it speaks. Ids are the server's own. */
-import { isObject, type Json, offersTasks, TASKS_EXTENSION } from '../../../protocol/index.ts'
-import type { Call, Peer } from '../../../server/internal.ts'
+import { isObject, type Json, offersTasks } from '../../../protocol/index.ts'
+import type { Call } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import type { Relayed } from '../../links/relayed.ts'
 import { CallState } from '../clientState.ts'
@@ -61,19 +61,6 @@ export function taskListing(backend: DeclaringServer, listed: Json): Json {
   if (!takesTasks(backend)) return { execution: undefined }
   if (backend.era === 'legacy') return {}
   return { execution: { ...memberOf(listed, 'execution'), taskSupport: 'optional' } }
-}
-
-/** The caller, as one who takes tasks of the stateless era: the gateway does so for clients of the session era. */
-export function withTasks(peer: Peer): Peer {
-  const { capabilities } = peer
-  const extensions = { ...memberOf(capabilities, 'extensions'), [TASKS_EXTENSION]: {} }
-  return { ...peer, capabilities: { ...capabilities, extensions } }
-}
-
-/** The caller, as one who takes none: in the session era a call becomes a task only where it says so itself. */
-export function withoutTasks(peer: Peer): Peer {
-  const { [TASKS_EXTENSION]: _, ...extensions } = peer.capabilities.extensions ?? {}
-  return { ...peer, capabilities: { ...peer.capabilities, extensions } }
 }
 
 function memberOf(object: object, name: string): Json {

@@ -1,50 +1,47 @@
 /** The leases of one server's callers: which this gateway serves, and where the others are. */
 import {
+  type ClaimFromOther,
+  type OwnClaim,
   type PlacedCaller,
   type PlacedGateway,
-  placementId,
+  placementKey,
   type Placements,
-  type Taking,
 } from '../../postgres/internal.ts'
 import { BackendError, callerMoved } from '../errors.ts'
-import type { GatewayLease } from './gatewayLease.ts'
 import type { UpstreamSession } from '../links/link.ts'
-import type { UpstreamSessions } from './upstreamSessions.ts'
+import type { GatewayLease } from './gatewayLease.ts'
 
 export type CallerPlace =
   | { readonly kind: 'here'; readonly lease: CallerLease }
-  | { readonly kind: 'elsewhere'; readonly gateway: PlacedGateway }
+  | { readonly kind: 'elsewhere'; readonly owner: PlacedGateway }
 
-interface CallerLeaseOptions {
-  readonly gateway: GatewayLease
-  readonly row: string
-  readonly epoch: string
-  readonly session: UpstreamSession | undefined
+/** Called when other gateways serve the caller of a lease, or may do so. */
+export interface LeaseWatcher {
+  /** Another gateway has claimed the caller, or may have. */
+  readonly onLost: () => void
+  /** Another gateway may claim the caller from now on. */
+  readonly onLapsed: () => void
 }
 
 /** A caller that this gateway serves, from its claim until its release or loss. */
-export class CallerLease {
-  /** The caller's row in the table. */
-  readonly row: string
-  readonly epoch: string
+export class CallerLease implements OwnClaim {
+  readonly key: string
+  readonly owner: string
+  readonly generation: string
   /** The session at the server, if another gateway began it or this one has stored it. */
   session: UpstreamSession | undefined
-  /** Whether a process or session was opened for the caller: then the lease is released when that ends. */
-  isUsed = false
   /** Time of the caller's last call, by `performance.now()`. */
   foundAt = performance.now()
   readonly #gateway: GatewayLease
+  #watcher: LeaseWatcher | undefined
   #isOver = false
-  /** Called when another gateway has claimed the caller, or may have. */
-  onLost: () => void = () => {}
-  /** Called when another gateway may claim the caller from now on. */
-  onLapsed: () => void = () => {}
 
-  constructor({ gateway, row, epoch, session }: CallerLeaseOptions) {
-    this.#gateway = gateway
-    this.row = row
-    this.epoch = epoch
+  constructor({ key, owner, generation }: OwnClaim, gateway: GatewayLease, session: UpstreamSession | undefined) {
+    this.key = key
+    this.owner = owner
+    this.generation = generation
     this.session = session
+    this.#gateway = gateway
   }
 
   /** Whether no other gateway serves the caller. */
@@ -52,31 +49,58 @@ export class CallerLease {
     return !this.#isOver && this.#gateway.isValid
   }
 
+  /** Whether a process or session was opened for the caller: then the lease is released when that ends. */
+  get isUsed(): boolean {
+    return this.#watcher !== undefined
+  }
+
+  /** Notes that a process or session is opened for the caller. */
+  use(watcher: LeaseWatcher): void {
+    this.#watcher = watcher
+  }
+
   end(): void {
     this.#isOver = true
+  }
+
+  lose(): void {
+    this.end()
+    this.#watcher?.onLost()
+  }
+
+  lapse(): void {
+    this.#watcher?.onLapsed()
   }
 }
 
 /**
- * A caller whose release the database did not confirm. The release may still run at any time later, so the caller is
- * claimed under another epoch; otherwise this gateway would serve a caller that is free for all others.
+ * A claim whose release the database did not confirm. The release may still run at any time later, so the caller is
+ * claimed under another generation; otherwise this gateway would serve a caller that is free for all others.
  */
 export interface Unreleased {
-  readonly epoch: string
+  readonly claim: OwnClaim
   /** Another gateway may resume the session. */
   readonly isHandedOff: boolean
+}
+
+/** Seals sessions at servers for the gateway that resumes them. */
+export interface SessionSeals {
+  /** `key` identifies the caller, `server` the server of the session. */
+  seal(key: string, server: string, session: UpstreamSession): string
+  /** Undefined if the keys have changed, or it is of another server: the caller gets a new session. */
+  open(key: string, server: string, token: string): UpstreamSession | undefined
 }
 
 export interface ServerLeasesOptions {
   readonly placements: Placements
   readonly gateway: GatewayLease
-  readonly sessions: UpstreamSessions
+  readonly sessions: SessionSeals
   /** The name of the server, for errors. */
   readonly name: string
   /** Identifies the server for all gateways: the same name at another address is another server. */
-  readonly key: string
+  readonly serverKey: string
   readonly idleMs: number
-  /** Unconfirmed releases of all servers, by row. */
+  /** Unconfirmed releases of all servers, by key. */
   readonly unreleased: Map<string, Unreleased>
   /** Leases of the previous entry of this server, still draining. */
   readonly former: () => readonly ServerLeases[]
@@ -104,24 +128,24 @@ export class ServerLeases {
     this.#options = options
   }
 
-  get key(): string {
-    return this.#options.key
+  get serverKey(): string {
+    return this.#options.serverKey
   }
 
   /** Finds the gateway that serves a caller. Claims a caller that no gateway serves. */
   async find(caller: string): Promise<CallerPlace> {
-    const row = this.rowOf(caller)
-    const lease = this.#held.get(row)
+    const key = this.keyOf(caller)
+    const lease = this.#held.get(key)
     if (lease?.isValid) {
       lease.foundAt = performance.now()
       return { kind: 'here', lease }
     }
-    const gateway = this.#elsewhere.get(row)
-    if (gateway !== undefined) return { kind: 'elsewhere', gateway }
-    let looking = this.#looking.get(row)
+    const owner = this.#elsewhere.get(key)
+    if (owner !== undefined) return { kind: 'elsewhere', owner }
+    let looking = this.#looking.get(key)
     if (looking === undefined) {
-      looking = this.#look(row, this.#placed(caller)).finally(() => this.#looking.delete(row))
-      this.#looking.set(row, looking)
+      looking = this.#look(key, this.#placed(caller)).finally(() => this.#looking.delete(key))
+      this.#looking.set(key, looking)
     }
     return looking
   }
@@ -139,9 +163,9 @@ export class ServerLeases {
     throw this.#options.gateway.isValid ? this.moved() : this.#unknown()
   }
 
-  /** Whether only this gateway serves the caller of this row now. */
-  holds(row: string): boolean {
-    return this.#held.get(row)?.isValid === true
+  /** Whether only this gateway serves the caller with this key now. */
+  holds(key: string): boolean {
+    return this.#held.get(key)?.isValid === true
   }
 
   /** The other gateways that may serve a caller, by the last query. */
@@ -149,44 +173,43 @@ export class ServerLeases {
     return this.#options.gateway.others
   }
 
-  rowOf(caller: string): string {
-    return placementId({ server: this.key, caller })
+  keyOf(caller: string): string {
+    return placementKey({ server: this.serverKey, caller })
   }
 
   /** Drops the cached place of a caller. */
   forget(caller: string): void {
-    this.#elsewhere.delete(this.rowOf(caller))
+    this.#elsewhere.delete(this.keyOf(caller))
   }
 
   /** Claims a caller from a gateway that does not answer, if allowed. `hasEnded`: its process is gone. */
-  async takeFrom({ id }: PlacedGateway, caller: string, hasEnded: boolean): Promise<Taking> {
+  async claimFrom({ id }: PlacedGateway, caller: string, hasEnded: boolean): Promise<ClaimFromOther> {
     const { placements, gateway } = this.#options
     this.forget(caller)
-    return this.#asked(() => placements.takeFrom(id, gateway.gateway.id, this.#placed(caller), hasEnded))
+    return this.#asked(() => placements.claimFrom(id, gateway.gateway.id, this.#placed(caller), hasEnded))
   }
 
   /** Stores the session of a caller, so that another gateway can resume it. */
   async keepSession(lease: CallerLease, session: UpstreamSession): Promise<void> {
-    const { placements, gateway, sessions } = this.#options
-    const sealed = sessions.seal(lease.row, this.key, session)
-    const isKept = await this.#asked(() => placements.keepSession(gateway.gateway.id, lease.row, lease.epoch, sealed))
-    if (!isKept) throw this.moved()
+    const { placements, sessions } = this.#options
+    const sealed = sessions.seal(lease.key, this.serverKey, session)
+    if (!(await this.#asked(() => placements.keepSession(lease, sealed)))) throw this.moved()
     lease.session = session
   }
 
   /** Releases a caller. `isHandedOff`: another gateway may resume the session. */
   async release(lease: CallerLease, isHandedOff: boolean): Promise<void> {
     const { placements, gateway, unreleased } = this.#options
-    const { row, epoch } = lease
+    const { key } = lease
     lease.end()
-    if (this.#held.get(row) !== lease) return
-    this.#held.delete(row)
+    if (this.#held.get(key) !== lease) return
+    this.#held.delete(key)
     const releasing = gateway
-      .ask(() => placements.release(gateway.gateway.id, row, epoch, isHandedOff))
-      .catch(() => void unreleased.set(row, { epoch, isHandedOff }))
-    this.#releasing.set(row, releasing)
+      .ask(() => placements.release(lease, isHandedOff))
+      .catch(() => void unreleased.set(key, { claim: lease, isHandedOff }))
+    this.#releasing.set(key, releasing)
     await releasing
-    this.#releasing.delete(row)
+    this.#releasing.delete(key)
   }
 
   /** Releases callers without a process or session, whose calls were all refused: anyone can call under many names. */
@@ -199,16 +222,15 @@ export class ServerLeases {
   /** Ends the leases on all other callers than these. */
   confirm(held: ReadonlyMap<string, string>): void {
     this.#elsewhere.clear()
-    for (const [row, lease] of this.#held) {
-      if (held.get(row) === lease.epoch) continue
-      this.#held.delete(row)
-      lease.end()
-      lease.onLost()
+    for (const [key, lease] of this.#held) {
+      if (held.get(key) === lease.generation) continue
+      this.#held.delete(key)
+      lease.lose()
     }
   }
 
   lapsed(): void {
-    for (const lease of this.#held.values()) lease.onLapsed()
+    for (const lease of this.#held.values()) lease.lapse()
   }
 
   moved(): BackendError {
@@ -221,54 +243,55 @@ export class ServerLeases {
     return new BackendError('CALLER_UNPLACED', this.#options.name, sentence, { unsent: LATER })
   }
 
-  async #look(row: string, placed: PlacedCaller): Promise<CallerPlace> {
+  async #look(key: string, placed: PlacedCaller): Promise<CallerPlace> {
     const { placements, gateway, unreleased } = this.#options
     const former = this.#options.former()
-    // A caller's links under the previous entry end with it, and are released under their own epoch.
-    const isAnew = (): boolean =>
-      unreleased.has(row) || former.some((leases) => leases.#held.has(row) || leases.#releasing.has(row))
-    await Promise.all([this, ...former].map(async (leases) => leases.#releasing.get(row)))
+    // A caller's links under the previous entry end with it, and are released under their own generation.
+    const isFresh = (): boolean =>
+      unreleased.has(key) || former.some((leases) => leases.#held.has(key) || leases.#releasing.has(key))
+    await Promise.all([this, ...former].map(async (leases) => leases.#releasing.get(key)))
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
       if (!(await gateway.known())) throw this.#unknown()
-      const place = await this.#asked(() => placements.claim(gateway.gateway.id, placed, isAnew()))
+      const owner = gateway.gateway.id
+      const place = await this.#asked(() => placements.claim(owner, placed, isFresh()))
       switch (place.kind) {
         case 'unleased':
           await gateway.renew()
           break
         case 'here':
-          unreleased.delete(row)
-          return { kind: 'here', lease: this.#hold(row, place.epoch, place.session) }
+          unreleased.delete(key)
+          return { kind: 'here', lease: this.#hold({ key, owner, generation: place.generation }, place.session) }
         case 'elsewhere':
-          if (place.gateway.id === '') break
-          this.#note(row, place.gateway)
+          if (place.owner.id === '') break
+          this.#note(key, place.owner)
           return place
       }
     }
     throw this.#unknown()
   }
 
-  #hold(row: string, epoch: string, sealed: string | undefined): CallerLease {
+  #hold(claim: OwnClaim, sealed: string | undefined): CallerLease {
     const { gateway, sessions } = this.#options
-    const held = this.#held.get(row)
-    if (held?.epoch === epoch) return held
-    held?.end()
-    held?.onLost()
-    const session = sealed === undefined ? undefined : sessions.open(row, this.key, sealed)
-    const lease = new CallerLease({ gateway, row, epoch, session })
-    this.#held.set(row, lease)
+    const { key, generation } = claim
+    const held = this.#held.get(key)
+    if (held?.generation === generation) return held
+    held?.lose()
+    const session = sealed === undefined ? undefined : sessions.open(key, this.serverKey, sealed)
+    const lease = new CallerLease(claim, gateway, session)
+    this.#held.set(key, lease)
     return lease
   }
 
-  #note(row: string, gateway: PlacedGateway): void {
+  #note(key: string, owner: PlacedGateway): void {
     for (const oldest of this.#elsewhere.keys()) {
       if (this.#elsewhere.size < MAX_ELSEWHERE) break
       this.#elsewhere.delete(oldest)
     }
-    this.#elsewhere.set(row, gateway)
+    this.#elsewhere.set(key, owner)
   }
 
   #placed(caller: string): PlacedCaller {
-    return { server: this.key, caller, idleMs: this.#options.idleMs }
+    return { server: this.serverKey, caller, idleMs: this.#options.idleMs }
   }
 
   async #asked<T>(ask: () => Promise<T>): Promise<T> {

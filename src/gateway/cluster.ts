@@ -1,8 +1,8 @@
 /** The cluster of a gateway: one for all its routes. Other gateways reach it at the address of `/mcp`. */
-import { Cluster } from '../../cluster/index.ts'
-import type { ServerOptions } from '../../server/index.ts'
-import { messageSealer } from '../../server/internal.ts'
-import type { Keyring } from '../../state/seal/index.ts'
+import { Cluster } from '../cluster/index.ts'
+import type { ServerOptions } from '../server/index.ts'
+import { messageSealer } from '../server/internal.ts'
+import type { Keyring } from '../state/seal/index.ts'
 
 /** The path of all servers together. */
 export const UNION_PATH = '/mcp'

@@ -18,6 +18,8 @@ function begin(database: { isThere: boolean }) {
     leaseMs: 20_000,
     address: () => undefined,
     reached: async () => {},
+    onLapsed: () => {},
+    onCallers: () => {},
     logger: () => ({ error: note, info: note }),
   } as unknown as GatewayLeaseOptions)
   return { lease, said }

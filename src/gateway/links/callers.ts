@@ -1,6 +1,6 @@
 /** The identity of a caller, and the caller that quotas count for. */
 import { networkOf, type Principal } from '../../server/internal.ts'
-import type { Relayed } from '../links/relayed.ts'
+import type { Relayed } from './relayed.ts'
 
 const ANONYMOUS = 'anonymous'
 

@@ -5,7 +5,7 @@
  * - After it has expired others may have claimed callers, so it is valid again only when this gateway knows which.
  * - A gateway that others have removed enters as a new one, without callers.
  * - No call waits long for a database that does not answer. After the first timeout the others fail at once until it is
- * back.
+ *   back.
  */
 import { randomUUID } from 'node:crypto'
 import { settledWithin, sleep, unref } from '../../protocol/index.ts'
@@ -27,6 +27,10 @@ export interface GatewayLeaseOptions {
   readonly address: () => string | undefined
   /** Resolves when that address is known. */
   readonly reached: () => Promise<void>
+  /** Called when the lease has expired, before another gateway can claim a caller. */
+  readonly onLapsed: () => void
+  /** Called with the claims that this gateway still has: their generations by key. */
+  readonly onCallers: (held: ReadonlyMap<string, string>) => void
   readonly logger: () => Logger
 }
 
@@ -64,10 +68,6 @@ export class GatewayLease {
   #isAway = false
   #others: readonly PlacedGateway[] = []
   #isStopping = false
-  /** Called when the lease has expired, before another gateway can claim a caller. */
-  onLapsed: () => void = () => {}
-  /** Called with the callers that this gateway still has: their epochs by row. */
-  onCallers: (held: ReadonlyMap<string, string>) => void = () => {}
 
   constructor(options: GatewayLeaseOptions) {
     this.#options = options
@@ -173,8 +173,9 @@ export class GatewayLease {
   async #tryOnce(): Promise<void> {
     const sent = now()
     try {
+      const { placements, onCallers } = this.#options
       await this.#renew()
-      if (!this.isValid) this.onCallers(await this.#options.placements.held(this.#id))
+      if (!this.isValid) onCallers(await placements.held(this.#id))
       this.#sent = sent
       this.#hadLease = true
       this.#watch()
@@ -200,7 +201,7 @@ export class GatewayLease {
 
   #watch(): void {
     clearTimeout(this.#lapsing)
-    this.#lapsing = unref(setTimeout(() => this.onLapsed(), this.#times.runMs))
+    this.#lapsing = unref(setTimeout(this.#options.onLapsed, this.#times.runMs))
   }
 
   /** Logs once when the database goes down, and once when it is back. */

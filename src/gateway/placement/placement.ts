@@ -7,18 +7,16 @@
  * - A principal belongs to one of the gateways that know each other, chosen by rendezvous hashing; so do all anonymous
  *   callers together.
  * - A client that keeps state for the gateway gets its name from the first gateway it reaches, and belongs there: the
- * name
- *   is chosen to hash to that gateway.
+ *   name is chosen to hash to that gateway.
  */
 import { randomUUID } from 'node:crypto'
-import type { Instance } from '../../../cluster/index.ts'
-import type { Call, MethodParts } from '../../../server/internal.ts'
-import { digestOf } from '../../../state/internal.ts'
-import { callerOf, clientCaller } from '../../backends/callers.ts'
-import { callerMoved, callLost } from '../../errors.ts'
-import { CallForwarding, type PlacedTarget, SILENT } from './callForwarding.ts'
+import type { Instance } from '../../cluster/index.ts'
+import type { Call, MethodParts } from '../../server/internal.ts'
+import { digestOf } from '../../state/internal.ts'
+import { callerMoved, callLost } from '../errors.ts'
+import { callerOf, clientCaller } from '../links/callers.ts'
+import { CallForwarding, type PlacedTarget, type PlacingCall, type RunInPlace, SILENT } from './forwarding.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
-import type { RecordedCall } from '../../telemetry/calls.ts'
 
 /** Maximum number of tries. A random name hashes to this gateway with a chance of one in the number of gateways. */
 const MAX_TRIES = 1000
@@ -26,21 +24,21 @@ const MAX_TRIES = 1000
 export class Placement {
   readonly #parts: MethodParts
   readonly #forwarding: CallForwarding
-
   readonly #leased: LeasedPlacement
 
-  constructor(parts: MethodParts) {
+  /** `runInPlace` runs the rounds of callers that are asked on the stream of their call. */
+  constructor(parts: MethodParts, runInPlace: RunInPlace) {
     this.#parts = parts
-    this.#forwarding = new CallForwarding(parts)
-    this.#leased = new LeasedPlacement(parts)
+    this.#forwarding = new CallForwarding(parts, runInPlace)
+    this.#leased = new LeasedPlacement(parts, this.#forwarding)
   }
 
   /**
    * Forwards a call to the gateway that serves the caller; returns the text of the result, or undefined if the call is
    * served here. `kept`: the caller's name, if only the client's state identifies it.
    */
-  async forward(recorded: RecordedCall, target: PlacedTarget, kept: string | undefined): Promise<string | undefined> {
-    const { call } = recorded
+  async forward(placing: PlacingCall, target: PlacedTarget, kept: string | undefined): Promise<string | undefined> {
+    const { call } = placing
     const { backend } = target
     const isNew = call.params['requestState'] === undefined
     // A stopping gateway starts no forwarded call: the sender does, or the caller's next gateway.
@@ -48,9 +46,9 @@ export class Placement {
       throw backend.leases?.unreachable() ?? callerMoved(backend.name)
     if (backend.isShared) return undefined
     const caller = callerOf({ ...call, caller: kept })
-    if (backend.leases !== undefined) return this.#leased.forward(recorded, target, backend.leases, caller)
+    if (backend.leases !== undefined) return this.#leased.forward(placing, target, backend.leases, caller)
     const owner = placeOf(this.#parts, call, caller)
-    const answer = owner && (await this.#forwarding.answer(recorded, target, owner))
+    const answer = owner && (await this.#forwarding.answer(placing, target, owner))
     if (typeof answer !== 'object') return answer
     if (answer.kind === 'silent') throw callLost(backend.name, target.name, SILENT)
     return undefined
