@@ -21,7 +21,7 @@ import { Backend } from './backends/backend.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
 import { assertDatabaseUsable, type GatewayDatabase, openDatabase } from './database.ts'
 import { Definitions } from './definitions.ts'
-import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './replicaListener.ts'
+import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './listeners.ts'
 import { NOT_FOUND, type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
@@ -73,7 +73,7 @@ export class Gateway {
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
       via: this.#via,
-      others: async () => this.#database?.leases.others() ?? [],
+      others: async () => this.#database?.leases.gateway.lookAround() ?? [],
       onUnopened: this.#unopened,
       guards: guardsOf(options.settings),
     })
@@ -214,7 +214,7 @@ export class Gateway {
         file: this.#config.file,
         backends: this.backends,
         leftOut: this.leftOut,
-        trouble: this.#database?.leases.trouble,
+        trouble: this.#database?.leases.gateway.trouble,
         missing: this.#routes.missingOthers,
         views: this.#setupWarnings.ofViews,
         pinFaultOf: (server) => this.#definitions.faultOf(server),
@@ -248,7 +248,7 @@ export class Gateway {
     this.#metrics.close()
     this.#setupWarnings.close()
     const drained = this.#routes.drain(options) // stops taking new calls
-    await this.#database?.leases.stopping()
+    await this.#database?.leases.gateway.stopping()
     for (const backend of this.backends) backend.sender.handOff()
     await drained
     await Promise.all([this.#served.close(), this.#admin?.close()])

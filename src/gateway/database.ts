@@ -55,7 +55,7 @@ export class GatewayDatabase {
   constructor({ settings, postgres: given, keys = settings.keys }: DatabaseOptions, parts: LeaseParts) {
     this.#isOwn = given === undefined
     this.#connection = given ?? postgres({ url: settings.postgres ?? '' })
-    const impatience = new Impatience(ANSWERS_WITHIN_MS, () => this.leases.trouble !== undefined)
+    const impatience = new Impatience(ANSWERS_WITHIN_MS, () => this.leases.gateway.trouble !== undefined)
     this.ledger = impatientLedger(postgresLedger(this.#connection), impatience)
     this.store = impatientStore(postgresCarryStore(this.#connection), impatience)
     this.rates = postgresRates(this.#connection)

@@ -18,7 +18,7 @@ import type { Leases } from '../placement/leases.ts'
 import type { ServerLeases } from '../placement/serverLeases.ts'
 import { BackendLimits, linkLimits } from './limits.ts'
 import { isStateful, type JudgedServer, mayShareLinks } from './linkPool/sharing.ts'
-import { BackendSubscriptions } from './subscriptions/subscriptions.ts'
+import { BackendSubscriptions } from './subscriptions.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import type { Via } from '../loops/via.ts'
 

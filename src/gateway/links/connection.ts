@@ -34,8 +34,7 @@ import {
 import type { LinkOptions, MessageInfo } from './link.ts'
 import { SessionLost } from './lostSession.ts'
 import { paramsFor, type Relayed } from './relayed.ts'
-import { answerTo, likelyCall, type OpenCalls } from './serverQuestions.ts'
-import { ServerRequests } from './serverRequests.ts'
+import { answerTo, likelyCall, type OpenCalls, ServerRequests } from './serverQuestions.ts'
 import { WaitingRequest } from './waitingRequest.ts'
 
 export interface BackendConnectionOptions

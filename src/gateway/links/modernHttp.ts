@@ -33,7 +33,7 @@ import { type Upstream, Upstreams } from '../upstreams/upstreams.ts'
 import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
 import { LOOP_STATUS } from '../loops/via.ts'
-import type { EventSink } from './http/eventReader.ts'
+import type { EventSink } from './http/exchange.ts'
 import { OWN_HEADERS, Requester } from './http/requester.ts'
 
 const FORMATS = { ...OWN_HEADERS, accept: 'application/json, text/event-stream', 'content-type': 'application/json' }

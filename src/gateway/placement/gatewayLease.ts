@@ -88,19 +88,19 @@ export class GatewayLease {
     return this.#hadLease ? AWAY : NEVER_THERE
   }
 
-  /** The other gateways that had a lease at the last query. */
-  get others(): readonly PlacedGateway[] {
-    return this.#others
+  /** The addresses of the other gateways that had a lease at the last query. */
+  get otherAddresses(): readonly string[] {
+    return this.#others.flatMap(({ address }) => address ?? [])
   }
 
-  /** Queries the other gateways. Returns the last known ones if the database does not answer. */
-  async lookAround(): Promise<readonly PlacedGateway[]> {
+  /** Queries the other gateways. Returns the addresses of the last known ones if the database does not answer. */
+  async lookAround(): Promise<readonly string[]> {
     try {
       this.#others = await within(ASKED_WITHIN_MS, () => this.#options.placements.others(this.#id))
     } catch {
       // The database is down; the next renewal logs it.
     }
-    return this.#others
+    return this.otherAddresses
   }
 
   start(): void {

@@ -94,10 +94,8 @@ export class LeasedPlacement {
     try {
       return await leases.find(caller)
     } catch (error) {
-      const addresses = leases.others.flatMap(({ address }) => address ?? [])
-      const instance = forwardedBy
-        ? undefined
-        : await this.#parts.scope.whoOwnsAt(addresses.map(clusterUrl), 'caller', leases.keyOf(caller))
+      const urls = leases.otherAddresses.map(clusterUrl)
+      const instance = forwardedBy ? undefined : await this.#parts.scope.whoOwnsAt(urls, 'caller', leases.keyOf(caller))
       if (instance === undefined) throw error
       return { kind: 'reported', instance }
     }

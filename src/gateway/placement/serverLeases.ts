@@ -9,69 +9,12 @@ import {
 } from '../../postgres/internal.ts'
 import { BackendError, callerMoved } from '../errors.ts'
 import type { UpstreamSession } from '../links/link.ts'
+import { CallerLease, type UpstreamSessions } from './callerLease.ts'
 import type { GatewayLease } from './gatewayLease.ts'
 
 export type CallerPlace =
   | { readonly kind: 'here'; readonly lease: CallerLease }
   | { readonly kind: 'elsewhere'; readonly owner: PlacedGateway }
-
-/** Called when other gateways serve the caller of a lease, or may do so. */
-export interface LeaseWatcher {
-  /** Another gateway has claimed the caller, or may have. */
-  readonly onLost: () => void
-  /** Another gateway may claim the caller from now on. */
-  readonly onLapsed: () => void
-}
-
-/** A caller that this gateway serves, from its claim until its release or loss. */
-export class CallerLease implements OwnClaim {
-  readonly key: string
-  readonly owner: string
-  readonly generation: string
-  /** The session at the server, if another gateway began it or this one has stored it. */
-  session: UpstreamSession | undefined
-  /** Time of the caller's last call, by `performance.now()`. */
-  foundAt = performance.now()
-  readonly #gateway: GatewayLease
-  #watcher: LeaseWatcher | undefined
-  #isOver = false
-
-  constructor({ key, owner, generation }: OwnClaim, gateway: GatewayLease, session: UpstreamSession | undefined) {
-    this.key = key
-    this.owner = owner
-    this.generation = generation
-    this.session = session
-    this.#gateway = gateway
-  }
-
-  /** Whether no other gateway serves the caller. */
-  get isValid(): boolean {
-    return !this.#isOver && this.#gateway.isValid
-  }
-
-  /** Whether a process or session was opened for the caller: then the lease is released when that ends. */
-  get isUsed(): boolean {
-    return this.#watcher !== undefined
-  }
-
-  /** Notes that a process or session is opened for the caller. */
-  use(watcher: LeaseWatcher): void {
-    this.#watcher = watcher
-  }
-
-  end(): void {
-    this.#isOver = true
-  }
-
-  lose(): void {
-    this.end()
-    this.#watcher?.onLost()
-  }
-
-  lapse(): void {
-    this.#watcher?.onLapsed()
-  }
-}
 
 /**
  * A claim whose release the database did not confirm. The release may still run at any time later, so the caller is
@@ -83,18 +26,10 @@ export interface Unreleased {
   readonly isHandedOff: boolean
 }
 
-/** Seals sessions at servers for the gateway that resumes them. */
-export interface SessionSeals {
-  /** `key` identifies the caller, `server` the server of the session. */
-  seal(key: string, server: string, session: UpstreamSession): string
-  /** Undefined if the keys have changed, or it is of another server: the caller gets a new session. */
-  open(key: string, server: string, token: string): UpstreamSession | undefined
-}
-
 export interface ServerLeasesOptions {
   readonly placements: Placements
   readonly gateway: GatewayLease
-  readonly sessions: SessionSeals
+  readonly sessions: UpstreamSessions
   /** The name of the server, for errors. */
   readonly name: string
   /** Identifies the server for all gateways: the same name at another address is another server. */
@@ -168,9 +103,9 @@ export class ServerLeases {
     return this.#held.get(key)?.isValid === true
   }
 
-  /** The other gateways that may serve a caller, by the last query. */
-  get others(): readonly PlacedGateway[] {
-    return this.#options.gateway.others
+  /** The addresses of the other gateways that may serve a caller, by the last query. */
+  get otherAddresses(): readonly string[] {
+    return this.#options.gateway.otherAddresses
   }
 
   keyOf(caller: string): string {

@@ -13,14 +13,14 @@ import {
   refusal,
 } from '../../server/internal.ts'
 import type { Backend, BackendOptions } from '../backends/backend.ts'
-import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
+import { type CatalogNames, createNames, type NamedServer } from '../catalog/index.ts'
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
-import { absentMeta } from './absent.ts'
+import { absentMeta, unionInstructions } from './descriptions.ts'
+import { SharedListener } from '../listeners.ts'
 import { clusterUrl, gatewayCluster, UNION_PATH } from '../cluster.ts'
-import { SharedListener } from './sharedListener.ts'
 import type { ListedTools } from './directory.ts'
 import { Parking } from '../parking/parking.ts'
-import { FormerRoutes } from './former/routes.ts'
+import { FormerRoutes } from './former.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions } from './route.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
@@ -77,7 +77,7 @@ export class Routes {
   readonly #cluster: Cluster
   readonly #options: RoutesOptions
   readonly #byPath = new Map<string, Route>()
-  readonly #former = new FormerRoutes()
+  readonly #former = new FormerRoutes<Route>()
   /** Calls come back to the route they were made at; the quota is for all routes together. */
   readonly #parking = new Parking()
   /** Callbacks from servers to routes. */

@@ -1,6 +1,23 @@
-/** Aggregates the reports of several workers into that of one gateway: plain functions over plain data. */
+/** Aggregates the reports of several workers into that of one gateway, and serves it at the admin endpoint. */
 import type { Json } from '../../protocol/index.ts'
-import type { WorkerState } from './workers.ts'
+import { type AdminListening, listenAdmin } from '../admin/listen.ts'
+import type { AdminSettings } from '../config/index.ts'
+import type { Workers, WorkerState } from './workers.ts'
+
+export interface WorkersAdmin extends AdminListening {
+  readonly hasMetrics: boolean
+}
+
+export async function listenWorkersAdmin(settings: AdminSettings, workers: Workers): Promise<WorkersAdmin> {
+  const hasMetrics = (await workers.states()).some(({ report }) => report?.metrics !== undefined)
+  const metrics = async (): Promise<string> => aggregateMetrics(await workers.states())
+  const admin = await listenAdmin(settings, {
+    health: async () => aggregateHealth(await workers.states()),
+    servers: async () => aggregateServers(await workers.states()),
+    ...(hasMetrics && { metrics }),
+  })
+  return { ...admin, hasMetrics }
+}
 
 type ReportedWorker = WorkerState & { readonly report: NonNullable<WorkerState['report']> }
 

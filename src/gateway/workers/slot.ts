@@ -1,23 +1,36 @@
 /** One of the workers of a gateway: a process, and the next one in its place when that has ended. */
-import { sleep } from '../../protocol/index.ts'
-import { IpcChannel, ProcessGoneError } from './channel.ts'
-import type { SharedCounters } from './counters.ts'
-import type { SharedNews } from './sharedNews.ts'
-import type { PrimaryMethods, WorkerMethods, WorkerStart } from './rpc.ts'
-import { closeUnaccepted } from './unacceptedConnections.ts'
-
 import cluster, { type Worker } from 'node:cluster'
+import { sleep } from '../../protocol/index.ts'
+import { IpcChannel, type PrimaryMethods, ProcessGoneError, type WorkerMethods, type WorkerStart } from './channel.ts'
+import type { WorkersState } from './sharedState.ts'
+import { closeUnaccepted } from './unacceptedConnections.ts'
 
 type WorkerChannel = IpcChannel<PrimaryMethods, WorkerMethods>
 
 export interface SlotOptions {
   readonly worker: number
   readonly env: Readonly<Record<string, string>>
-  readonly counters: SharedCounters
-  readonly news: SharedNews
+  readonly shared: WorkersState
   readonly onWarning: (sentence: string) => void
   /** Its process has ended; `how` is its signal or its exit code. */
   readonly onEnd: (slot: WorkerSlot, how: string) => void
+}
+
+export interface RestartOptions {
+  /** Starts a process, and lets it serve clients. */
+  readonly serve: () => Promise<void>
+  readonly onNews: (sentence: string) => void
+  /** Aborts when the gateway is stopped. */
+  readonly signal: AbortSignal
+}
+
+const RESTART = { firstMs: 100, maxMs: 30_000 }
+/** A process that has lived this long did not end because of its start. */
+const STEADY_MS = 60_000
+
+/** `before`: the pause before the process that has ended; 0 for the first one. `livedMs`: its lifetime. */
+export function restartPauseMs(before: number, livedMs: number): number {
+  return before === 0 || livedMs >= STEADY_MS ? RESTART.firstMs : Math.min(2 * before, RESTART.maxMs)
 }
 
 /** A process that works answers between two pieces of work, sooner than this. */
@@ -36,7 +49,9 @@ export class WorkerSlot {
   url: string | undefined
   isServing = false
   /** When its process was started, in milliseconds of `performance`. */
-  startedAt = 0
+  #startedAt = 0
+  /** The pause before that start. */
+  #pauseMs = 0
 
   constructor(options: SlotOptions) {
     this.worker = options.worker
@@ -53,6 +68,20 @@ export class WorkerSlot {
     this.#port = undefined // of no use where the process cannot listen there
     this.url = await this.#fork().ask('start', { ...start, own })
     this.#port = Number(new URL(this.url).port)
+  }
+
+  /** Replaces a process that has ended: at once, or with backoff if processes keep ending soon. */
+  async restart({ serve, onNews, signal }: RestartOptions): Promise<void> {
+    this.#pauseMs = restartPauseMs(this.#pauseMs, performance.now() - this.#startedAt)
+    await sleep(this.#pauseMs, signal).catch(() => {})
+    if (signal.aborted) return
+    try {
+      await serve()
+    } catch (error) {
+      if (signal.aborted) return
+      onNews(`Worker ${this.worker} did not start: ${error instanceof Error ? error.message : ''}`)
+      this.kill() // and the next one is started when it has ended
+    }
   }
 
   /** Asks its process; rejects where there is none. */
@@ -82,25 +111,22 @@ export class WorkerSlot {
   }
 
   #fork(): WorkerChannel {
-    const { env, counters, news, onWarning, onEnd } = this.#options
-    const counted = counters.forProcess()
-    const said = news.forProcess()
+    const { env, shared, onWarning, onEnd } = this.#options
+    const { methods, endAll } = shared.forProcess()
     const child = cluster.fork({ ...env, PANNIER_ADVERTISE: '' }) // its own address is another
     closeUnaccepted(child)
     const channel: WorkerChannel = new IpcChannel(child, {
-      ...counted.methods,
-      ...said.methods,
+      ...methods,
       warn: ({ sentence }) => onWarning(sentence),
     })
     const ended = Promise.withResolvers<void>()
     this.#process = child
     this.#channel = channel
     this.#ended = ended.promise
-    this.startedAt = performance.now()
+    this.#startedAt = performance.now()
     child.once('exit', (code, signal) => {
       channel.close()
-      counted.endAll()
-      said.endAll()
+      endAll()
       this.#channel = undefined
       this.url = undefined
       this.isServing = false

@@ -8,12 +8,18 @@
  */
 import cluster from 'node:cluster'
 import type { RateStore } from '../../state/stores/index.ts'
+import type { BackendConfig, GatewayConfig } from '../config/index.ts'
 import type { Gateway } from '../createGateway.ts'
 import type { GatewayOptions, LimitCounters, WorkerSiblings } from '../options.ts'
 import { type MetricsText, prometheusMetrics } from '../telemetry/prometheus.ts'
-import { IpcChannel } from './channel.ts'
-import type { PrimaryMethods, WorkerMethods, WorkerStart, WorkerTable, WorkerTableOptions } from './rpc.ts'
-import { splitLimits, type WorkerPlace } from './splitLimits.ts'
+import {
+  IpcChannel,
+  type PrimaryMethods,
+  type WorkerMethods,
+  type WorkerStart,
+  type WorkerTable,
+  type WorkerTableOptions,
+} from './channel.ts'
 
 export interface GatewayWorkerOptions {
   readonly create: (options: GatewayOptions) => Gateway
@@ -109,4 +115,34 @@ function ownEnd() {
     on: (_: 'message', listener: (message: unknown) => void) => process.on('message', listener),
     once: (_: 'disconnect', listener: () => void) => process.once('disconnect', listener),
   }
+}
+
+/** Which worker it is, from 1 on, of how many. */
+export interface WorkerPlace {
+  readonly worker: number
+  readonly workers: number
+}
+
+/** The limits of a server count for all workers together, so each worker gets its share. */
+const SPLIT = ['maxProcesses', 'maxSessions', 'maxInFlight'] as const
+
+export function splitLimits(config: GatewayConfig, place: WorkerPlace): GatewayConfig {
+  return { ...config, servers: config.servers.map((server) => splitServer(server, place)) }
+}
+
+/** The servers of which not every worker can have one of something: each has one all the same. */
+export function overdrawn({ servers }: GatewayConfig, workers: number): readonly string[] {
+  const isTooFew = ({ settings }: BackendConfig): boolean => SPLIT.some((limit) => settings[limit] < workers)
+  return servers.filter(isTooFew).map(({ name }) => name)
+}
+
+function splitServer(server: BackendConfig, place: WorkerPlace): BackendConfig {
+  const limits = Object.fromEntries(SPLIT.map((limit) => [limit, share(server.settings[limit], place)]))
+  return { ...server, settings: { ...server.settings, ...limits } }
+}
+
+/** The first workers get the remainder, and each gets at least one. */
+export function share(limit: number, { worker, workers }: WorkerPlace): number {
+  const even = Math.floor(limit / workers)
+  return Math.max(1, even + (worker <= limit % workers ? 1 : 0))
 }

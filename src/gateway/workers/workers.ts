@@ -12,12 +12,16 @@ import { hasKeys, missingKeys } from '../setupWarnings.ts'
 import type { GatewayConfig } from '../config/index.ts'
 import { startedBy } from '../loops/started.ts'
 import { newGatewayId } from '../loops/via.ts'
-import { ProcessGoneError } from './channel.ts'
-import { SharedCounters } from './counters.ts'
-import { SharedNews } from './sharedNews.ts'
+import {
+  ProcessGoneError,
+  type ServeAddress,
+  type WorkerReport,
+  type WorkerStart,
+  type WorkerTable,
+  type WorkerTableOptions,
+} from './channel.ts'
+import { WorkersState } from './sharedState.ts'
 import { withTimeout, SilentWorkerError, WorkerSlot } from './slot.ts'
-import type { ServeAddress, WorkerReport, WorkerStart, WorkerTable, WorkerTableOptions } from './rpc.ts'
-import { WorkerRestarts } from './restarts.ts'
 
 export interface WorkersOptions {
   readonly workers: number
@@ -50,7 +54,6 @@ export class Workers {
   readonly #id = newGatewayId()
   readonly #stopped = new AbortController()
   readonly #warned = new Set<string>()
-  readonly #restarts: WorkerRestarts
   #config: GatewayConfig
   #at: ServeAddress | undefined
   /** Where clients are served; undefined until all workers do. */
@@ -58,22 +61,15 @@ export class Workers {
 
   constructor(options: WorkersOptions) {
     startedBy(options.config.file) // throws where this gateway is behind itself
-    const counters = new SharedCounters()
-    const news = new SharedNews()
+    const shared = new WorkersState()
     this.#options = options
     this.#config = options.config
-    this.#restarts = new WorkerRestarts({
-      serve: (slot) => this.#serveAgain(slot),
-      onNews: options.onNews,
-      signal: this.#stopped.signal,
-    })
     this.#keys = hasKeys(options.config) ? undefined : newKey()
     this.#slots = Array.from({ length: options.workers }, (_, index) => {
       return new WorkerSlot({
         worker: index + 1,
         env: options.env,
-        counters,
-        news,
+        shared,
         onWarning: (sentence) => this.#warn(sentence),
         onEnd: (slot, how) => this.#ended(slot, how),
       })
@@ -170,9 +166,11 @@ export class Workers {
   }
 
   #ended(slot: WorkerSlot, how: string): void {
-    if (this.#url === undefined || this.#stopped.signal.aborted) return
-    this.#options.onNews(`Worker ${slot.worker} ended (${how}). Another one is started in its place.`)
-    void this.#restarts.replace(slot)
+    const { signal } = this.#stopped
+    const { onNews } = this.#options
+    if (this.#url === undefined || signal.aborted) return
+    onNews(`Worker ${slot.worker} ended (${how}). Another one is started in its place.`)
+    void slot.restart({ serve: () => this.#serveAgain(slot), onNews, signal })
   }
 
   async #serveAgain(slot: WorkerSlot): Promise<void> {

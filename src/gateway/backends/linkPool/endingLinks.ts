@@ -1,5 +1,6 @@
 /** Links that are being closed: their processes still run, and count until they have exited. */
-import type { CallerLease, ServerLeases } from '../../placement/serverLeases.ts'
+import type { CallerLease } from '../../placement/callerLease.ts'
+import type { ServerLeases } from '../../placement/serverLeases.ts'
 import type { Link } from '../../links/link.ts'
 
 /** The fate of a link's session: ended, left for another gateway to claim, or possibly claimed by one. */

@@ -17,10 +17,11 @@ import { BackendError } from '../../errors.ts'
 import { quotaCaller } from '../../links/callers.ts'
 import type { Link } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
-import type { CallerLease, ServerLeases } from '../../placement/serverLeases.ts'
+import type { CallerLease } from '../../placement/callerLease.ts'
+import type { ServerLeases } from '../../placement/serverLeases.ts'
+import { Waiters } from '../../waiters.ts'
 import { EndingLinks, type Leaving } from './endingLinks.ts'
 import { callersOn, type LinkUse, linkKey, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
-import { PoolQueue } from './queue.ts'
 
 export interface LinkPoolOptions {
   readonly server: string
@@ -59,7 +60,8 @@ export const CALLS_AT_ONCE = 8
 export class LinkPool {
   readonly #options: LinkPoolOptions
   readonly #links = new Set<PooledLink>()
-  readonly #waiting = new PoolQueue()
+  /** Calls that wait for a link. A free link wakes all of them: the first may have its share already. */
+  readonly #waiting = new Waiters()
   /** Calls on links, by caller: a call that waits for a person keeps its link. */
   readonly #inUse = new Quota()
   /** Open links, by caller. Idle ones may be evicted. */

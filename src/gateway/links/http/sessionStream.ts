@@ -4,7 +4,7 @@
  */
 import type { MessageOverLimit, StreamEvent } from '../../../client/internal.ts'
 import { backoffMs, type RequestId } from '../../../protocol/index.ts'
-import type { EventSink } from './eventReader.ts'
+import type { EventSink } from './exchange.ts'
 
 export interface StreamOwner {
   /** Receives the text of a message. `on`: the request on whose stream it came. */

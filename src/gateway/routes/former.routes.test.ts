@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { FormerRoutes } from './routes.ts'
-import type { Route } from '../route.ts'
+import { FormerRoutes } from './former.ts'
+import type { Route } from './route.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -9,7 +9,7 @@ function begin() {
   const drain = vi.fn(async () => {})
   const assembly = { cluster: { mediaType: 'application/message' } }
   const route = { path: '/mcp/files', assembly, drain } as unknown as Route
-  const former = new FormerRoutes()
+  const former = new FormerRoutes<Route>()
   former.keep(route)
   const at = (headers: Record<string, string>) => former.at('/mcp/files', (name) => headers[name])
   return { former, route, drain, at }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { restartPauseMs } from './restarts.ts'
+import { restartPauseMs } from './slot.ts'
 
 test('a worker that ends again and again is started after longer and longer pauses, one that has lived at once', () => {
   const pauses = [0]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gatewayConfigOf } from '../config/index.ts'
-import { share, splitLimits } from './splitLimits.ts'
+import { share, splitLimits } from './worker.ts'
 
 test.each([
   [16, 2, [8, 8]],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Json } from '../../../protocol/index.ts'
-import type { Link } from '../../links/link.ts'
-import type { Relayed } from '../../links/relayed.ts'
+import type { Json } from '../../protocol/index.ts'
+import type { Link } from '../links/link.ts'
+import type { Relayed } from '../links/relayed.ts'
 import { BackendSubscriptions } from './subscriptions.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maskOf, PrintedHead, PrintedTail } from './printedTail.ts'
+import { maskOf, PrintedHead, PrintedTail } from './open.ts'
 
 function tailOf(...lines: readonly string[]): readonly string[] {
   const tail = new PrintedTail()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unionInstructions } from './index.ts'
+import { unionInstructions } from './descriptions.ts'
 
 test('each server that says something has one paragraph, in their order', () => {
   const text = unionInstructions([

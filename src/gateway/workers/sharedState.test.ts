@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { SharedNews } from './sharedNews.ts'
+import { WorkersState } from './sharedState.ts'
 
 const topic = 'a server'
 
 test('of several processes the first one says what is true, and again after it was not', () => {
-  const news = new SharedNews()
+  const news = new WorkersState()
   const [one, two] = [news.forProcess().methods, news.forProcess().methods]
   expect(one.isNews({ topic, text: 'down' })).toBe(true)
   expect(two.isNews({ topic, text: 'down' })).toBe(false)
@@ -16,7 +16,7 @@ test('of several processes the first one says what is true, and again after it w
 })
 
 test('what a process has said that ended is said by those that begin to know it', () => {
-  const news = new SharedNews()
+  const news = new WorkersState()
   const [one, two] = [news.forProcess(), news.forProcess()]
   one.methods.isNews({ topic, text: 'down' })
   one.endAll()

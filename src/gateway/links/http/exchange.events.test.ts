@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { MAX_MESSAGE_BYTES } from '../../../protocol/index.ts'
-import { EventReader } from './eventReader.ts'
+import { EventReader } from './exchange.ts'
 
 function reading() {
   const events: string[] = []

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, Server } from 'node:net'
 import { once } from 'node:events'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { assertPortFree } from './freePort.ts'
+import { assertPortFree } from './listeners.ts'
 
 test('finds out whether a port is free, and listens at none', async () => {
   const other = createServer().listen(0, '127.0.0.1')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TemplateStarts } from './templateStarts.ts'
+import { TemplateStarts } from './contents.ts'
 
 const templated = (...uris: readonly string[]) => uris.map((uriTemplate) => ({ uriTemplate }))
 

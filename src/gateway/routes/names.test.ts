@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { exposedUri, resolveUri } from './index.ts'
+import { exposedUri, resolveUri } from './names.ts'
 
 test.each<[string, string, boolean, string]>([
   ['a', 'file:///x', true, 'file:///x'],

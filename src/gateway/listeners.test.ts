@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openReplicaListener } from './replicaListener.ts'
+import { openReplicaListener } from './listeners.ts'
 
 const SEALED = 'application/vnd.pannier.instance'
 

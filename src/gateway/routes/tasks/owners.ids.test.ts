@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createKeyring, createMarks, newKey } from '../../../state/seal/index.ts'
-import { TaskIds } from './ids.ts'
+import { TaskIds } from './owners.ts'
 
 const ids = new TaskIds(createMarks(createKeyring(newKey()), 'task /mcp'))
 const ann = { id: 'ann' }

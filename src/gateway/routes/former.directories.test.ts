@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { RouteDirectory } from '../directory.ts'
-import { FormerDirectories } from './directories.ts'
+import type { RouteDirectory } from './directory.ts'
+import { FormerDirectories } from './former.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
