@@ -93,7 +93,7 @@ export class Gateway {
     return this.#served.all
   }
 
-  /** The mcp.json file that is served; undefined where the configuration is an object. */
+  /** The mcp.json file that is served; undefined if the configuration is an object. */
   get file(): string | undefined {
     return this.#config.file
   }

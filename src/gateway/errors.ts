@@ -26,7 +26,7 @@ interface BackendErrorOptions extends ErrorOptions {
   readonly unsent?: string
 }
 
-/** Names the server and what the caller can do. Callers get a JSON-RPC error with the reason in its data. */
+/** Names the server, and advises the caller. Callers get a JSON-RPC error with the reason in its data. */
 export class BackendError extends RemoteError {
   readonly reason: BackendCode
   /** The message without the server's name, as the end of a sentence. */
@@ -176,7 +176,7 @@ export function whyNotThere({ cause, why }: BackendError): string {
 /** As the end of a sentence. */
 export const wrongPath = (status: number): string => `HTTP ${status}; check the path of its address.`
 
-/** Whether the server cannot be reached, or refuses what is sent. */
+/** Whether the server cannot be reached, or refuses requests. */
 export function isUnreachable(error: unknown): error is BackendError {
   return error instanceof BackendError && (error.reason === 'BACKEND_DOWN' || error.reason === 'BACKEND_REFUSED')
 }

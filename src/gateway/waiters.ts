@@ -1,6 +1,6 @@
 import { unref } from '../protocol/index.ts'
 
-/** A condition that several tasks wait for. It wakes all of them, and each checks again whether it can go on. */
+/** A condition that several tasks wait for. It wakes all of them, and each checks again. */
 export class Waiters {
   readonly #wakes = new Set<() => void>()
 

@@ -42,7 +42,7 @@ export function whyAbsent(condition: Condition): string | undefined {
 export interface ConnectorOptions {
   readonly config: BackendConfig
   readonly link: Omit<LinkOptions, 'signal'>
-  /** What a server that refuses requests needs, as far as known. */
+  /** The credentials that a server needs which refuses requests, as far as known. */
   readonly demand: () => Promise<LoginDemand | undefined>
   /** Called when a link is open for requests. */
   readonly onLink: (link: Link) => void
@@ -60,7 +60,7 @@ export class Connector {
   readonly lists: BackendLists
   about: About | undefined
   condition: Condition = { kind: 'starting' }
-  /** What the server needs that refused the gateway at the last attempt. */
+  /** The credentials that the server needs, if it refused the gateway at the last attempt. */
   demanded: LoginDemand | undefined
   readonly #options: ConnectorOptions
   readonly #stopped = new AbortController()

@@ -10,7 +10,7 @@ import type { CallOutcome, CallTarget, GatewayMetrics } from './metrics.ts'
 import { type BackendSpan, startSpan, traceIdOf, type TraceFields } from './tracing.ts'
 
 export interface CallRecorderOptions {
-  /** The address of the gateway at which calls are made. */
+  /** The path of the route. */
   readonly route: string
   readonly logger: Logger | undefined
   readonly metrics: GatewayMetrics
@@ -18,7 +18,7 @@ export interface CallRecorderOptions {
 
 const TOOL_ERROR = 'tool_error'
 const REFUSALS: ReadonlySet<string> = new Set(['BACKEND_BUSY', 'BACKEND_REFUSED'])
-/** An id that a proxy before the gateway gives to each request. */
+/** The request id of a proxy in front of the gateway. */
 const REQUEST_ID = /^[\w.:-]{1,100}$/
 
 export class CallRecorder {
@@ -60,7 +60,7 @@ export class CallRecorder {
 
 const SAID = 'A call was answered.'
 
-/** One call while it is under way. */
+/** One call in progress. */
 export class RecordedCall {
   readonly call: Call
   readonly target: CallTarget
@@ -81,7 +81,7 @@ export class RecordedCall {
     return this.span.fields
   }
 
-  /** The server has answered this, or has asked something. The last one counts. */
+  /** Notes a result or a question of the server. The last one counts. */
   result(result: Json): void {
     const isError = result['isError'] === true
     this.error = isError ? TOOL_ERROR : undefined
@@ -108,7 +108,7 @@ function subjectOf({ method }: Call, { server, name }: CallTarget): Json {
   return { server, method, ...(name !== undefined && { [kind]: shortened(name) }) }
 }
 
-/** Who called, and by which ids the call is found elsewhere. */
+/** The caller, and the ids that identify the call in other logs. */
 function originOf({ id, principal, header }: Call, { fields }: BackendSpan): Json {
   const requestId = header?.('x-request-id')
   const traceId = traceIdOf(fields)
@@ -120,14 +120,14 @@ function originOf({ id, principal, header }: Call, { fields }: BackendSpan): Jso
   }
 }
 
-/** How an error is named in the log. */
+/** The code of an error in the log. */
 export function codeOf(error: unknown): string {
   if (error instanceof BackendError) return error.reason
   const { code } = error as { code?: unknown }
   return typeof code === 'number' || typeof code === 'string' ? String(code) : 'internal'
 }
 
-/** Errors of the server, and of the gateway, are failures; what a caller did wrong is refused. */
+/** Errors of the server and of the gateway are failures; those of a caller are refusals. */
 export function outcomeOf(error: unknown): CallOutcome {
   if (error instanceof BackendError) return REFUSALS.has(error.reason) ? 'refused' : 'failed'
   const { code } = toWireError(error)

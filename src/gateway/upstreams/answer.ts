@@ -1,4 +1,4 @@
-/** The answer to one message, whole: the text of a JSON message, or the events of a stream until one of them is the answer. */
+/** Reads the whole answer to one message: a JSON text, or the events of a stream up to the answer. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { failureReason } from '../../client/index.ts'
 import { eventBytes, EventParser, readPaced, type SizeCounter, totalBytes } from '../../client/internal.ts'
@@ -9,14 +9,14 @@ import type { Upstreams } from './upstreams.ts'
 
 export interface UpstreamAnswer {
   readonly status: number
-  /** Undefined where it was a stream. */
+  /** Undefined for a stream. */
   readonly text: string | undefined
 }
 
 export interface AnswerOptions {
   readonly server: string
   readonly signal: AbortSignal
-  /** Takes an event of a stream. Gives true for the last one that is wanted. */
+  /** Receives an event of a stream; returns true to end the stream. */
   readonly onEvent: (data: string) => boolean
 }
 

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 
-/** Takes the answer to a request. Of `end` and `fail` one is called, once, unless the request is cancelled. */
+/** Receives the answer to a request. Either `end` or `fail` is called once, unless the request is cancelled. */
 export interface AnswerReceiver {
   begin(status: number, headers: IncomingHttpHeaders): void
   data(chunk: Buffer): void
@@ -21,7 +21,7 @@ export interface UpstreamMessage {
   readonly body?: Buffer | string
 }
 
-/** One address, as a request uses it. */
+/** One address of a server. */
 export interface UpstreamTarget {
   /** The number of requests in flight. */
   inFlight: number
@@ -30,9 +30,9 @@ export interface UpstreamTarget {
 
 /** The addresses of a server. */
 export interface UpstreamChoice {
-  /** The best one that was not tried. */
+  /** The best address that was not tried. */
   pick(tried?: ReadonlySet<UpstreamTarget>): UpstreamTarget | undefined
-  /** Connecting has failed. */
+  /** Leaves out an address to which connecting failed. */
   leaveOut(target: UpstreamTarget): void
 }
 

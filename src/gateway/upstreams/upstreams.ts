@@ -1,7 +1,7 @@
 /**
- * The addresses at which a server over HTTP is reached: one, or several replicas of it. A request goes to the one that has
- * the fewest under way. An address to which connecting fails is left out until connecting works again; a request that was
- * not sent there goes to the next one, and one that was sent is never sent again.
+ * The addresses of a server over HTTP: one, or several replicas. A request goes to the address with the fewest requests
+ * in flight. An address to which connecting fails is left out until connecting works again. A request that was not sent
+ * goes to the next address; one that was sent is never sent again.
  */
 import { type Dispatcher, Pool } from 'undici'
 import { backoffMs, MAX_MESSAGE_BYTES, sleep } from '../../protocol/index.ts'
@@ -18,19 +18,19 @@ const RETRY = { firstMs: 500, maxMs: 30_000 }
 /** No timeouts: the waiting callers have their own. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
 
-/** One address, which is its own choice where there is no other. */
+/** One address. As a choice of addresses it has only itself. */
 export class Upstream implements UpstreamTarget, UpstreamChoice {
   readonly url: string
-  /** The largest message that is taken from there. */
+  /** The largest message accepted from it. */
   readonly maxMessageBytes: number
   readonly #via: Via | undefined
   readonly #pool: Pool
   #path: string
   /** The number of requests in flight. */
   inFlight = 0
-  /** Whether connecting has failed, and has not worked since. */
+  /** Whether the last attempt to connect failed. */
   isOut = false
-  /** Whether a stream was asked for and answered here before. Some servers answer with the first event only. */
+  /** Whether it has answered a request for a stream before. Some servers answer only with the first event. */
   answersStreams = false
 
   constructor(url: string, via?: Via, maxMessageBytes = MAX_MESSAGE_BYTES) {
@@ -47,7 +47,7 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
     this.#pool.dispatch({ method, path, headers, body }, handler)
   }
 
-  /** Sends to this address, and to no other. */
+  /** Sends to this address only. */
   send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
     const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver)
     request.start()
@@ -60,12 +60,12 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
 
   leaveOut(): void {}
 
-  /** The server wants requests at another path, such as one with a slash at its end. */
+  /** Sends further requests to another path, such as one with a slash at its end. */
   moveTo(path: string): void {
     this.#path = path
   }
 
-  /** Whether connecting works. Nothing is sent. */
+  /** Whether connecting works. Sends nothing. */
   connects(): Promise<boolean> {
     return new Promise((resolve) => {
       const handler: Dispatcher.DispatchHandler = {
@@ -91,13 +91,13 @@ export class Upstreams implements UpstreamChoice {
   readonly #closed = new AbortController()
   #last = 0
 
-  /** `via`: the gateway that sends. */
+  /** `via`: the sending gateway. */
   constructor(urls: readonly string[], via?: Via, maxMessageBytes = MAX_MESSAGE_BYTES) {
     this.#via = via
     this.all = [...new Set(urls)].map((url) => new Upstream(url, via, maxMessageBytes))
   }
 
-  /** The address of sessions and of logins. */
+  /** The address for sessions and logins. */
   get first(): Upstream {
     const [first] = this.all
     if (first === undefined) throw new TypeError('A server has no address.')
@@ -110,7 +110,7 @@ export class Upstreams implements UpstreamChoice {
     return request
   }
 
-  /** The address with the fewest requests; one that is left out only where all others are, or were tried. */
+  /** The address with the fewest requests in flight; one that is left out only if there is no other. */
   pick(tried?: ReadonlySet<UpstreamTarget>): Upstream | undefined {
     const { all } = this
     if (all.length === 1) return tried === undefined ? all[0] : undefined
@@ -124,7 +124,7 @@ export class Upstreams implements UpstreamChoice {
     return best
   }
 
-  /** Connecting has failed. It is tried again, without a request of anyone. */
+  /** Leaves out an address to which connecting failed, and retries to connect in the background. */
   leaveOut(upstream: Upstream): void {
     if (upstream.isOut || this.all.length === 1) return
     upstream.isOut = true

@@ -1,19 +1,19 @@
 /**
- * Requests between the primary process of a gateway and a worker, over the channel that Node gives them. Both ends ask, and
- * both answer. The channel is a pipe between the two processes, so that configurations and keys may go over it.
+ * Remote procedure calls between the primary process of a gateway and a worker, over Node's IPC channel, in both
+ * directions. The channel is a pipe between the two processes, so it may carry configurations and keys.
  */
 import { isObject } from '../../protocol/index.ts'
 import type { GatewayConfig } from '../config/index.ts'
 import type { GatewayReport } from '../options.ts'
 
-/** One end: a worker as the primary has it, or the process of the worker itself. */
+/** One end: the worker object of the primary, or the process of the worker itself. */
 export interface IpcEnd {
   send(message: object, sent: (error: Error | null) => void): boolean
   on(event: 'message', listener: (message: unknown) => void): unknown
   once(event: 'disconnect', listener: () => void): unknown
 }
 
-/** What an end can be asked, by name. */
+/** The methods of one end, by name. */
 export type IpcMethods<T> = { [Name in keyof T]: (params: never) => unknown }
 
 interface IpcRequest {
@@ -28,7 +28,7 @@ interface IpcAnswer {
   readonly fault?: IpcFault
 }
 
-/** An error, as far as the other end needs it. */
+/** The part of an error that the other end needs. */
 interface IpcFault {
   readonly message: string
   readonly isType: boolean
@@ -54,7 +54,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
   #isClosed = false
   #last = 0
 
-  /** `local`: what this end answers. */
+  /** `local`: the methods of this end. */
   constructor(end: IpcEnd, local: Local) {
     this.#end = end
     this.#local = local
@@ -62,7 +62,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
     end.once('disconnect', () => this.close())
   }
 
-  /** Asks the other end. Rejects when that fails there, or the other process is gone. */
+  /** Calls a method of the other end. Rejects if it fails there, or the other process is gone. */
   ask<Name extends keyof Remote & string>(
     name: Name,
     params: Parameters<Remote[Name]>[0],
@@ -75,14 +75,14 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
     return promise as Promise<Awaited<ReturnType<Remote[Name]>>>
   }
 
-  /** The other process is gone. */
+  /** Rejects all open requests: the other process is gone. */
   close(): void {
     this.#isClosed = true
     for (const { reject } of this.#waiting.values()) reject(new ProcessGoneError())
     this.#waiting.clear()
   }
 
-  /** Messages of others may be on the channel as well. */
+  /** Ignores messages of other users of the channel. */
   #heard(message: unknown): void {
     if (!isObject(message)) return
     if (typeof message['ask'] === 'string') void this.#answer(message as unknown as IpcRequest)
@@ -123,7 +123,7 @@ function errorOf({ message, isType, code }: IpcFault): Error {
   return code === undefined ? error : Object.assign(error, { code })
 }
 
-/** Where clients are served. */
+/** The address of clients. */
 export interface ServeAddress {
   readonly host: string
   readonly port: number
@@ -132,20 +132,20 @@ export interface ServeAddress {
 
 export interface WorkerStart {
   readonly config: GatewayConfig
-  /** Which worker it is, from 1 on, of how many. */
+  /** The number of the worker, from 1. */
   readonly worker: number
   readonly workers: number
-  /** The name that all workers share, as gateways behind and before them see it. */
+  /** The gateway's name in `Via`, which all workers share. */
   readonly id: string
-  /** The keys that the primary made for all; undefined where they are configured. */
+  /** The keys that the primary made for all; undefined if they are configured. */
   readonly keys: string | undefined
-  /** Where the other workers reach it. Port 0 is any free one. */
+  /** The address at which other workers reach it. Port 0 is any free one. */
   readonly own: { readonly host: string; readonly port: number; readonly advertise: string | undefined }
 }
 
-/** What a worker knows of the gateway, in the form of the admin pages. */
+/** A worker's report for the admin pages. */
 export interface WorkerReport extends GatewayReport {
-  /** In the format of Prometheus; undefined where nothing is measured. */
+  /** In the format of Prometheus; undefined without metrics. */
   readonly metrics: string | undefined
 }
 
@@ -155,34 +155,34 @@ export interface WorkerTableOptions {
   readonly withinMs: number
 }
 
-/** What is served, as text. */
+/** The table of served servers. */
 export interface WorkerTable {
   readonly text: string
-  /** Whether nothing is still to be found out of the servers. */
+  /** Whether all servers have been judged. */
   readonly isWhole: boolean
 }
 
-/** What a worker does for the primary. */
+/** The methods of a worker. */
 export interface WorkerMethods {
-  /** Connects to the servers. Gives the address at which other workers reach it. */
+  /** Connects to the servers. Returns the address at which other workers reach it. */
   start(start: WorkerStart): Promise<string>
-  /** Meets the other workers, and serves clients from then on. */
+  /** Meets the other workers, then serves clients. */
   serve(params: { readonly others: readonly string[]; readonly at: ServeAddress }): Promise<string>
   meet(params: { readonly others: readonly string[] }): Promise<void>
   reload(config: GatewayConfig): Promise<void>
   report(params: object): Promise<WorkerReport>
-  /** Answers. */
+  /** Shows that the process is not frozen. */
   ping(params: object): void
   table(options: WorkerTableOptions): Promise<WorkerTable>
   /** Lets calls finish, and ends all servers. */
   drain(params: object): Promise<void>
 }
 
-/** What the primary does for workers: it counts and warns for all of them. */
+/** The methods of the primary: it counts and warns for all workers. */
 export interface PrimaryMethods {
-  /** Counts a request of a caller; gives how long to wait, in milliseconds, where that is one too many. */
+  /** Counts a request of a caller; returns the time to wait in milliseconds, if it is over the limit. */
   count(params: { readonly key: string; readonly limit: number }): Promise<number>
-  /** Counts a call that begins; false where that is one too many. */
+  /** Counts a call that begins; returns false if it is over the limit. */
   begin(params: { readonly caller: string; readonly limit: number }): boolean
   end(params: { readonly caller: string }): void
   /** Logs a sentence, unless another worker has logged it. */

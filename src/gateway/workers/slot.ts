@@ -33,7 +33,7 @@ export function restartPauseMs(before: number, livedMs: number): number {
   return before === 0 || livedMs >= STEADY_MS ? RESTART.firstMs : Math.min(2 * before, RESTART.maxMs)
 }
 
-/** A process that works answers between two pieces of work, sooner than this. */
+/** A busy process answers within this time; a frozen one does not. */
 const SILENT_MS = 5000
 const PING_EVERY_MS = 1000
 
@@ -43,9 +43,9 @@ export class WorkerSlot {
   #process: Worker | undefined
   #channel: WorkerChannel | undefined
   #ended: Promise<void> = Promise.resolve()
-  /** Where it was reached last. The next process is reached there as well, so that callers stay where they were. */
+  /** Its last port. The next process uses it again, so that callers keep their worker. */
   #port: number | undefined
-  /** Where other workers reach it; undefined while it starts. */
+  /** The address at which other workers reach it; undefined while it starts. */
   url: string | undefined
   isServing = false
   /** When its process was started, in milliseconds of `performance`. */
@@ -62,10 +62,10 @@ export class WorkerSlot {
     return this.#process?.process.pid
   }
 
-  /** Starts a process, which connects to the servers and serves no client yet. */
+  /** Starts a process, which connects to the servers but serves no client yet. */
   async start(start: WorkerStart): Promise<void> {
     const own = { ...start.own, port: this.#port ?? start.own.port }
-    this.#port = undefined // of no use where the process cannot listen there
+    this.#port = undefined // dropped if the process cannot listen there
     this.url = await this.#fork().ask('start', { ...start, own })
     this.#port = Number(new URL(this.url).port)
   }
@@ -84,7 +84,7 @@ export class WorkerSlot {
     }
   }
 
-  /** Asks its process; rejects where there is none. */
+  /** Calls a method of its process; rejects if there is none. */
   ask: WorkerChannel['ask'] = (name, params) =>
     this.#channel?.ask(name, params) ?? Promise.reject(new ProcessGoneError())
 

@@ -1,9 +1,9 @@
 /**
- * Connections that a worker has been given and has not accepted. `node:cluster` forgets one whose worker ends meanwhile: it
- * stays open, nobody reads it, and its client waits for ever. Here it is closed, so that the client hears of it at once.
+ * Closes connections that were handed to a worker and that it has not accepted when it ends. `node:cluster` leaves them
+ * open without a reader, so that their clients would wait without end.
  *
- * How connections are given is internal to `node:cluster`: a message with a number, and one back with the same number. Where a
- * version of Node does it in another way, nothing is closed here.
+ * The handover is internal to `node:cluster`: a message with a number, and a reply with the same number. If a version of
+ * Node changes that, nothing is closed here.
  */
 import type { Worker } from 'node:cluster'
 import { isObject } from '../../protocol/index.ts'
@@ -24,7 +24,7 @@ export function closeUnaccepted({ process: child }: Worker): void {
   child.on('internalMessage', (message: unknown) => {
     if (isOfCluster(message)) unaccepted.delete(message['ack'])
   })
-  // Not when it disconnects: while a connection is on its way, that does not come.
+  // The event `disconnect` does not come while a handle is in transit.
   child.once('exit', () => {
     for (const handle of unaccepted.values()) handle.close()
     unaccepted.clear()

@@ -1,10 +1,10 @@
 /**
- * A worker of a gateway: one of several processes that serve clients at one address. It is a gateway like any other, which
- * the others reach at an address of its own; what it is to do, the primary process tells it.
+ * A worker of a gateway: one of several processes that serve clients at one address. It is a complete gateway, which the
+ * other workers reach at its own address. The primary process controls it.
  *
- * - It ends with the primary, however that ends.
- * - Signals of a terminal reach all processes of a group. The primary decides, so a worker takes none of them but SIGTERM:
- *   who sends it to a single worker wants that one to be replaced.
+ * - It ends with the primary, also if the primary crashes.
+ * - A terminal sends signals to all processes of a group. The primary handles them, so a worker ignores all but SIGTERM,
+ *   by which an operator replaces a single worker.
  */
 import cluster from 'node:cluster'
 import type { RateStore } from '../../state/stores/index.ts'
@@ -26,7 +26,7 @@ export interface GatewayWorkerOptions {
   readonly tableOf: (gateway: Gateway, options: WorkerTableOptions) => Promise<WorkerTable>
 }
 
-/** How long servers have to end when the primary is gone. */
+/** Maximum time for servers to end when the primary is gone. */
 const ORPHAN_MS = 5000
 
 /** Runs until the primary process ends it, or ends itself: then this process ends. */
@@ -117,7 +117,7 @@ function ownEnd() {
   }
 }
 
-/** Which worker it is, from 1 on, of how many. */
+/** The number of a worker, from 1, and the number of all workers. */
 export interface WorkerPlace {
   readonly worker: number
   readonly workers: number
@@ -130,7 +130,7 @@ export function splitLimits(config: GatewayConfig, place: WorkerPlace): GatewayC
   return { ...config, servers: config.servers.map((server) => splitServer(server, place)) }
 }
 
-/** The servers of which not every worker can have one of something: each has one all the same. */
+/** The servers with a limit below the number of workers: each worker gets one all the same. */
 export function overdrawn({ servers }: GatewayConfig, workers: number): readonly string[] {
   const isTooFew = ({ settings }: BackendConfig): boolean => SPLIT.some((limit) => settings[limit] < workers)
   return servers.filter(isTooFew).map(({ name }) => name)

@@ -140,7 +140,7 @@ class ListReading {
   }
 }
 
-/** What a key or a value counts for beside its text, so that many short ones count as well. */
+/** The size of a key or value beside its text. */
 const CHARS_EACH = 16
 
 /** The size of a page. Goes by lengths, so that long texts cost nothing. */

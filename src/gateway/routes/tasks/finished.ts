@@ -44,8 +44,8 @@ export class FinishedTasks implements TaskSource {
   }
 
   /**
-   * Keeps a result as a task, and returns that task in the form of the extension. `quotaCaller`: the caller that it counts
-   * for, who may have many sessions.
+   * Keeps a result as a task, and returns that task in the form of the extension. `quotaCaller`: the caller whose quota it
+   * counts in.
    */
   keep(result: Json, call: Call, quotaCaller: string): Json {
     const id = randomUUID()

@@ -22,7 +22,7 @@ import type { TaskSource } from './source.ts'
 export interface OwnTaskId {
   readonly server: string
   readonly id: string
-  /** The process that has the task's session or child process. */
+  /** The process with the task's session or child process. */
   readonly owner?: Instance | undefined
 }
 
@@ -77,7 +77,7 @@ function decoded(server: string): string | undefined {
 export class TaskOwners {
   #parts: Pick<MethodParts, 'scope' | 'calls'> | undefined
 
-  /** From now on requests about a task in another process go there. */
+  /** Connects to the cluster: requests about tasks of other processes are forwarded from then on. */
   join(parts: Pick<MethodParts, 'scope' | 'calls'>): void {
     this.#parts = parts
   }
@@ -86,18 +86,18 @@ export class TaskOwners {
     return this.#parts?.scope.self
   }
 
-  /** The process that a new task of a server lives in; undefined where any can ask for it. */
+  /** The owner of a new task of a server; undefined if any process can ask for it. */
   ownerAt({ config, era, isShared }: Backend): Instance | undefined {
     const isProcess = !('url' in config.address)
     return isProcess || (era === 'legacy' && !isShared) ? this.self : undefined
   }
 
-  /** Whether another process has the task. */
+  /** Whether another process owns the task. */
   isElsewhere({ owner }: OwnTaskId): boolean {
     return owner !== undefined && this.self !== undefined && owner.id !== this.self.id
   }
 
-  /** The answer of the process that has the task; undefined where any can answer, or this one has it. */
+  /** The answer of the owner; undefined if this process or any process can answer. */
   async answer(call: Call, own: OwnTaskId): Promise<Json | undefined> {
     const { server, owner } = own
     if (owner === undefined || !this.isElsewhere(own)) return undefined
@@ -106,7 +106,7 @@ export class TaskOwners {
     return result
   }
 
-  /** A task that another process has, for a client of the session era. Its id is the one that clients know. */
+  /** A task of another process, for a session-era client. Its id is the one that clients know. */
   source(own: OwnTaskId): TaskSource {
     return new ModernTaskSource(own.server, async (call, method, params) => {
       const meta = call.params['_meta']

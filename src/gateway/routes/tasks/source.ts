@@ -24,7 +24,7 @@ export interface TaskSource {
   cancel(call: Call, id: string): Promise<void>
 }
 
-/** One request about tasks, for a call: what the client keeps for the server goes with it, and comes back. */
+/** Sends a request about tasks for a call, with the client's state for the server. */
 export async function requestFor(
   backend: Backend,
   call: Call,
@@ -34,17 +34,17 @@ export async function requestFor(
   const relayed = relayedOf({ call: { ...call, method }, trace: {} }, sent.params, { state })
   const answer = await backend.request({ ...relayed, ...sent, params: relayed.params })
   const { result } = answer
-  // What a server sets is named as its own wherever it stands.
+  // The server's changes of the state get its prefix, in the answer and in the result within it.
   const named = state.result(answer)
   return isObject(result) ? { ...named, result: state.result(result) } : named
 }
 
-/** A server by what it declares. */
+/** The declared capabilities of a server. */
 export interface DeclaringServer extends Pick<Backend, 'era'> {
   readonly connector: Pick<Backend['connector'], 'about'>
 }
 
-/** Whether calls of a server may become tasks, by what it declares. */
+/** Whether a server declares that calls may become tasks. */
 export function takesTasks({ connector, era }: DeclaringServer): boolean {
   return offersTasks(era, connector.about?.capabilities ?? {})
 }
@@ -61,8 +61,8 @@ export function taskSupportOf(listed: Json | undefined): 'optional' | 'required'
 }
 
 /**
- * How a tool is listed for the session era. A server of the stateless era decides with each call whether it becomes a
- * task; one that has no tasks says nothing of them.
+ * The `execution` of a tool in session-era lists. A server of the stateless era decides with each call whether it
+ * becomes a task.
  */
 export function taskListing(backend: DeclaringServer, listed: Json): Json {
   if (!takesTasks(backend)) return { execution: undefined }
@@ -78,9 +78,8 @@ function memberOf(object: object, name: string): Json {
 /**
  * Whether a call of a tool is to become a task at its server, and in which dialect:
  *
- * - `plain`: a call like any other. A server of the stateless era may still make a task of it where its client declares
- *   that it takes them.
- * - `extension`: the gateway declares for its client that it takes tasks.
+ * - `plain`: no task is requested. A server of the stateless era may still make one if the client accepts tasks.
+ * - `extension`: the gateway accepts tasks for its client.
  * - `session`: the call asks for a task, as revision 2025-11-25 has it.
  */
 export type RelayedTaskMode = 'plain' | 'extension' | 'session'
@@ -95,7 +94,7 @@ export function taskModeOf(
   { peer, params, forwardedBy }: Call,
   { backend, name, listed }: CalledTool,
 ): RelayedTaskMode {
-  // Another gateway has found this for its client of the session era.
+  // Another gateway has decided this for its session-era client.
   if (forwardedBy && isObject(params['task']) && backend.era === 'legacy') return 'session'
   const support = takesTasks(backend) ? taskSupportOf(listed) : 'never'
   if (peer.era === 'legacy') {
@@ -106,7 +105,7 @@ export function taskModeOf(
       `The tool "${name}" does not run as a task; call it without "params.task".`,
     )
   }
-  // Whatever else may be a task is a plain call: where it asks, the call waits, and that needs nothing of the client.
+  // A tool that need not be a task is called plainly: questions park the call, without support for tasks in the client.
   if (support !== 'required' || backend.era === 'modern') return 'plain'
   if (declaresTasks(peer.capabilities)) return 'session'
   throw new ProtocolError(
