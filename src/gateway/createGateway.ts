@@ -27,7 +27,7 @@ import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './opti
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
-import { Via } from './loops/via.ts'
+import { Via } from './loops.ts'
 
 export class Gateway {
   readonly #options: GatewayOptions

@@ -20,7 +20,7 @@ import { BackendLimits, linkLimits } from './limits.ts'
 import { isStateful, type JudgedServer, mayShareLinks } from './linkPool/sharing.ts'
 import { BackendSubscriptions } from './subscriptions.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
-import type { Via } from '../loops/via.ts'
+import type { Via } from '../loops.ts'
 
 export interface BackendOptions extends ServerLog {
   readonly config: BackendConfig

@@ -2,7 +2,7 @@
 import type { Address, Authorizer, HttpAddress } from '../../client/index.ts'
 import { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from '../../client/internal.ts'
 import { type BackendConfig, shellWord } from '../config/index.ts'
-import { type Via, VIA_HEADER } from '../loops/via.ts'
+import { type Via, VIA_HEADER } from '../loops.ts'
 import { ownAddress } from './credentials.ts'
 
 /** Looks up the login at a server; undefined if there is none. Called whenever a connection is opened. */

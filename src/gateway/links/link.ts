@@ -4,7 +4,7 @@ import type { Authorizer } from '../../client/index.ts'
 import { type Era, isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { GATEWAY_INFO } from '../version.ts'
-import type { Via } from '../loops/via.ts'
+import type { Via } from '../loops.ts'
 import type { Credentials, Relayed } from './relayed.ts'
 
 export interface Link {

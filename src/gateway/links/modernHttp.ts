@@ -32,7 +32,7 @@ import { askUpstream } from '../upstreams/answer.ts'
 import { type Upstream, Upstreams } from '../upstreams/upstreams.ts'
 import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
-import { LOOP_STATUS } from '../loops/via.ts'
+import { LOOP_STATUS } from '../loops.ts'
 import type { EventSink } from './http/exchange.ts'
 import { OWN_HEADERS, Requester } from './http/requester.ts'
 

@@ -18,8 +18,7 @@ import { SessionTransport } from './http/sessionTransport.ts'
 import { openModernHttp } from './modernHttp.ts'
 import { type OpenedTransport, openSession, resumeSession } from './session.ts'
 import { Upstream } from '../upstreams/upstreams.ts'
-import { saysBehindItself } from '../loops/started.ts'
-import { type Via, VIA_HEADER } from '../loops/via.ts'
+import { saysBehindItself, type Via, VIA_HEADER } from '../loops.ts'
 
 export function openLink(address: Address, options: LinkOptions): Promise<Link> {
   return 'url' in address ? openHttp(address, options) : openProcess(address, options)

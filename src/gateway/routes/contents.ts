@@ -2,13 +2,13 @@
  * The contents of a route, under its names. Servers have an order: of equal names or addresses the first server's
  * counts, and a later server cannot take an address that a template of an earlier one covers.
  */
-import type { Json } from '../../protocol/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
+import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { ServerLists } from '../backends/lists/serverLists.ts'
 import type { RouteNames } from './names.ts'
 import type { BackendTarget } from './relay.ts'
-import { taskListing } from './tasks/source.ts'
-import { fixedStart } from './entries.ts'
+import { taskListing, taskSupportOf } from './tasks/source.ts'
 
 export interface RouteEntry extends BackendTarget {
   readonly listed: Json
@@ -184,4 +184,50 @@ function longestIn(start: TemplateStart | undefined, text: string): TemplateStar
   let found = start
   while (found !== undefined && !text.startsWith(found.text)) found = found.within
   return found
+}
+
+/** Entries of the registry have no handlers: the methods of the route relay calls. */
+const open = { access: undefined, carry: undefined } as const
+
+function relayed(): never {
+  throw new TypeError('A route has no handlers.')
+}
+
+/** Only the session era lists whether a tool runs as a task, so the registry keeps that beside the tool. */
+export function toolEntry(name: string, tool: Json): ToolEntry {
+  const { execution: _, ...listed } = tool
+  const support = taskSupportOf(tool)
+  const task = support === 'never' ? undefined : { task: support }
+  const none = { input: undefined, output: undefined, mirrored: [] }
+  return { ...open, ...none, task, name, listed, handler: relayed }
+}
+
+export function promptEntry(name: string, listed: Json): PromptEntry {
+  return { ...open, name, listed, input: undefined, handler: relayed }
+}
+
+export function resourceEntry(uri: string, listed: Json): ResourceEntry {
+  return { ...open, uri, listed, options: { name: nameIn(listed) }, handler: relayed }
+}
+
+export function templateEntry(source: string, listed: Json): TemplateEntry {
+  const start = fixedStart(source)
+  const match = (uri: string): Record<string, string> | undefined => (uri.startsWith(start) ? {} : undefined)
+  return {
+    ...open,
+    template: { source, variables: [], match },
+    listed,
+    options: { name: nameIn(listed) },
+    handler: relayed,
+  }
+}
+
+function nameIn(listed: Json): string {
+  return isObject(listed) && typeof listed['name'] === 'string' ? listed['name'] : ''
+}
+
+/** The literal start of a template. */
+export function fixedStart(template: string): string {
+  const at = template.indexOf('{')
+  return at < 0 ? template : template.slice(0, at)
 }

@@ -15,8 +15,17 @@ import {
   type View,
 } from '../catalog/index.ts'
 import type { CatalogueMode } from '../config/index.ts'
-import { collectContents, EMPTY, type RouteContents, type RouteListing } from './contents.ts'
-import { promptEntry, resourceEntry, templateEntry, toolEntry, fixedStart } from './entries.ts'
+import {
+  collectContents,
+  EMPTY,
+  fixedStart,
+  promptEntry,
+  resourceEntry,
+  type RouteContents,
+  type RouteListing,
+  templateEntry,
+  toolEntry,
+} from './contents.ts'
 import type { PresentDirectory } from './methods.ts'
 import type { BackendTarget } from './relay.ts'
 import type { RouteNames } from './names.ts'

@@ -29,7 +29,7 @@ import { TaskIds } from './tasks/owners.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallRecorder } from '../telemetry/calls.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
-import { LoopGuard, type Via } from '../loops/via.ts'
+import { LoopGuard, type Via } from '../loops.ts'
 
 /** Each of them is also watched at the servers behind. */
 const MAX_WATCHED = 10_000

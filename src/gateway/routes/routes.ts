@@ -24,7 +24,7 @@ import { FormerRoutes } from './former.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions } from './route.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
-import type { Via } from '../loops/via.ts'
+import type { Via } from '../loops.ts'
 
 export { UNION_PATH }
 const VIEWS_PATH = '/views'

@@ -4,8 +4,7 @@ import { failureReason } from '../../client/index.ts'
 import { eventBytes, EventParser, readPaced, type SizeCounter, totalBytes } from '../../client/internal.ts'
 import { mediaTypeOf } from '../../protocol/index.ts'
 import { BackendError, tooLarge } from '../errors.ts'
-import type { AnswerReceiver, UpstreamMessage, UpstreamRequest } from './request.ts'
-import type { Upstreams } from './upstreams.ts'
+import type { AnswerReceiver, UpstreamMessage, UpstreamRequest, Upstreams } from './upstreams.ts'
 
 export interface UpstreamAnswer {
   readonly status: number

@@ -10,8 +10,7 @@ import { DRAIN_MS } from '../../server/internal.ts'
 import { newKey } from '../../state/seal/index.ts'
 import { hasKeys, missingKeys } from '../setupWarnings.ts'
 import type { GatewayConfig } from '../config/index.ts'
-import { startedBy } from '../loops/started.ts'
-import { newGatewayId } from '../loops/via.ts'
+import { newGatewayId, startedBy } from '../loops.ts'
 import {
   ProcessGoneError,
   type ServeAddress,

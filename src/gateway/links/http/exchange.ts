@@ -14,8 +14,7 @@ import {
   totalBytes,
 } from '../../../client/internal.ts'
 import { mediaTypeOf } from '../../../protocol/index.ts'
-import type { AnswerReceiver, UpstreamRequest } from '../../upstreams/request.ts'
-import type { Upstream } from '../../upstreams/upstreams.ts'
+import type { AnswerReceiver, Upstream, UpstreamRequest } from '../../upstreams/upstreams.ts'
 
 export interface ExchangeRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
