@@ -3,7 +3,8 @@ import { MAX_QUESTIONS } from '../../client/internal.ts'
 import { areQuestions, type Json } from '../../protocol/index.ts'
 import { fairShareOf, Quota } from '../../state/quota/index.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { Waiters } from '../waiters.ts'
+import { Waiters } from '../waiting.ts'
+import { sizeOf } from './lists/serverLists.ts'
 import { BackendError, tooLarge, tooMany, tooManyOfCaller, tooManyQuestions, WRONG_FORM } from '../errors.ts'
 
 /** Minimum size of messages that are read, so that lists fit whatever `maxResultBytes` is. */
@@ -98,22 +99,7 @@ const VALUE_BYTES = 32
 
 /** Whether a result is too large. Serializes it only if the upper bound exceeds the limit. */
 export function isLarger(result: Json, maxBytes: number): boolean {
-  return upperBoundBytes(result) > maxBytes && Buffer.byteLength(JSON.stringify(result)) > maxBytes
-}
-
-/** An upper bound of the size in JSON, from the lengths of strings. */
-function upperBoundBytes(result: Json): number {
-  const open: unknown[] = [result]
-  let bytes = 0
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    bytes += VALUE_BYTES
-    if (typeof value === 'string') bytes += value.length * CHAR_BYTES
-    else if (Array.isArray(value)) for (const each of value) open.push(each)
-    else if (typeof value === 'object' && value !== null)
-      for (const [name, each] of Object.entries(value)) {
-        bytes += name.length * CHAR_BYTES
-        open.push(each)
-      }
-  }
-  return bytes
+  const { chars, values } = sizeOf(result)
+  const upperBound = chars * CHAR_BYTES + values * VALUE_BYTES
+  return upperBound > maxBytes && Buffer.byteLength(JSON.stringify(result)) > maxBytes
 }

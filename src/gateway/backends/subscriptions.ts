@@ -3,7 +3,7 @@
  * caller watches it, and renewed on a new link.
  */
 import { isObject, type Json, unref } from '../../protocol/index.ts'
-import { type Link, ownRequest } from '../links/link.ts'
+import { cancelledBy, type Link, ownRequest } from '../links/link.ts'
 
 export class BackendSubscriptions {
   readonly #uris = new Map<string, number>()
@@ -210,7 +210,6 @@ class ListenStream {
     this.#listening = listening
     const isLatest = (): boolean => this.#listening === listening && !signal.aborted
     const late = unref(setTimeout(() => isLatest() && this.#endReplaced(), ACKNOWLEDGED_MS))
-    const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
     const notify = (method: string, news: Json): void => {
       if (method !== 'notifications/subscriptions/acknowledged') return this.#options.onNotification(method, news)
       listening.isAcknowledged = true
@@ -221,7 +220,11 @@ class ListenStream {
       if (isLatest()) unref(setTimeout(() => isLatest() && this.listenAgain(), AGAIN_MS))
     }
     const params = { notifications: { resourceSubscriptions: [...this.#uris] } }
-    const request = ownRequest('subscriptions/listen', params, { onCancel, notify, isEndless: true })
+    const request = ownRequest('subscriptions/listen', params, {
+      onCancel: cancelledBy(signal),
+      notify,
+      isEndless: true,
+    })
     this.#options.link()?.request(request).then(again, again)
   }
 }

@@ -134,6 +134,11 @@ export function ownRequest(method: string, params: Json = {}, more: Partial<Rela
   return { method, params, peer, principal: undefined, notify: () => {}, onCancel: () => {}, ...more }
 }
 
+/** Cancels a request of the gateway itself with a signal. */
+export function cancelledBy(signal: AbortSignal): Relayed['onCancel'] {
+  return (listener) => signal.addEventListener('abort', listener, { once: true })
+}
+
 /**
  * Cancels a request of the gateway itself after a time, or with a signal. Releases its references when the request is
  * over.

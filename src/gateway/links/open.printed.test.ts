@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { maskOf, PrintedHead, PrintedTail } from './open.ts'
+import { maskOf, PrintedLines } from './open.ts'
 
 function tailOf(...lines: readonly string[]): readonly string[] {
-  const tail = new PrintedTail()
+  const tail = new PrintedLines('last')
   for (const line of lines) tail.add(line)
   return tail.lines
 }
@@ -18,10 +18,10 @@ test('no more than 2,000 characters are kept, the last ones', () => {
 })
 
 test('of what comes before all else, the first ten lines are kept, and no more than 2,000 characters', () => {
-  const head = new PrintedHead()
+  const head = new PrintedLines('first')
   for (let at = 0; at < 15; at++) head.add(`\x1b[31mline ${at}`)
   expect(head.lines).toEqual(Array.from({ length: 10 }, (_, at) => `line ${at}`))
-  const long = new PrintedHead()
+  const long = new PrintedLines('first')
   for (const letter of ['a', '', 'b', 'c']) long.add(letter.repeat(1500))
   expect(long.lines).toEqual(['a'.repeat(1500), 'b'.repeat(500)])
 })

@@ -82,8 +82,8 @@ async function openProcess(address: CommandAddress, options: LinkOptions): Promi
 function startProcess(address: CommandAddress, options: LinkOptions): StartedProcess {
   const { via, masked = [], onLog, maxMessageBytes } = options
   const mask = maskOf([...Object.values(address.env ?? {}), ...masked])
-  const output = new PrintedHead()
-  const log = new PrintedTail()
+  const output = new PrintedLines('first')
+  const log = new PrintedLines('last')
   let hasSpoken = false
   const incoming = (line: string): string => {
     hasSpoken ||= isMessage(line, maxMessageBytes)
@@ -193,52 +193,36 @@ class OwnHeaders {
   }
 }
 
-/** Limits of the lines of a program that go to the log, at its start and at its end. */
 const MAX_LINES = 10
 const MAX_CHARACTERS = 2000
 /** Terminal escape sequences and all other control characters. */
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0a-\x1f\x7f-\x9f]/g
 
-/** The first lines, which show that a program does something else than it should. */
-export class PrintedHead {
-  readonly #lines: string[] = []
-  #left = MAX_CHARACTERS
-
-  get lines(): readonly string[] {
-    return this.#lines
-  }
-
-  add(line: string): void {
-    if (this.#lines.length === MAX_LINES) return
-    const text = plain(line).slice(0, this.#left)
-    if (text === '') return
-    this.#lines.push(text)
-    this.#left -= text.length
-  }
-}
-
-/** The last lines, which show why a program has exited. */
-export class PrintedTail {
-  readonly #lines: string[] = []
+/**
+ * Lines of a program for the log. The first ones show that it does something else than it should, the last ones why it
+ * has exited.
+ */
+export class PrintedLines {
+  readonly lines: string[] = []
+  readonly #keeps: 'first' | 'last'
   #characters = 0
 
-  get lines(): readonly string[] {
-    return this.#lines
+  constructor(keeps: 'first' | 'last') {
+    this.#keeps = keeps
   }
 
   add(line: string): void {
-    const text = plain(line).slice(0, MAX_CHARACTERS)
+    const isFirst = this.#keeps === 'first'
+    if (isFirst && this.lines.length === MAX_LINES) return
+    const room = isFirst ? MAX_CHARACTERS - this.#characters : MAX_CHARACTERS
+    const text = line.replace(CONTROLS, '').trimEnd().slice(0, room)
     if (text === '') return
-    this.#lines.push(text)
+    this.lines.push(text)
     this.#characters += text.length
-    while (this.#lines.length > MAX_LINES || this.#characters > MAX_CHARACTERS)
-      this.#characters -= this.#lines.shift()?.length ?? 0
+    while (this.lines.length > MAX_LINES || this.#characters > MAX_CHARACTERS)
+      this.#characters -= this.lines.shift()?.length ?? 0
   }
-}
-
-function plain(line: string): string {
-  return line.replace(CONTROLS, '').trimEnd()
 }
 
 /** Shorter values are common words and numbers, and no secrets. */

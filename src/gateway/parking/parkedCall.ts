@@ -12,7 +12,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { backoffMs, type Json } from '../../protocol/index.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
-import { Waiters } from '../waiters.ts'
+import { Waiters } from '../waiting.ts'
 import type { Presence } from '../links/relayed.ts'
 import { type BroughtAnswers, ParkedQuestions, type TicketAnswers } from './parkedQuestions.ts'
 

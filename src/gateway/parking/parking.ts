@@ -8,7 +8,7 @@
 import { unref } from '../../protocol/index.ts'
 import { Quota } from '../../state/quota/index.ts'
 import { BackendError } from '../errors.ts'
-import { Waiters } from '../waiters.ts'
+import { Waiters } from '../waiting.ts'
 import type { ParkedCall } from './parkedCall.ts'
 
 /**

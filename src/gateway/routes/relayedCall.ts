@@ -1,7 +1,7 @@
 /** Converts a client's call into a request to a server, with the channel back to the client. */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { CODES, isObject, type Json, RemoteError, unref } from '../../protocol/index.ts'
+import { CODES, isObject, type Json, RemoteError } from '../../protocol/index.ts'
 import { type Call, InputRequired, type MethodParts } from '../../server/internal.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { forwardedVia } from '../loops.ts'
@@ -10,6 +10,7 @@ import type { CallInPlace } from '../placement/forwarding.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
 import type { CallState } from './clientState.ts'
 import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
+import { inTime } from '../waiting.ts'
 
 interface WayBack {
   /** Headers that mirror arguments. */
@@ -43,22 +44,12 @@ export function askerOf({ channel, peer }: Call, withinMs = Infinity): Relayed['
   if (push === undefined || peer.era === 'modern') return undefined
   const id = randomUUID() // the call's id, by which answers find it
   let asked = 0
+  const late = (): Error =>
+    new RemoteError(CODES.INTERNAL_ERROR, `The question was not answered within ${withinMs / 1000} seconds.`)
   return async (request: InputRequest) => {
     const key = `question ${++asked}`
     const answer = push.call(channel, request, { key, id, carry: 'process', isBound: true, body: () => ({}) })
-    return answeredWithin(answer as Promise<Json>, withinMs)
-  }
-}
-
-async function answeredWithin(answer: Promise<Json>, ms: number): Promise<Json> {
-  if (ms === Infinity) return answer
-  const late = Promise.withResolvers<never>()
-  const sentence = `The question was not answered within ${ms / 1000} seconds.`
-  const timer = unref(setTimeout(() => late.reject(new RemoteError(CODES.INTERNAL_ERROR, sentence)), ms))
-  try {
-    return await Promise.race([answer, late.promise])
-  } finally {
-    clearTimeout(timer)
+    return withinMs === Infinity ? (answer as Promise<Json>) : inTime(answer as Promise<Json>, withinMs, late)
   }
 }
 

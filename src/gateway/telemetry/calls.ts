@@ -3,7 +3,7 @@
  * messages of errors.
  */
 import type { Attributes } from '@opentelemetry/api'
-import { CODES, type HeaderReader, isServerError, type Json } from '../../protocol/index.ts'
+import { CODES, type HeaderReader, isServerError, type Json, type RequestId } from '../../protocol/index.ts'
 import { type Call, type Logger, type Principal, shortened, toWireError } from '../../server/internal.ts'
 import { BackendError } from '../errors.ts'
 import type { CallOutcome, CallTarget, GatewayMetrics } from './metrics.ts'
@@ -43,22 +43,12 @@ export class CallRecorder {
   }
 
   #end({ call, target, span, startedAt }: RecordedCall, outcome: CallOutcome, error: string | undefined): void {
-    const isFailed = outcome === 'failed'
-    span.end(isFailed ? (error ?? 'failed') : undefined)
-    const { route, logger, metrics } = this.#options
-    const elapsed = performance.now() - startedAt
+    span.end(outcome === 'failed' ? (error ?? 'failed') : undefined)
     if (call.forwardedBy) return // the gateway that the caller reached records it
-    metrics.ended({ method: call.method, target, outcome, seconds: elapsed / 1000 })
-    if (logger === undefined) return
-    const ms = Math.round(elapsed * 10) / 10
-    logger.info(
-      { route, ...subjectOf(call, target), outcome, ...(error && { error }), ms, ...originOf(call, span) },
-      SAID,
-    )
+    const { id, method, principal, header } = call
+    report(this.#options, { id, method, target, outcome, error, startedAt, principal, header, trace: span.fields })
   }
 }
-
-const SAID = 'A call was answered.'
 
 /** One call in progress. */
 export class RecordedCall {
@@ -103,23 +93,6 @@ function attributesOf({ method }: Call, { server, name }: CallTarget): Attribute
   }
 }
 
-function subjectOf({ method }: Call, { server, name }: CallTarget): Json {
-  const kind = method === 'prompts/get' ? 'prompt' : 'tool'
-  return { server, method, ...(name !== undefined && { [kind]: shortened(name) }) }
-}
-
-/** The caller, and the ids that identify the call in other logs. */
-function originOf({ id, principal, header }: Call, { fields }: BackendSpan): Json {
-  const requestId = header?.('x-request-id')
-  const traceId = traceIdOf(fields)
-  return {
-    id: typeof id === 'string' ? shortened(id) : id,
-    ...(requestId !== undefined && REQUEST_ID.test(requestId) && { requestId }),
-    ...(principal !== undefined && { principal: shortened(principal.id) }),
-    ...(traceId !== undefined && { traceId }),
-  }
-}
-
 /** The code of an error in the log. */
 export function codeOf(error: unknown): string {
   if (error instanceof BackendError) return error.reason
@@ -155,24 +128,45 @@ interface NamedLists {
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete'])
 
 /** Records a passed-through call by its headers: without its id, and whether a tool failed or asked. */
-export function recordPassthrough({ route, logger, metrics }: CallRecorderOptions, record: PassthroughRecord): void {
+export function recordPassthrough(options: CallRecorderOptions, record: PassthroughRecord): void {
   const { backend, header, principal, outcome, error, startedAt } = record
   const method = header('mcp-method') ?? ''
   if (!CALLS.has(method)) return
-  const elapsed = performance.now() - startedAt
+  const traceparent = header('traceparent')
+  const trace = traceparent === undefined ? {} : { traceparent }
   const target = targetOf(backend, method, header)
+  report(options, { method, target, outcome, error, startedAt, principal, header, trace })
+}
+
+/** A call as it is reported. */
+interface ReportedCall extends Pick<PassthroughRecord, 'outcome' | 'error' | 'startedAt' | 'principal'> {
+  /** Unknown for a passed-through call. */
+  readonly id?: RequestId
+  readonly method: string
+  readonly target: CallTarget
+  readonly header: HeaderReader | undefined
+  readonly trace: TraceFields
+}
+
+/** Measures and logs a call. It runs for each passed-through request, so the details are added one by one. */
+function report({ route, logger, metrics }: CallRecorderOptions, reported: ReportedCall): void {
+  const { id, method, target, outcome, error, startedAt, principal, header, trace } = reported
+  const elapsed = performance.now() - startedAt
   metrics.ended({ method, target, outcome, seconds: elapsed / 1000 })
   if (logger === undefined) return
   const { server, name } = target
   const details: Record<string, unknown> = { route, server, method }
-  if (name !== undefined && method === 'prompts/get') details['prompt'] = shortened(name)
-  else if (name !== undefined) details['tool'] = shortened(name)
+  if (name !== undefined) details[method === 'prompts/get' ? 'prompt' : 'tool'] = shortened(name)
   details['outcome'] = outcome
   if (error !== undefined) details['error'] = error
   details['ms'] = Math.round(elapsed * 10) / 10
+  if (id !== undefined) details['id'] = typeof id === 'string' ? shortened(id) : id
+  const requestId = header?.('x-request-id')
+  if (requestId !== undefined && REQUEST_ID.test(requestId)) details['requestId'] = requestId
   if (principal !== undefined) details['principal'] = shortened(principal.id)
-  addIds(details, header)
-  logger.info(details, SAID)
+  const traceId = traceIdOf(trace)
+  if (traceId !== undefined) details['traceId'] = traceId
+  logger.info(details, 'A call was answered.')
 }
 
 function targetOf({ name: server, lists }: NamedLists, method: string, header: HeaderReader): CallTarget {
@@ -191,12 +185,4 @@ function namesIn(list: ListedEntries): ReadonlySet<unknown> {
   const names = new Set(list.map(({ name }) => name))
   known.set(list, names)
   return names
-}
-
-function addIds(details: Record<string, unknown>, header: HeaderReader): void {
-  const requestId = header('x-request-id')
-  if (requestId !== undefined && REQUEST_ID.test(requestId)) details['requestId'] = requestId
-  const traceparent = header('traceparent')
-  const traceId = traceparent === undefined ? undefined : traceIdOf({ traceparent })
-  if (traceId !== undefined) details['traceId'] = traceId
 }

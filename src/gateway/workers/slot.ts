@@ -2,6 +2,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { isObject, sleep } from '../../protocol/index.ts'
 import { IpcChannel, type PrimaryMethods, ProcessGoneError, type WorkerMethods, type WorkerStart } from './channel.ts'
+import { inTime } from '../waiting.ts'
 import type { WorkersState } from './sharedState.ts'
 
 type WorkerChannel = IpcChannel<PrimaryMethods, WorkerMethods>
@@ -143,11 +144,9 @@ export class SilentWorkerError extends Error {
   }
 }
 
-/** Rejects when an answer of a worker takes too long. */
+/** Rejects if a worker takes longer. */
 export function withTimeout<T>(work: Promise<T>, withinMs: number): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new SilentWorkerError()), withinMs)
-  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+  return inTime(work, withinMs, () => new SilentWorkerError())
 }
 
 interface Closable {

@@ -19,7 +19,7 @@ import type { Link } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
 import type { CallerLease } from '../../placement/callerLease.ts'
 import type { ServerLeases } from '../../placement/serverLeases.ts'
-import { Waiters } from '../../waiters.ts'
+import { Waiters } from '../../waiting.ts'
 import { EndingLinks, type Leaving } from './endingLinks.ts'
 import { callersOn, type LinkUse, linkKey, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
 
