@@ -7,8 +7,16 @@ import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from '../..
 import type { Backend } from '../backends/backend.ts'
 import type { ServerLists } from '../backends/lists/serverLists.ts'
 import type { RouteNames } from './names.ts'
-import type { BackendTarget } from './relay.ts'
 import { taskListing, taskSupportOf } from './tasks/source.ts'
+
+/** The target of a name of a route. */
+export interface BackendTarget {
+  readonly backend: Backend
+  /** The server's own name of it. */
+  readonly name: string
+  /** Its definition on the route, if listed. */
+  readonly listed?: Json
+}
 
 export interface RouteEntry extends BackendTarget {
   readonly listed: Json

@@ -16,6 +16,7 @@ import {
 } from '../catalog/index.ts'
 import type { CatalogueMode } from '../config/index.ts'
 import {
+  type BackendTarget,
   collectContents,
   EMPTY,
   fixedStart,
@@ -26,8 +27,6 @@ import {
   templateEntry,
   toolEntry,
 } from './contents.ts'
-import type { PresentDirectory } from './methods.ts'
-import type { BackendTarget } from './relay.ts'
 import type { RouteNames } from './names.ts'
 
 /** The current configuration of a route. */
@@ -54,7 +53,7 @@ type ServedLists = (backend: Backend) => ServerLists
 
 const toEveryone: ServedLists = (backend) => backend.lists.served()
 
-export class RouteDirectory implements PresentDirectory {
+export class RouteDirectory {
   readonly #scope: RouteScope
   readonly #listsOf: ServedLists
   #contents = EMPTY
@@ -101,6 +100,10 @@ export class RouteDirectory implements PresentDirectory {
     return { tools: tools.length, ...(this.#search !== undefined && { saved: savedBytes(tools) }) }
   }
 
+  /**
+   * Whether a current server of this name is of the stateless era. The origin of a state is unknown then, so rounds go
+   * to the current server, under its current configuration.
+   */
   hasStateless({ name }: Pick<Backend, 'name'>): boolean {
     const present = this.#scope.backends().find((backend) => backend.name === name)
     return present?.connector.about !== undefined && present.era === 'modern'

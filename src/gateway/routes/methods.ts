@@ -2,45 +2,22 @@
 import { assertParamHeaders, isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import { type Call, type HandlerMethods, isLaterRound, type MethodParts } from '../../server/internal.ts'
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
-import { type BackendTarget, mirroredIn, Relay, type RelayOptions } from './relay.ts'
-
-/** Finds the target of a name; undefined if there is none. */
-export interface Directory {
-  tool(name: string): BackendTarget | undefined
-  prompt(name: string): BackendTarget | undefined
-  resource(uri: string): BackendTarget | undefined
-  template(uriTemplate: string): BackendTarget | undefined
-  /** Defined if tools are found by searching. */
-  readonly search: ToolSearch | undefined
-}
-
-export interface PresentDirectory extends Directory {
-  /**
-   * Whether a current server of this name is of the stateless era. The origin of a state is unknown then, so rounds go
-   * to the current server, under its current configuration.
-   */
-  hasStateless(former: Pick<BackendTarget['backend'], 'name'>): boolean
-}
-
-/** The directory of a caller, if it differs from the common one. */
-export interface OwnDirectories {
-  directory(call: Call): Directory | undefined
-}
-
-/** Directories from before a reload. */
-export interface EarlierDirectories {
-  /** The matches in all of them, latest first. */
-  all<T>(look: (directory: Directory) => T | undefined): readonly T[]
-}
+import type { BackendTarget } from './contents.ts'
+import type { RouteDirectory } from './directory.ts'
+import type { FormerDirectories } from './former.ts'
+import type { OwnLists } from './ownLists.ts'
+import { mirroredIn, Relay, type RelayOptions } from './relay.ts'
 
 export interface RouteMethodsOptions extends RelayOptions {
   /** The common directory. */
-  readonly directory: PresentDirectory
-  readonly own: OwnDirectories
-  readonly former: EarlierDirectories
+  readonly directory: RouteDirectory
+  /** The directories of callers, if they differ from the common one. */
+  readonly own: Pick<OwnLists, 'directory'>
+  /** Directories from before a reload. */
+  readonly former: Pick<FormerDirectories, 'all'>
 }
 
-type Look = (directory: Directory) => BackendTarget | undefined
+type Look = (directory: RouteDirectory) => BackendTarget | undefined
 
 export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): HandlerMethods {
   const relay = new Relay(options, parts)
@@ -118,11 +95,11 @@ function isRound(call: Call): boolean {
   return call.peer.takesInputRequired && isLaterRound(call)
 }
 
-function directoryFor({ own, directory }: RouteMethodsOptions, call: Call): Directory {
+function directoryFor({ own, directory }: RouteMethodsOptions, call: Call): RouteDirectory {
   return own.directory(call) ?? directory
 }
 
-function referred(directory: Directory, { type, name, uri }: Json): BackendTarget | undefined {
+function referred(directory: RouteDirectory, { type, name, uri }: Json): BackendTarget | undefined {
   if (type === 'ref/prompt' && typeof name === 'string') return directory.prompt(name)
   if (type === 'ref/resource' && typeof uri === 'string') return directory.template(uri) ?? directory.resource(uri)
   return undefined

@@ -24,6 +24,7 @@ import { type Call, isLaterRound, type MethodParts } from '../../server/internal
 import type { Backend } from '../backends/backend.ts'
 import { inRound } from '../errors.ts'
 import { CallState } from './clientState.ts'
+import type { BackendTarget } from './contents.ts'
 import { askerOf, questionsOr, relayedOf, runInPlace } from './relayedCall.ts'
 import { taskModeOf } from './tasks/source.ts'
 import type { RelayedTasks } from './tasks/service.ts'
@@ -35,14 +36,6 @@ import type { Tickets } from '../parking/ticket.ts'
 import { Placement } from '../placement/placement.ts'
 import type { CallRecorder, RecordedCall } from '../telemetry/calls.ts'
 import type { CallTarget } from '../telemetry/metrics.ts'
-
-/** The target of a name of this route. */
-export interface BackendTarget {
-  readonly backend: Backend
-  readonly name: string
-  /** Its definition on this route, if listed. */
-  readonly listed?: Json
-}
 
 /** Names the server of a result, if that server is stateful. */
 const BACKEND_META = 'dev.pannier/backend'

@@ -24,7 +24,7 @@ import { Tickets } from '../parking/ticket.ts'
 import { FormerDirectories } from './former.ts'
 import { OwnLists } from './ownLists.ts'
 import { routeMethods } from './methods.ts'
-import type { BackendTarget } from './relay.ts'
+import type { BackendTarget } from './contents.ts'
 import { TaskIds } from './tasks/owners.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallRecorder } from '../telemetry/calls.ts'
@@ -34,7 +34,21 @@ import { LoopGuard, type Via } from '../loops.ts'
 /** Each of them is also watched at the servers behind. */
 const MAX_WATCHED = 10_000
 
-export interface RouteOptions {
+/** The options that all routes of a gateway share. */
+export interface SharedRouteOptions {
+  /** Resolves when all servers were tried, or have timed out. */
+  readonly ready: () => Promise<void> | undefined
+  /** Timeout for the list of a server whose lists differ by caller. */
+  readonly listDeadlineMs: number
+  readonly server: ServerOptions
+  readonly metrics: GatewayMetrics
+  readonly via: Via
+  /** The addresses of the other gateways in the database. */
+  readonly others: () => Promise<readonly string[]>
+  readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
+}
+
+export interface RouteOptions extends SharedRouteOptions {
   /** The path, such as `/mcp/github`. */
   readonly path: string
   readonly scope: RouteScope
@@ -45,18 +59,8 @@ export interface RouteOptions {
   readonly listMeta?: () => Json | undefined
   /** The server of a route with a single one: requests pass through to it as bytes if possible. */
   readonly alone?: () => Backend | undefined
-  /** Resolves when all servers were tried, or have timed out. */
-  readonly ready: () => Promise<void> | undefined
-  /** Timeout for the list of a server whose lists differ by caller. */
-  readonly listDeadlineMs: number
-  readonly server: ServerOptions
-  readonly metrics: GatewayMetrics
-  readonly via: Via
   readonly parking: Parking
   readonly cluster: Cluster
-  /** The addresses of the other gateways in the database. */
-  readonly others: () => Promise<readonly string[]>
-  readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
 
 export class Route {

@@ -2,7 +2,7 @@
  * The routes of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for a selection of tools.
  */
 import type { HeaderReader } from '../../protocol/index.ts'
-import type { DrainOptions, EventBus, ServerOptions } from '../../server/index.ts'
+import type { DrainOptions, EventBus } from '../../server/index.ts'
 import type { Cluster, MissingPeer } from '../../cluster/index.ts'
 import {
   type CallCounter,
@@ -22,9 +22,7 @@ import type { ListedTools } from './directory.ts'
 import { Parking } from '../parking/parking.ts'
 import { FormerRoutes } from './former.ts'
 import { plainNames, prefixedNames } from './names.ts'
-import { Route, type RouteOptions } from './route.ts'
-import type { GatewayMetrics } from '../telemetry/metrics.ts'
-import type { Via } from '../loops.ts'
+import { Route, type RouteOptions, type SharedRouteOptions } from './route.ts'
 
 export { UNION_PATH }
 const VIEWS_PATH = '/views'
@@ -34,22 +32,13 @@ const EVERYTHING: ReadonlySet<Capability> = new Set(['tools', 'prompts', 'resour
 const REMOVED: ViewSettings = { tools: [], deny: ['*'], rename: {}, descriptions: {}, catalogue: 'all' }
 const TOOLS_ONLY: ReadonlySet<Capability> = new Set(['tools'])
 
-export interface RoutesOptions {
+export interface RoutesOptions extends SharedRouteOptions {
   /** The servers behind the gateway, in order. */
   readonly backends: () => readonly Backend[]
-  /** Resolves when all servers were tried, or have timed out. */
-  readonly ready: () => Promise<void> | undefined
-  readonly listDeadlineMs: number
-  readonly server: ServerOptions
   /** The event bus of a route, if each route has its own. */
   readonly busOf: ((path: string) => EventBus) | undefined
-  readonly metrics: GatewayMetrics
-  readonly via: Via
-  /** The addresses of the other gateways in the database. */
-  readonly others: () => Promise<readonly string[]>
   /** Called when a route that was added later could not be opened. */
   readonly onUnopened: (error: unknown) => void
-  readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
 
 /** The configuration that determines the routes. */
@@ -234,15 +223,19 @@ export class Routes {
   }
 
   #create(path: string, parts: RouteParts): Route {
-    const { ready, guards, metrics, via, listDeadlineMs } = this.#options
-    const others = async (): Promise<readonly string[]> => (await this.#options.others()).map(clusterUrl)
     const bus = this.#options.busOf?.(path)
     const server = { ...this.#options.server, ...(bus && { bus }) }
     const { limits } = server
     const calls = limits?.calls && countedAt(path, limits.calls)
     const counted = calls === undefined ? server : { ...server, limits: { ...limits, calls } }
-    const shared = { ready, listDeadlineMs, server: counted, guards, metrics, via, others, parking: this.#parking }
-    return new Route({ path, ...parts, ...shared, cluster: this.#cluster })
+    return new Route({
+      ...this.#options,
+      ...parts,
+      path,
+      server: counted,
+      parking: this.#parking,
+      cluster: this.#cluster,
+    })
   }
 
   #serverParts(name: string): RouteParts {
