@@ -187,3 +187,11 @@ export function resultOf({ result, error }: Json): Json {
   const { code, message, data } = error as { code: number; message: string; data?: unknown }
   throw new RemoteError(code, message, data)
 }
+
+/** The error for a request without an answer. `wasSent`: whether the server may have got it. */
+export function unanswered(server: string, cause: unknown, wasSent: boolean): BackendError {
+  const { why = 'the connection is broken.' } = failureReason(cause)
+  if (!wasSent) return new BackendError('BACKEND_DOWN', server, `cannot be reached: ${why}`, { cause })
+  const sentence = `gave no answer: ${why} What the call does may have happened.`
+  return new BackendError('BACKEND_LOST', server, sentence, { cause })
+}

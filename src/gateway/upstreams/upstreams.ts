@@ -105,6 +105,10 @@ export class Upstreams {
     this.all = [...new Set(urls)].map((url) => new Upstream(url, via, maxMessageBytes))
   }
 
+  get maxMessageBytes(): number {
+    return this.first.maxMessageBytes
+  }
+
   /** The address for sessions and logins. */
   get first(): Upstream {
     const [first] = this.all

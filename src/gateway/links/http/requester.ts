@@ -1,10 +1,9 @@
-/** Requests to one address of a server, with the operator's login if there is one. */
+/** Requests to a server, with the operator's login if there is one. */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Authorizer } from '../../../client/index.ts'
 import { authorizedFetch, headersOf, sameOrigin } from '../../../client/internal.ts'
-import type { Upstream } from '../../upstreams/upstreams.ts'
 import { GATEWAY_INFO } from '../../version.ts'
-import { Exchange, type ExchangeRequest, type Reply } from './exchange.ts'
+import { Exchange, type ExchangeRequest, type ExchangeTarget, type Reply } from './exchange.ts'
 
 /** Some servers refuse clients without a user agent. Without `identity` a response may be compressed. */
 export const OWN_HEADERS = {
@@ -16,13 +15,13 @@ export const OWN_HEADERS = {
 const loginFetch = sameOrigin(fetch)
 
 export class Requester {
-  readonly #upstream: Upstream
+  readonly #target: ExchangeTarget
   readonly #authorizer: Authorizer | undefined
   readonly #exchanges = new Set<Exchange>()
   readonly #closed = new AbortController()
 
-  constructor(upstream: Upstream, authorizer: Authorizer | undefined) {
-    this.#upstream = upstream
+  constructor(target: ExchangeTarget, authorizer: Authorizer | undefined) {
+    this.#target = target
     this.#authorizer = authorizer
   }
 
@@ -38,7 +37,7 @@ export class Requester {
 
   #open(request: ExchangeRequest): Promise<Reply> {
     if (this.#closed.signal.aborted) return Promise.reject(this.#closed.signal.reason as Error)
-    return new Exchange(this.#upstream, this.#exchanges).open(request)
+    return new Exchange(this.#target, this.#exchanges).open(request)
   }
 
   /**
@@ -46,14 +45,15 @@ export class Requester {
    * without a login.
    */
   async #authorized(authorizer: Authorizer, request: ExchangeRequest): Promise<Reply> {
-    const { url } = this.#upstream
+    const { url = '' } = this.#target
     let reply: Reply | undefined
     const send: FetchLike = async (_, init) => {
       if (request.isCancelled?.()) throw new Error('The request was cancelled during a login.')
       reply = await this.#open({ ...request, headers: new Headers(init?.headers) })
       return new Response(null, { status: reply.status, headers: headersOf(plainHeaders(reply)) })
     }
-    const { method, headers } = request
+    const { method } = request
+    const headers = Object.fromEntries(request.headers)
     const { signal } = this.#closed
     await authorizedFetch(authorizer, url, send, loginFetch)(url, { method, headers, signal })
     if (reply === undefined) throw new Error('Nothing was sent.')
