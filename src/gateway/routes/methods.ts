@@ -27,7 +27,10 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
   const find = (call: Call, look: Look, args: unknown): BackendTarget | undefined => {
     const current = look(directoryFor(options, call))
     if (!isRound(call)) return current
-    const earlier = options.former.all(look).filter(({ backend }) => backend !== current?.backend)
+    const isTool = call.method === 'tools/call'
+    const earlier = options.former
+      .all(look)
+      .filter((target) => target.backend !== current?.backend && !(isTool && options.directory.denies(target)))
     if (earlier.length === 0) return current
     const mayHaveBegun = earlier.filter(
       ({ backend }) => backend.era === 'legacy' || !options.directory.hasStateless(backend),

@@ -14,11 +14,15 @@ export const OWN_HEADERS = {
 /** The requests of a login also go to other servers. */
 const loginFetch = sameOrigin(fetch)
 
+const CLOSED = 'The connection is closed.'
+
 export class Requester {
   readonly #target: ExchangeTarget
   readonly #authorizer: Authorizer | undefined
   readonly #exchanges = new Set<Exchange>()
-  readonly #closed = new AbortController()
+  /** Cancels logins. */
+  #login: AbortController | undefined
+  #isClosed = false
 
   constructor(target: ExchangeTarget, authorizer: Authorizer | undefined) {
     this.#target = target
@@ -31,12 +35,13 @@ export class Requester {
 
   /** Cancels all exchanges. */
   close(): void {
-    this.#closed.abort(new Error('The connection is closed.'))
+    this.#isClosed = true
+    this.#login?.abort(new Error(CLOSED))
     for (const exchange of this.#exchanges) exchange.cancel()
   }
 
   #open(request: ExchangeRequest): Promise<Reply> {
-    if (this.#closed.signal.aborted) return Promise.reject(this.#closed.signal.reason as Error)
+    if (this.#isClosed) return Promise.reject(new Error(CLOSED))
     return new Exchange(this.#target, this.#exchanges).open(request)
   }
 
@@ -54,7 +59,8 @@ export class Requester {
     }
     const { method } = request
     const headers = Object.fromEntries(request.headers)
-    const { signal } = this.#closed
+    this.#login ??= new AbortController()
+    const { signal } = this.#login
     await authorizedFetch(authorizer, url, send, loginFetch)(url, { method, headers, signal })
     if (reply === undefined) throw new Error('Nothing was sent.')
     return reply
