@@ -2,8 +2,8 @@
 import type { Logger } from '../server/internal.ts'
 
 /**
- * Logs the current state of a topic by calling `say`; `text` is undefined when there is none any more. A worker does
- * not repeat what another one has logged and what still holds there.
+ * Logs the current state of a topic by calling `say`; `text` is undefined when the topic is settled. A worker does not
+ * repeat a sentence that another worker has logged and that still holds there.
  */
 export type Announce = (topic: string, text: string | undefined, say: () => void) => void
 

@@ -21,13 +21,13 @@ import { Backend } from './backends/backend.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
 import { assertDatabaseUsable, type GatewayDatabase, openDatabase } from './database.ts'
 import { Definitions } from './definitions.ts'
-import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './replicaListener.ts'
+import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './listeners.ts'
 import { NOT_FOUND, type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
-import { Via } from './loops/via.ts'
+import { Via } from './loops.ts'
 
 export class Gateway {
   readonly #options: GatewayOptions
@@ -73,7 +73,7 @@ export class Gateway {
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
       via: this.#via,
-      others: async () => this.#database?.leases.others() ?? [],
+      others: async () => this.#database?.leases.gateway.lookAround() ?? [],
       onUnopened: this.#unopened,
       guards: guardsOf(options.settings),
     })
@@ -93,7 +93,7 @@ export class Gateway {
     return this.#served.all
   }
 
-  /** The mcp.json file that is served; undefined where the configuration is an object. */
+  /** The mcp.json file that is served; undefined if the configuration is an object. */
   get file(): string | undefined {
     return this.#config.file
   }
@@ -214,7 +214,7 @@ export class Gateway {
         file: this.#config.file,
         backends: this.backends,
         leftOut: this.leftOut,
-        trouble: this.#database?.leases.trouble,
+        trouble: this.#database?.leases.gateway.trouble,
         missing: this.#routes.missingOthers,
         views: this.#setupWarnings.ofViews,
         pinFaultOf: (server) => this.#definitions.faultOf(server),
@@ -248,7 +248,7 @@ export class Gateway {
     this.#metrics.close()
     this.#setupWarnings.close()
     const drained = this.#routes.drain(options) // stops taking new calls
-    await this.#database?.leases.stopping()
+    await this.#database?.leases.gateway.stopping()
     for (const backend of this.backends) backend.sender.handOff()
     await drained
     await Promise.all([this.#served.close(), this.#admin?.close()])

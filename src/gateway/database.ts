@@ -18,7 +18,7 @@ import {
   postgresRates,
 } from '../postgres/internal.ts'
 import type { GatewayConfig, GatewaySettings } from './config/index.ts'
-import { Leases, type LeasesOptions } from './leases/leases.ts'
+import { Leases, type LeasesOptions } from './placement/leases.ts'
 import { GATEWAY_INFO } from './version.ts'
 
 type LeaseParts = Pick<LeasesOptions, 'address' | 'reached' | 'logger'>
@@ -55,7 +55,7 @@ export class GatewayDatabase {
   constructor({ settings, postgres: given, keys = settings.keys }: DatabaseOptions, parts: LeaseParts) {
     this.#isOwn = given === undefined
     this.#connection = given ?? postgres({ url: settings.postgres ?? '' })
-    const impatience = new Impatience(ANSWERS_WITHIN_MS, () => this.leases.trouble !== undefined)
+    const impatience = new Impatience(ANSWERS_WITHIN_MS, () => this.leases.gateway.trouble !== undefined)
     this.ledger = impatientLedger(postgresLedger(this.#connection), impatience)
     this.store = impatientStore(postgresCarryStore(this.#connection), impatience)
     this.rates = postgresRates(this.#connection)

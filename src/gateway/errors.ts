@@ -1,7 +1,7 @@
 /** Errors that callers get for a server behind the gateway that did not answer. */
 import { failureReason } from '../client/index.ts'
 import { COUNTED, MAX_QUESTIONS } from '../client/internal.ts'
-import { CODES, ProtocolError, RemoteError } from '../protocol/index.ts'
+import { CODES, isObject, type Json, ProtocolError, RemoteError } from '../protocol/index.ts'
 import { EARLIER } from '../server/internal.ts'
 
 export const BACKEND_CODES = [
@@ -26,7 +26,7 @@ interface BackendErrorOptions extends ErrorOptions {
   readonly unsent?: string
 }
 
-/** Names the server and what the caller can do. Callers get a JSON-RPC error with the reason in its data. */
+/** Names the server, and advises the caller. Callers get a JSON-RPC error with the reason in its data. */
 export class BackendError extends RemoteError {
   readonly reason: BackendCode
   /** The message without the server's name, as the end of a sentence. */
@@ -176,7 +176,22 @@ export function whyNotThere({ cause, why }: BackendError): string {
 /** As the end of a sentence. */
 export const wrongPath = (status: number): string => `HTTP ${status}; check the path of its address.`
 
-/** Whether the server cannot be reached, or refuses what is sent. */
+/** Whether the server cannot be reached, or refuses requests. */
 export function isUnreachable(error: unknown): error is BackendError {
   return error instanceof BackendError && (error.reason === 'BACKEND_DOWN' || error.reason === 'BACKEND_REFUSED')
+}
+
+/** The result of a validated response. Throws its error as another server or gateway wrote it. */
+export function resultOf({ result, error }: Json): Json {
+  if (isObject(result)) return result
+  const { code, message, data } = error as { code: number; message: string; data?: unknown }
+  throw new RemoteError(code, message, data)
+}
+
+/** The error for a request without an answer. `wasSent`: whether the server may have got it. */
+export function unanswered(server: string, cause: unknown, wasSent: boolean): BackendError {
+  const { why = 'the connection is broken.' } = failureReason(cause)
+  if (!wasSent) return new BackendError('BACKEND_DOWN', server, `cannot be reached: ${why}`, { cause })
+  const sentence = `gave no answer: ${why} What the call does may have happened.`
+  return new BackendError('BACKEND_LOST', server, sentence, { cause })
 }

@@ -1,6 +1,6 @@
 /**
- * The servers behind a gateway as they are now: those of its configuration that are not disabled, in its order. Those whose
- * entries changed or went get no new calls, and end after the calls that they have.
+ * The current servers of a gateway: the enabled ones of its configuration, in its order. A server whose entry was
+ * changed or removed gets no new calls, and ends after its last call.
  */
 import { unref } from '../protocol/index.ts'
 import { DRAIN_MS } from '../server/internal.ts'
@@ -11,7 +11,7 @@ export class ServedBackends {
   readonly #create: (config: BackendConfig) => Backend
   #config: GatewayConfig
   #all: readonly Backend[]
-  /** Each resolves when a server is closed that is not served any more. */
+  /** Each resolves when a server that is no longer served is closed. */
   readonly #retiring = new Set<Promise<void>>()
   readonly #closing = Promise.withResolvers<void>()
   #firstTries: Promise<void> | undefined
@@ -31,7 +31,7 @@ export class ServedBackends {
     return this.#firstTries !== undefined
   }
 
-  /** Resolves when lists need not wait any more for servers that are starting; undefined when that is so. */
+  /** Resolves when lists no longer wait for starting servers; undefined after that. */
   get ready(): Promise<void> | undefined {
     return this.#isReady ? undefined : this.#firstTries
   }
@@ -91,7 +91,7 @@ export class ServedBackends {
   }
 }
 
-/** Between two rounds of a call, a server of the stateless era has no request. */
+/** Whether calls may still need the server. Between two rounds, one of the stateless era has no request. */
 function isAwaited({ limits: { inFlight }, era, connector: { about } }: Backend): boolean {
   return inFlight > 0 || (about !== undefined && era === 'modern')
 }

@@ -8,12 +8,12 @@ import type { Backend } from './backends/backend.ts'
 import type { GatewayOptions, WorkerSiblings } from './options.ts'
 import { type CatalogNames, unknownInView, type View } from './catalog/index.ts'
 
-/** Whether the gateway was given keys, so that it makes none. */
+/** Whether keys are configured; otherwise the gateway makes its own. */
 export function hasKeys({ keys, settings }: Pick<GatewayOptions, 'keys' | 'settings'>): boolean {
   return (keys ?? settings.keys ?? process.env['PANNIER_KEYS']) !== undefined
 }
 
-/** Undefined where there are keys, or nothing says that there are other gateways. */
+/** The warning about missing keys; undefined if there are keys, or no sign of other gateways. */
 export function missingKeys(options: Pick<GatewayOptions, 'keys' | 'settings' | 'postgres'>): string | undefined {
   if (hasKeys(options)) return undefined
   const variables = ['PANNIER_PEERS', 'PANNIER_ADVERTISE'].filter((name) => process.env[name])
@@ -118,7 +118,7 @@ interface UnknownToolsParts {
   readonly backends: readonly Backend[]
 }
 
-/** A sentence for each view that renames or describes what no server has, as far as its tools are known. */
+/** A sentence for each view that renames or describes an unknown tool. */
 export function unknownInViews({ views, names, backends }: UnknownToolsParts): readonly string[] {
   const toolsOf = (server: string): readonly string[] | undefined => knownTools(backends, server)
   return Object.entries(views).flatMap(([name, view]) => {
@@ -129,7 +129,7 @@ export function unknownInViews({ views, names, backends }: UnknownToolsParts): r
   })
 }
 
-/** The own names of a server's tools; undefined where they are not known, or are not the same for all callers. */
+/** The own names of a server's tools; undefined if they are unknown, or differ by caller. */
 function knownTools(backends: readonly Backend[], server: string): readonly string[] | undefined {
   const backend = backends.find(({ name }) => name === server)
   if (backend === undefined || backend.connector.condition.kind !== 'up' || backend.listsDiffer) return undefined

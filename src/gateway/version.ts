@@ -1,4 +1,4 @@
 import manifest from '../../package.json' with { type: 'json' }
 
-/** As the gateway names itself, toward clients and toward servers that no client has been named to. */
+/** The gateway as a server to clients, and as a client to servers. */
 export const GATEWAY_INFO = { name: 'pannier-gateway', version: manifest.version }

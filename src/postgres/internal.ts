@@ -4,6 +4,13 @@ export { assertPgInstalled, type PostgresConnection, postgres } from './database
 export { postgresCarryStore } from './stores/carryStore.ts'
 export { Impatience, impatientLedger, impatientStore, isDatabaseAnswer, within } from './stores/impatience.ts'
 export { postgresLedger } from './stores/ledger.ts'
-export { type PlacedCaller, type PlacedGateway, placementId, Placements, type Taking } from './placements.ts'
+export {
+  type ClaimFromOther,
+  type OwnClaim,
+  type PlacedCaller,
+  type PlacedGateway,
+  placementKey,
+  Placements,
+} from './placements.ts'
 export { postgresRates } from './stores/rates.ts'
 export { type LeaseTimes, leaseTimes } from '../tasks/internal.ts'

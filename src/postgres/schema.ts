@@ -217,6 +217,14 @@ export const MIGRATIONS: readonly Migration[] = [
     CREATE INDEX placements_free ON ${tables}.placements (freed_at) WHERE gateway IS NULL
   `,
   oneEngine,
+  // A claim of a caller has the words of the cluster: key, owner, generation, until.
+  (tables) => `
+    ALTER SEQUENCE ${tables}.placement_epochs RENAME TO placement_generations;
+    ALTER TABLE ${tables}.gateways RENAME COLUMN leased_until TO until;
+    ALTER TABLE ${tables}.placements RENAME COLUMN id TO key;
+    ALTER TABLE ${tables}.placements RENAME COLUMN gateway TO owner;
+    ALTER TABLE ${tables}.placements RENAME COLUMN epoch TO generation
+  `,
 ]
 
 /**

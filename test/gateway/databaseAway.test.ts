@@ -49,7 +49,7 @@ type Gateways = Awaited<ReturnType<typeof start>>['gateways']
 /** A gateway learns of the others when it renews its lease. */
 async function renewed(database: string): Promise<void> {
   const ends = async (): Promise<number[]> => {
-    const text = 'SELECT extract(epoch FROM leased_until)::float8 AS ends FROM pannier.gateways ORDER BY id'
+    const text = 'SELECT extract(epoch FROM until)::float8 AS ends FROM pannier.gateways ORDER BY id'
     return (await runSql<{ ends: number }>(database, text)).map((row) => row.ends)
   }
   const before = await ends()

@@ -39,7 +39,7 @@ test.each(['http', 'stdio'])(
     // The old server's last call ends, and the old server with it.
     const again = await round(second.url, 'confirm', {}, sure(asked.result))
     expect(textOf((await round(first.url, 'confirm', {}, sure(again.result))).result)).toBe('accept true, accept true')
-    const rows = () => runSql<{ gateway: string }>(database, 'SELECT gateway FROM pannier.placements')
+    const rows = () => runSql<{ owner: string }>(database, 'SELECT owner FROM pannier.placements')
     for (let time = 0; time < 20; time++) {
       expect(await rows()).toHaveLength(1)
       for (const { url } of [second, first]) expect(textOf((await round(url, 'recall')).result)).toBe('milk')

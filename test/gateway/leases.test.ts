@@ -1,6 +1,6 @@
 /** Gateways that look up in PostgreSQL who of them serves which caller, and one that is killed, stopped or frozen. */
 import { beforeAll, expect, test, vi } from 'vitest'
-import { GatewayLease } from '../../src/gateway/leases/gatewayLease.ts'
+import { GatewayLease } from '../../src/gateway/placement/gatewayLease.ts'
 import { Placements, postgres } from '../../src/postgres/internal.ts'
 import { freePort } from '../docs/fixtures/nginx.ts'
 import { newDatabase, runSql } from '../postgres/database.ts'
@@ -145,7 +145,8 @@ test('gateways that say the same address to others are told so', async () => {
   const enter = (): GatewayLease => {
     const address = (): string => 'http://127.0.0.1:8931'
     const reached = async (): Promise<void> => {}
-    return new GatewayLease({ placements, leaseMs: 3000, address, reached, logger: () => logger })
+    const hooks = { onLapsed: () => {}, onCallers: () => {} }
+    return new GatewayLease({ placements, leaseMs: 3000, address, reached, logger: () => logger, ...hooks })
   }
   const [here, there] = [enter(), enter()]
   until(() => Promise.all([here.leave(), there.leave()]))

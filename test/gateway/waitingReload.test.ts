@@ -158,6 +158,18 @@ test('a call that waits goes on under the name that it had in a view, or by way 
   expect(texts).toEqual(calls.map(() => 'accept true, accept true'))
 })
 
+test('what a file denies cannot be called at the server of before, while the one in its place is not there', async () => {
+  const { url } = await sdkStatelessServer()
+  const gateway = await startGatewayProcess({ ours: { url } })
+  const forged = { params: { requestState: 'forged' } }
+  expect((await byHand(gateway.url, 'ours_add', { a: 1, b: 2 }, forged)).message.result.content[0].text).toBe('3')
+  const ours = { url: 'http://127.0.0.1:9/mcp', pannier: { tools: { deny: ['add'] } } }
+  gateway.reload(JSON.stringify({ mcpServers: { ours }, gateway: { admin: false } }))
+  await vi.waitFor(() => expect(gateway.shown()).toContain('1 changed'), PATIENCE)
+  const { message } = await byHand(gateway.url, 'ours_add', { a: 1, b: 2 }, forged)
+  expect(message.error?.message).toBe('There is no tool "ours_add".')
+})
+
 test('what a file denies from now on cannot be called, whatever state a client brings', async () => {
   const { url } = await sdkStatelessServer()
   const file = (denied: readonly string[], tools: readonly string[]): string =>

@@ -1,7 +1,6 @@
 /** The gateway's own link to a server: it reconnects without limit, and the server's lists are read over it. */
 import { plainLine } from '../../client/index.ts'
-import { backoffMs, type Json, RemoteError, sleep } from '../../protocol/index.ts'
-import type { BackendConfig } from '../config/index.ts'
+import { backoffMs, RemoteError, sleep } from '../../protocol/index.ts'
 import {
   BackendError,
   BehindItself,
@@ -14,7 +13,7 @@ import {
 import { ownAddress } from './credentials.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
 import { followListChanges, type ListChangesOptions, ListRefresher } from './lists/changes.ts'
-import { BackendLists, type CheckedLists, countOf } from './lists/backendLists.ts'
+import { BackendLists, type BackendListsOptions, type CheckedLists, countOf } from './lists/backendLists.ts'
 import type { LoginDemand } from './login.ts'
 import { openLink } from '../links/open.ts'
 import { announce, type ServerLog } from '../announce.ts'
@@ -39,18 +38,13 @@ export function whyAbsent(condition: Condition): string | undefined {
   return condition.kind === 'down' ? condition.why : undefined
 }
 
-export interface ConnectorOptions {
-  readonly config: BackendConfig
+export interface ConnectorOptions extends Pick<BackendListsOptions, 'config' | 'onLists' | 'withheldOf'> {
   readonly link: Omit<LinkOptions, 'signal'>
-  /** What a server that refuses requests needs, as far as known. */
+  /** The credentials that a server needs which refuses requests, as far as known. */
   readonly demand: () => Promise<LoginDemand | undefined>
   /** Called when a link is open for requests. */
   readonly onLink: (link: Link) => void
   readonly log: ServerLog
-  /** The lists have changed, or the server has come up. */
-  readonly onLists: () => void
-  /** Compares the definitions of its tools with the pinned ones; returns the names of withheld tools. */
-  readonly withheldOf: (tools: readonly Json[]) => Promise<ReadonlySet<string>>
 }
 
 const SETTLED_MS = 500
@@ -60,7 +54,7 @@ export class Connector {
   readonly lists: BackendLists
   about: About | undefined
   condition: Condition = { kind: 'starting' }
-  /** What the server needs that refused the gateway at the last attempt. */
+  /** The credentials that the server needs, if it refused the gateway at the last attempt. */
   demanded: LoginDemand | undefined
   readonly #options: ConnectorOptions
   readonly #stopped = new AbortController()

@@ -3,11 +3,11 @@
  * them never serves another caller.
  */
 import type { Address } from '../../client/index.ts'
-import { unref } from '../../protocol/index.ts'
 import type { Logger, Principal } from '../../server/internal.ts'
 import { type BackendConfig, dependOnPrincipal, headerFault, headersFor } from '../config/index.ts'
 import { BackendError } from '../errors.ts'
 import type { Credentials } from '../links/relayed.ts'
+import { inTime } from '../waiting.ts'
 
 /**
  * Looks up the credentials of a caller for a server; undefined if the caller needs none of its own. Called for each
@@ -92,17 +92,14 @@ export class CallerCredentials {
   async #ask(hook: CredentialsHook, principal: Principal | undefined): Promise<Credentials | undefined> {
     const { config, logger } = this.#options
     const { name, address, settings } = config
-    const late = Promise.withResolvers<never>()
-    const timer = unref(setTimeout(() => late.reject(new Error('It took too long.')), settings.startSeconds * 1000))
+    const late = (): Error => new Error('It took too long.')
     try {
-      return await Promise.race([hook(principal, { name, address }), late.promise])
+      return await inTime(hook(principal, { name, address }), settings.startSeconds * 1000, late)
     } catch (error) {
       // The message may hold a secret of the hook's source.
       const kind = error instanceof Error ? error.name : typeof error
       logger().error({ server: name, error: kind }, 'The credentials of a caller could not be got.')
       throw this.#refused('The credentials of this caller for it could not be got. Call again later.', error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 

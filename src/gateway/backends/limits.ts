@@ -1,8 +1,10 @@
 /** The limits of a server: concurrent requests, and the bytes and questions of a result. */
 import { MAX_QUESTIONS } from '../../client/internal.ts'
-import { areQuestions, type Json, unref } from '../../protocol/index.ts'
+import { areQuestions, type Json } from '../../protocol/index.ts'
 import { fairShareOf, Quota } from '../../state/quota/index.ts'
 import type { BackendConfig } from '../config/index.ts'
+import { Waiters } from '../waiting.ts'
+import { sizeOf } from './lists/serverLists.ts'
 import { BackendError, tooLarge, tooMany, tooManyOfCaller, tooManyQuestions, WRONG_FORM } from '../errors.ts'
 
 /** Minimum size of messages that are read, so that lists fit whatever `maxResultBytes` is. */
@@ -26,8 +28,8 @@ export class BackendLimits {
   readonly #config: BackendConfig
   readonly #inFlight: Quota
   readonly #listening: Quota
-  readonly #onIdle: (() => void)[] = []
-  readonly #onLeft: (() => void)[] = []
+  readonly #idle = new Waiters()
+  readonly #left = new Waiters()
 
   /** Evicts a parked call to free a request for this caller; false where none may be evicted. */
   readonly evictParked: (caller: string) => boolean
@@ -58,21 +60,21 @@ export class BackendLimits {
     }
     return () => {
       quota.release(caller)
-      for (const wake of this.#onLeft.splice(0)) wake()
-      if (this.inFlight === 0) for (const wake of this.#onIdle.splice(0)) wake()
+      this.#left.wakeAll()
+      if (this.inFlight === 0) this.#idle.wakeAll()
     }
   }
 
   /** Counts a request that is no stream. At the limit it evicts a parked call. */
   async entered(caller: string): Promise<() => void> {
     const isFull = this.inFlight >= this.#config.settings.maxInFlight
-    if (isFull && this.evictParked(caller)) await heard(this.#onLeft, EVICTED_WITHIN_MS)
+    if (isFull && this.evictParked(caller)) await this.#left.wait(EVICTED_WITHIN_MS)
     return this.enter(caller, false)
   }
 
   /** Resolves when no request is in flight, or after this time. */
   async idle(withinMs: number): Promise<void> {
-    if (this.inFlight > 0) await heard(this.#onIdle, withinMs)
+    if (this.inFlight > 0) await this.#idle.wait(withinMs)
   }
 
   /** Checks a result: its size, and the members that the gateway reads. */
@@ -90,16 +92,6 @@ export class BackendLimits {
   }
 }
 
-function heard(listeners: (() => void)[], withinMs: number): Promise<void> {
-  return new Promise<void>((resolve) => {
-    const late = unref(setTimeout(resolve, withinMs))
-    listeners.push(() => {
-      clearTimeout(late)
-      resolve()
-    })
-  })
-}
-
 /** The longest character in JSON: `\u0000`. */
 const CHAR_BYTES = 6
 /** The longest other value, with its separator: `-1.7976931348623157e+308,`. */
@@ -107,22 +99,7 @@ const VALUE_BYTES = 32
 
 /** Whether a result is too large. Serializes it only if the upper bound exceeds the limit. */
 export function isLarger(result: Json, maxBytes: number): boolean {
-  return upperBoundBytes(result) > maxBytes && Buffer.byteLength(JSON.stringify(result)) > maxBytes
-}
-
-/** An upper bound of the size in JSON, from the lengths of strings. */
-function upperBoundBytes(result: Json): number {
-  const open: unknown[] = [result]
-  let bytes = 0
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    bytes += VALUE_BYTES
-    if (typeof value === 'string') bytes += value.length * CHAR_BYTES
-    else if (Array.isArray(value)) for (const each of value) open.push(each)
-    else if (typeof value === 'object' && value !== null)
-      for (const [name, each] of Object.entries(value)) {
-        bytes += name.length * CHAR_BYTES
-        open.push(each)
-      }
-  }
-  return bytes
+  const { chars, values } = sizeOf(result)
+  const upperBound = chars * CHAR_BYTES + values * VALUE_BYTES
+  return upperBound > maxBytes && Buffer.byteLength(JSON.stringify(result)) > maxBytes
 }

@@ -2,7 +2,7 @@
 import type { Address, Authorizer, HttpAddress } from '../../client/index.ts'
 import { NO_LOGIN, NO_LOGIN_ADVICE, offersLogin } from '../../client/internal.ts'
 import { type BackendConfig, shellWord } from '../config/index.ts'
-import { type Via, VIA_HEADER } from '../loops/via.ts'
+import { type Via, VIA_HEADER } from '../loops.ts'
 import { ownAddress } from './credentials.ts'
 
 /** Looks up the login at a server; undefined if there is none. Called whenever a connection is opened. */
@@ -18,7 +18,7 @@ export interface OperatorLoginOptions {
   readonly file: string | undefined
 }
 
-/** What a server that refuses requests needs, and what an operator can do. */
+/** The credentials that a server needs which refuses requests, and advice for an operator. */
 export interface LoginDemand {
   /** As the end of a sentence. */
   readonly why: string
@@ -32,7 +32,7 @@ export class OperatorLogin {
     this.#options = options
   }
 
-  /** What the server needs if it refuses the gateway's own requests; undefined if its entry has credentials. */
+  /** The demand of a server that refuses the gateway's own requests; undefined if its entry has credentials. */
   async demand(): Promise<LoginDemand | undefined> {
     const { config, file } = this.#options
     const address = ownAddress(config.address)

@@ -120,7 +120,7 @@ export class BackgroundProber {
     }
   }
 
-  /** Releases those who wait for a verdict. */
+  /** Resolves `judged` without a verdict. */
   skip(): void {
     this.#first.resolve()
   }

@@ -1,6 +1,6 @@
 /**
- * A tool's definition as digests of its parts, which are all its members but the name: what a model, a client and its
- * user read before they let the tool run. Definitions are compared by digest and differences described in words, so
+ * A tool's definition as digests of its parts: all its members but the name. A model, a client and its user read them
+ * before they let the tool run. Definitions are compared by digest and differences described in words, so
  * that definitions need not be stored.
  */
 import { inSlices, isObject, type Json } from '../../protocol/index.ts'

@@ -1,9 +1,6 @@
 export { prepareDigests } from './definition.ts'
-export { unionInstructions } from './instructions.ts'
-export { type CatalogNames, createNames } from './names.ts'
+export { type CatalogNames, createNames, type NamedServer, SEPARATOR } from './names.ts'
 export { passes, passing, type ToolFilter } from './patterns.ts'
-export { type NamedServer, SEPARATOR } from './prefixes.ts'
-export { exposedUri, resolveUri } from './uris.ts'
 export { applyView, nameBehindView, unknownInView, type View } from './views.ts'
 export {
   CALL_TOOL,

@@ -1,7 +1,7 @@
 /** The settings of one server: `"pannier"` in its entry. */
 import { patternFault, type ToolFilter } from '../catalog/patterns.ts'
 import type { DefinitionPolicy } from '../catalog/pins.ts'
-import { prefixFault } from '../catalog/prefixes.ts'
+import { prefixFault } from '../catalog/names.ts'
 import {
   address,
   type Check,

@@ -10,7 +10,6 @@ export {
   type ViewSettings,
 } from './gatewaySettings.ts'
 export { dependOnPrincipal, headerFault, headersFor } from './headers.ts'
-export { GatewayConfigError, problemText } from './problem.ts'
 export {
   type BackendConfig,
   type GatewayConfig,
@@ -19,4 +18,5 @@ export {
   readGatewayConfig,
   type UnusableBackend,
 } from './read.ts'
+export { GatewayConfigError, problemText } from './source.ts'
 export { type UsualPlace, usualPlaces } from './usualPlaces.ts'

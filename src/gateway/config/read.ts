@@ -15,16 +15,23 @@ import {
   type Variables,
 } from '../../client/internal.ts'
 import { isMisspelt, isObject, type Json } from '../../protocol/index.ts'
-import { PrefixIndex, type NamedServer } from '../catalog/prefixes.ts'
+import { PrefixIndex, type NamedServer } from '../catalog/names.ts'
 import type { DefinitionPolicy } from '../catalog/pins.ts'
 import { BACKEND_SETTINGS, type BackendSettings, backendSettings } from './backendSettings.ts'
 import { flag } from './checks.ts'
-import { doubtsInEntry, doubtsInViews } from './doubtful.ts'
-import { unreadVariables, unreadAtTop, unreadInEntry } from './unread.ts'
+import { doubtsInEntry, doubtsInViews, unreadAtTop, unreadInEntry, unreadVariables } from './doubtful.ts'
 import { GATEWAY_SETTINGS, type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
 import { forwardFault, headerFault, isPrincipalVariable } from './headers.ts'
-import { type ConfigProblem, GatewayConfigError, keyText } from './problem.ts'
-import { type ConfigSource, type SourceEntry, sourceOfText, sourceOfValue } from './source.ts'
+import {
+  type ConfigProblem,
+  type ConfigSource,
+  GatewayConfigError,
+  keyText,
+  problemAt,
+  type SourceEntry,
+  sourceOfText,
+  sourceOfValue,
+} from './source.ts'
 
 export interface BackendConfig {
   readonly name: string
@@ -141,17 +148,6 @@ interface ReadEntry {
 
 function unusableOf({ backend: { name, settings }, problems }: ReadEntry): UnusableBackend {
   return { ...namedServer(name, settings), problems }
-}
-
-function problemAt(source: ConfigSource, path: FieldPath, { code, sentence }: EntryProblem): ConfigProblem {
-  const line = source.lineOf(path)
-  return {
-    ...(source.file !== undefined && { file: source.file }),
-    ...(line !== undefined && { line }),
-    key: keyText(path),
-    code,
-    sentence,
-  }
 }
 
 function noServers({ file = 'The configuration', root }: ConfigSource): ClientError {

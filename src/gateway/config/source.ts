@@ -1,6 +1,7 @@
-/** The source of a configuration: a file, with a line for each member, or a plain object. */
+/** The source of a configuration: a file, with a line for each member, or a plain object. Problems name their place. */
 import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
-import { type FieldPath, parseCommentedTree } from '../../client/internal.ts'
+import { ClientError } from '../../client/index.ts'
+import { type EntryProblem, type FieldPath, parseCommentedTree } from '../../client/internal.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
 
 export interface SourceEntry {
@@ -125,4 +126,54 @@ function nearestNode(root: Node, path: FieldPath): Node {
     nearest = property?.key ?? current ?? nearest
   }
   return nearest
+}
+
+/** A problem in a configuration. */
+export interface ConfigProblem {
+  /** Absent if the configuration is no file. */
+  readonly file?: string
+  readonly line?: number
+  /** `servers.github.pannier.state`. */
+  readonly key: string
+  readonly code: EntryProblem['code']
+  /** Follows the key. It never quotes a value. */
+  readonly sentence: string
+}
+
+/** All problems of a configuration, one per line. */
+export class GatewayConfigError extends ClientError {
+  override readonly name = 'GatewayConfigError'
+  readonly problems: readonly ConfigProblem[]
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super('CONFIG_INVALID', problems.map(problemText).join('\n'))
+    this.problems = problems
+  }
+}
+
+/** `mcp.json:14: servers.github.pannier.state must be "auto", "stateless" or "stateful".` */
+export function problemText({ file, line, key, sentence }: ConfigProblem): string {
+  const where = file === undefined ? '' : line === undefined ? `${file}: ` : `${file}:${line}: `
+  return `${where}${key} ${sentence}`.trimEnd()
+}
+
+/** The path in JavaScript notation. */
+export function keyText(path: FieldPath): string {
+  const parts = path.map((part) => {
+    if (typeof part === 'number') return `[${part}]`
+    return /^[A-Za-z_$][\w$-]*$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`
+  })
+  return parts.join('').replace(/^\./, '')
+}
+
+/** The problem at a path of the source. */
+export function problemAt(source: ConfigSource, path: FieldPath, { code, sentence }: EntryProblem): ConfigProblem {
+  const line = source.lineOf(path)
+  return {
+    ...(source.file !== undefined && { file: source.file }),
+    ...(line !== undefined && { line }),
+    key: keyText(path),
+    code,
+    sentence,
+  }
 }

@@ -26,16 +26,15 @@ import {
   isNotThere,
   NO_MESSAGE,
   overLimit,
+  resultOf,
   SessionForgotten,
   unreadable,
   wrongPath,
 } from '../errors.ts'
-import { resultOf } from '../response.ts'
 import type { LinkOptions, MessageInfo } from './link.ts'
 import { SessionLost } from './lostSession.ts'
 import { paramsFor, type Relayed } from './relayed.ts'
-import { answerTo, likelyCall, type OpenCalls } from './serverQuestions.ts'
-import { ServerRequests } from './serverRequests.ts'
+import { answerTo, likelyCall, type OpenCalls, ServerRequests } from './serverQuestions.ts'
 import { WaitingRequest } from './waitingRequest.ts'
 
 export interface BackendConnectionOptions

@@ -4,7 +4,7 @@ import type { Authorizer } from '../../client/index.ts'
 import { type Era, isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { GATEWAY_INFO } from '../version.ts'
-import type { Via } from '../loops/via.ts'
+import type { Via } from '../loops.ts'
 import type { Credentials, Relayed } from './relayed.ts'
 
 export interface Link {
@@ -132,6 +132,11 @@ export function ownRequest(method: string, params: Json = {}, more: Partial<Rela
     takesInputRequired: false,
   } as const
   return { method, params, peer, principal: undefined, notify: () => {}, onCancel: () => {}, ...more }
+}
+
+/** Cancels a request of the gateway itself with a signal. */
+export function cancelledBy(signal: AbortSignal): Relayed['onCancel'] {
+  return (listener) => signal.addEventListener('abort', listener, { once: true })
 }
 
 /**

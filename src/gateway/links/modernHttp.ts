@@ -9,7 +9,6 @@ import {
 } from '../../protocol/index.ts'
 import { type Authorizer, failureReason, type HttpAddress } from '../../client/index.ts'
 import {
-  headersOf,
   mayBeMessage,
   MessageOverLimit,
   parseServerText,
@@ -24,16 +23,16 @@ import {
   notInTime,
   overLimit,
   SessionForgotten,
+  unanswered,
   unreadable,
 } from '../errors.ts'
 import { type About, type Link, type LinkOptions, ownRequest, RequestDeadline } from './link.ts'
 import { isOfSessionEra, SessionLost } from './lostSession.ts'
-import { askUpstream } from '../upstreams/answer.ts'
-import { type Upstream, Upstreams } from '../upstreams/upstreams.ts'
+import { Upstream, Upstreams } from '../upstreams/upstreams.ts'
 import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
-import { LOOP_STATUS } from '../loops/via.ts'
-import type { EventSink } from './http/eventReader.ts'
+import { LOOP_STATUS } from '../loops.ts'
+import type { EventSink, Exchange } from './http/exchange.ts'
 import { OWN_HEADERS, Requester } from './http/requester.ts'
 
 const FORMATS = { ...OWN_HEADERS, accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
@@ -97,8 +96,7 @@ class ModernHttpLink implements Link {
     const deadline = new RequestDeadline(startMs, signal)
     try {
       const asked = ownRequest('server/discover', {}, { onCancel: deadline.onCancel })
-      const result = await this.#send(asked, (message, signal) => this.#sendWithLogin(upstream, message, signal))
-      return discovered(result)
+      return discovered(await this.#send(asked, upstream, this.#authorizer))
     } catch (error) {
       if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') upstreams.leaveOut(upstream)
       return notModern(error)
@@ -108,10 +106,9 @@ class ModernHttpLink implements Link {
   }
 
   request(relayed: Relayed): Promise<Json> {
+    const { upstreams } = this.#options
     const isDirect = this.isDirect || this.#ownOf(relayed) !== undefined
-    return this.#send(relayed, (message, signal) =>
-      isDirect ? this.#sendToAny(message, signal) : this.#sendWithLogin(undefined, message, signal),
-    )
+    return isDirect ? this.#send(relayed, upstreams, undefined) : this.#send(relayed, upstreams.first, this.#authorizer)
   }
 
   close(): Promise<void> {
@@ -127,7 +124,7 @@ class ModernHttpLink implements Link {
   }
 
   /** Sends with the server's timeout, and until the caller cancels. */
-  async #send(relayed: Relayed, send: (message: OwnMessage, signal: AbortSignal) => Promise<Json>): Promise<Json> {
+  async #send(relayed: Relayed, target: Upstream | Upstreams, authorizer: Authorizer | undefined): Promise<Json> {
     const { timeoutMs, server } = this.#options
     const cancelled = new AbortController()
     const late = (): void => cancelled.abort(notInTime(server, timeoutMs))
@@ -135,7 +132,7 @@ class ModernHttpLink implements Link {
     relayed.onCancel(() => cancelled.abort(new BackendError('BACKEND_LOST', server, 'was left by the caller.')))
     this.#inFlight++
     try {
-      return await send(this.#messageOf(relayed, ++this.#lastId), cancelled.signal)
+      return await this.#exchange(this.#messageOf(relayed, ++this.#lastId), target, authorizer, cancelled.signal)
     } finally {
       this.#inFlight--
       clearTimeout(timer)
@@ -158,41 +155,35 @@ class ModernHttpLink implements Link {
     return { id, headers, body: JSON.stringify({ jsonrpc: '2.0', id, method, params }), notify }
   }
 
-  /** Sends to any of the server's addresses. */
-  async #sendToAny(message: OwnMessage, signal: AbortSignal): Promise<Json> {
-    const { server, upstreams } = this.#options
-    const stream = this.#streamOf(message)
-    const sent = { headers: Object.entries(message.headers).flat(), body: message.body }
-    const answer = await askUpstream(upstreams, sent, { server, signal, onEvent: (data) => stream.take(data) })
-    const found = answer.text === undefined ? stream.answer : this.#parsed(answer.text)
-    return this.#resultOf(found, message.id, answer.status)
-  }
-
-  /** Sends to one address. Follows redirects to other paths, and renews the login. */
-  async #sendWithLogin(upstream: Upstream | undefined, message: OwnMessage, signal: AbortSignal): Promise<Json> {
-    const target = upstream ?? this.#options.upstreams.first
-    const requester = new Requester(target, this.#authorizer)
-    const stream = this.#streamOf(message)
-    const close = (): void => requester.close()
+  /** Follows redirects of a single address to other paths, and renews the login. */
+  async #exchange(
+    { id, headers, body, notify }: OwnMessage,
+    target: Upstream | Upstreams,
+    authorizer: Authorizer | undefined,
+    signal: AbortSignal,
+  ): Promise<Json> {
+    signal.throwIfAborted()
+    const requester = new Requester(target, authorizer)
+    const stream = new MessageStream(id, notify, (text) => this.#parsed(text))
+    const close = (): void => {
+      requester.close()
+      stream.end()
+    }
     signal.addEventListener('abort', close)
+    let sent: Exchange | undefined
+    const onOpen = (exchange: Exchange): void => void (sent = exchange)
     try {
-      const { id, headers, body } = message
-      const reply = await requester.request({ method: 'POST', headers: headersOf(headers), body, sink: stream })
-      if (reply.path !== undefined) target.moveTo(reply.path)
+      const entries = Object.entries(headers)
+      const reply = await requester.request({ method: 'POST', headers: entries, body, sink: stream, onOpen })
+      if (reply.path !== undefined && target instanceof Upstream) target.moveTo(reply.path)
       const answer = reply.isStream ? await stream.whole : this.#parsed(await reply.text())
       return this.#resultOf(answer, id, reply.status)
     } catch (error) {
-      if (signal.aborted) throw signal.reason
-      if (error instanceof RemoteError) throw error
-      throw error instanceof MessageOverLimit ? overLimit(this.#options.server, error) : this.#lost(error)
+      throw signal.aborted ? signal.reason : this.#failure(error, sent?.wasSent ?? false)
     } finally {
       signal.removeEventListener('abort', close)
       close()
     }
-  }
-
-  #streamOf(message: OwnMessage): MessageStream {
-    return new MessageStream(message, (text) => this.#parsed(text))
   }
 
   /** The parsed message; the error for a text over the limit; or undefined. */
@@ -222,11 +213,11 @@ class ModernHttpLink implements Link {
     throw new BackendError('BACKEND_INVALID', server, what)
   }
 
-  #lost(cause: unknown): BackendError {
-    const { why, isUnauthorized } = failureReason(cause)
-    if (isUnauthorized) return credentialsRefused(this.#options.server)
-    const sentence = `cannot be reached: ${why ?? 'the connection is broken.'}`
-    return new BackendError('BACKEND_DOWN', this.#options.server, sentence, { cause })
+  #failure(error: unknown, wasSent: boolean): Error {
+    const { server } = this.#options
+    if (error instanceof RemoteError) return error
+    if (error instanceof MessageOverLimit) return overLimit(server, error)
+    return failureReason(error).isUnauthorized ? credentialsRefused(server) : unanswered(server, error, wasSent)
   }
 }
 
@@ -240,51 +231,49 @@ interface OwnMessage {
 
 /** The messages of a stream: notifications for the caller, and the answer. */
 class MessageStream implements EventSink {
-  answer: unknown
-  readonly #message: OwnMessage
+  readonly #id: number
+  readonly #notify: Relayed['notify']
   readonly #parse: (text: string) => unknown
-  readonly #ended = Promise.withResolvers<unknown>()
+  readonly #answer = Promise.withResolvers<unknown>()
   readonly #unreadable = new UnreadableRun()
+  #isOver = false
 
-  constructor(message: OwnMessage, parse: (text: string) => unknown) {
-    this.#message = message
+  constructor(id: number, notify: Relayed['notify'], parse: (text: string) => unknown) {
+    this.#id = id
+    this.#notify = notify
     this.#parse = parse
+    this.#answer.promise.catch(() => {}) // it may go unread
   }
 
   /** The answer; undefined if the stream has ended without one. */
   get whole(): Promise<unknown> {
-    return this.#ended.promise
+    return this.#answer.promise
   }
 
   event({ data }: { data: string }): void {
-    if (this.take(data)) this.end()
+    if (!this.#isOver && mayBeMessage(data)) this.#read(this.#parse(data))
   }
 
   retry(): void {}
 
-  end(exceeded?: MessageOverLimit): void {
-    this.#ended.resolve(exceeded ?? this.answer)
-  }
-
-  /** Returns whether it was the answer. */
-  take(data: string): boolean {
-    if (this.answer === undefined && mayBeMessage(data)) this.#read(this.#parse(data))
-    return this.answer !== undefined
+  end(error?: Error): void {
+    this.#isOver = true
+    if (error === undefined) this.#answer.resolve(undefined)
+    else this.#answer.reject(error)
   }
 
   #read(message: unknown): void {
-    const { id, notify } = this.#message
-    const { id: answered, method, params } = isObject(message) ? message : {}
+    const { id, method, params } = isObject(message) ? message : {}
     // A message over the limit ends the request.
-    if (answered === id || message instanceof MessageOverLimit) this.answer = message
-    else if (typeof method !== 'string') this.#skip()
-    else {
+    if (id === this.#id || message instanceof MessageOverLimit) return this.#end(message)
+    if (typeof method === 'string') {
       this.#unreadable.end()
-      if (isObject(params)) notify(method, params)
-    }
+      if (isObject(params)) this.#notify(method, params)
+    } else if (this.#unreadable.add()) this.#end(new ServerUnreadable())
   }
 
-  #skip(): void {
-    if (this.#unreadable.add()) this.answer = new ServerUnreadable()
+  #end(answer: unknown): void {
+    this.#isOver = true
+    this.#answer.resolve(answer)
   }
 }

@@ -16,11 +16,9 @@ import type { Link, LinkOptions, UpstreamSession } from './link.ts'
 import { lostSessionFetch } from './lostSession.ts'
 import { SessionTransport } from './http/sessionTransport.ts'
 import { openModernHttp } from './modernHttp.ts'
-import { maskOf, PrintedHead, PrintedTail } from './printedTail.ts'
 import { type OpenedTransport, openSession, resumeSession } from './session.ts'
 import { Upstream } from '../upstreams/upstreams.ts'
-import { saysBehindItself } from '../loops/started.ts'
-import { type Via, VIA_HEADER } from '../loops/via.ts'
+import { saysBehindItself, type Via, VIA_HEADER } from '../loops.ts'
 
 export function openLink(address: Address, options: LinkOptions): Promise<Link> {
   return 'url' in address ? openHttp(address, options) : openProcess(address, options)
@@ -84,8 +82,8 @@ async function openProcess(address: CommandAddress, options: LinkOptions): Promi
 function startProcess(address: CommandAddress, options: LinkOptions): StartedProcess {
   const { via, masked = [], onLog, maxMessageBytes } = options
   const mask = maskOf([...Object.values(address.env ?? {}), ...masked])
-  const output = new PrintedHead()
-  const log = new PrintedTail()
+  const output = new PrintedLines('first')
+  const log = new PrintedLines('last')
   let hasSpoken = false
   const incoming = (line: string): string => {
     hasSpoken ||= isMessage(line, maxMessageBytes)
@@ -193,4 +191,47 @@ class OwnHeaders {
       return inner(url, { ...init, headers })
     }
   }
+}
+
+const MAX_LINES = 10
+const MAX_CHARACTERS = 2000
+/** Terminal escape sequences and all other control characters. */
+// oxlint-disable-next-line no-control-regex
+const CONTROLS = /\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0a-\x1f\x7f-\x9f]/g
+
+/**
+ * Lines of a program for the log. The first ones show that it does something else than it should, the last ones why it
+ * has exited.
+ */
+export class PrintedLines {
+  readonly lines: string[] = []
+  readonly #keeps: 'first' | 'last'
+  #characters = 0
+
+  constructor(keeps: 'first' | 'last') {
+    this.#keeps = keeps
+  }
+
+  add(line: string): void {
+    const isFirst = this.#keeps === 'first'
+    if (isFirst && this.lines.length === MAX_LINES) return
+    const room = isFirst ? MAX_CHARACTERS - this.#characters : MAX_CHARACTERS
+    const text = line.replace(CONTROLS, '').trimEnd().slice(0, room)
+    if (text === '') return
+    this.lines.push(text)
+    this.#characters += text.length
+    while (this.lines.length > MAX_LINES || this.#characters > MAX_CHARACTERS)
+      this.#characters -= this.lines.shift()?.length ?? 0
+  }
+}
+
+/** Shorter values are common words and numbers, and no secrets. */
+const MIN_SECRET_CHARACTERS = 6
+
+/** Masks values that may be secret in a line. Multi-line values, such as keys, are masked line by line. */
+export function maskOf(values: readonly string[]): (line: string) => string {
+  const parts = values.flatMap((value) => value.split(/\r?\n/)).map((part) => part.trim())
+  const secrets = [...new Set(parts)].filter(({ length }) => length >= MIN_SECRET_CHARACTERS)
+  const longestFirst = secrets.toSorted((a, b) => b.length - a.length)
+  return (line) => longestFirst.reduce((text, secret) => text.replaceAll(secret, '***'), line)
 }

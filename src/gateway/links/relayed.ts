@@ -1,6 +1,15 @@
 /** A caller's request on its way to a server behind the gateway, with the channel back to the caller. */
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
-import { CLIENT_STATE_EXTENSION, type Era, type Json, keepsState, META, MODERN_VERSION } from '../../protocol/index.ts'
+import {
+  CLIENT_STATE_EXTENSION,
+  type Era,
+  isObject,
+  type Json,
+  keepsState,
+  META,
+  MODERN_VERSION,
+  TASKS_EXTENSION,
+} from '../../protocol/index.ts'
 import type { Call, Peer, Principal } from '../../server/internal.ts'
 import { GATEWAY_INFO } from '../version.ts'
 
@@ -66,6 +75,40 @@ export function paramsFor(era: Era, { params, peer, ask }: Pick<Relayed, 'params
 export function forwardable(call: Call, ask?: Relayed['ask']): Call & { readonly session?: string } {
   const { session } = call.peer
   return { ...call, params: paramsFor('modern', { ...call, ask }), ...(session !== undefined && { session }) }
+}
+
+/** The same for a call that this gateway does not start. One that asks for a task accepts tasks. */
+export function asModern(call: Call): Call & { readonly session?: string } {
+  const peer = isObject(call.params['task']) || call.method.startsWith('tasks/') ? withTasks(call.peer) : call.peer
+  return forwardable({ ...call, peer }, unused)
+}
+
+/** A round of a call in the form of a stateless-era client. */
+export function asRound(call: Call, round: Json): Call {
+  const modern = asModern({ ...call, params: { ...call.params, ...round } })
+  return { ...modern, peer: { ...call.peer, era: 'modern', version: MODERN_VERSION, takesInputRequired: true } }
+}
+
+/** Its presence shows that the caller can be asked. */
+function unused(): Promise<Json> {
+  return Promise.reject(new TypeError('The other gateway asks.'))
+}
+
+/** A client that accepts tasks of the stateless era: the gateway does so for clients of the session era. */
+export function withTasks(peer: Peer): Peer {
+  const { capabilities } = peer
+  const extensions = { ...extensionsOf(peer), [TASKS_EXTENSION]: {} }
+  return { ...peer, capabilities: { ...capabilities, extensions } }
+}
+
+/** A client that accepts no tasks: in the session era a call becomes a task only if the call itself asks for one. */
+export function withoutTasks(peer: Peer): Peer {
+  const { [TASKS_EXTENSION]: _, ...extensions } = extensionsOf(peer)
+  return { ...peer, capabilities: { ...peer.capabilities, extensions } }
+}
+
+function extensionsOf({ capabilities }: Peer): NonNullable<ClientCapabilities['extensions']> {
+  return isObject(capabilities.extensions) ? capabilities.extensions : {}
 }
 
 function envelopeOf({ client, capabilities, logLevel }: Peer, canBeAsked: boolean): Json {

@@ -3,17 +3,16 @@
  * client gets the questions as a result, and its next round brings the answers.
  *
  * - The generation counts the rounds that brought answers. Each has one outcome, however often it is sent: a round that
- * is
- *   repeated, because its response was lost, gets that of the first.
+ *   is repeated, because its response was lost, gets that of the first.
  * - When the gateway that asks the client is gone, its questions are open for other calls of the client: a server does
- * not
- *   always say which of its calls asks.
+ *   not always say which of its calls asks.
  * - If the server's call may run again, because the server or the previous process has ended, the answers so far are
  *   replayed to the questions with their digests, and only new questions are asked.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { backoffMs, type Json } from '../../protocol/index.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
+import { Waiters } from '../waiting.ts'
 import type { Presence } from '../links/relayed.ts'
 import { type BroughtAnswers, ParkedQuestions, type TicketAnswers } from './parkedQuestions.ts'
 
@@ -79,7 +78,7 @@ export class ParkedCall {
   /** By the generation whose answers began the round. */
   readonly #rounds = new Map<number, Promise<ParkedOutcome>>()
   readonly #cancels: (() => void)[] = []
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new Waiters()
   #generation: number
   #cancelled: Error | undefined
   #outcome: Promise<Json> | undefined
@@ -132,7 +131,7 @@ export class ParkedCall {
       this.#cancels.length = 0 // a finished call is kept, and would hold the connection to its server
       this.#stopWatching?.()
       this.#questions.giveBack(this.#noAnswer())
-      this.#wake()
+      this.#waiting.wakeAll()
     }
     outcome.then(end, end)
     this.#startRound(this.#generation - 1)
@@ -191,7 +190,7 @@ export class ParkedCall {
     this.#cancelled = why
     for (const listener of this.#cancels) listener()
     this.#questions.close(this.#noAnswer())
-    this.#wake()
+    this.#waiting.wakeAll()
   }
 
   #startRound(generation: number): void {
@@ -235,8 +234,7 @@ export class ParkedCall {
   }
 
   async #next(generation: number): Promise<ParkedOutcome> {
-    while (!this.#hasEnded && this.#cancelled === undefined && this.#questions.size === 0)
-      await new Promise<void>((resolve) => void this.#waiting.push(resolve))
+    while (!this.#hasEnded && this.#cancelled === undefined && this.#questions.size === 0) await this.#waiting.wait()
     if (!this.#hasEnded) await new Promise((resolve) => setTimeout(resolve, GATHER_MS))
     if (this.#cancelled !== undefined && !this.#hasEnded) throw this.#cancelled
     if (this.#hasEnded || this.#outcome === undefined) return { kind: 'done', result: await this.#ended() }
@@ -253,10 +251,6 @@ export class ParkedCall {
     return new BackendError('CALL_LOST', this.#options.server, sentence)
   }
 
-  #wake(): void {
-    for (const wake of this.#waiting.splice(0)) wake()
-  }
-
   async #ended(): Promise<Json> {
     try {
       return (await this.#outcome) ?? {}
@@ -268,7 +262,7 @@ export class ParkedCall {
   #ask(request: InputRequest): Promise<Json> {
     if (this.#isCancelled) return Promise.reject(this.#noAnswer())
     const answer = this.#questions.ask(request)
-    this.#wake()
+    this.#waiting.wakeAll()
     return answer
   }
 }

@@ -3,8 +3,7 @@
  *
  * - An answer reaches the question whose digest its ticket names, and no other.
  * - A server's call that runs again asks again. Earlier answers are replayed at once, and a question that still waits
- * is
- *   the same one.
+ *   is the same one.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'

@@ -1,18 +1,21 @@
-/** Rounds of stateless callers with session-era servers: the server waits in the middle of its call. */
+/**
+ * Rounds of stateless callers with session-era servers: the server waits in the middle of its call. A round opens its
+ * ticket, continues the call at its owner, and is answered with the result or the next questions.
+ */
 import { randomUUID } from 'node:crypto'
-import type { Json } from '../../protocol/index.ts'
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../../protocol/index.ts'
 import type { Instance } from '../../cluster/index.ts'
-import { type Call, type DetachableContext, InputRequired, type MethodParts } from '../../server/internal.ts'
+import { JournalError } from '../../journal/index.ts'
+import { type Call, MAX_ROUNDS, type MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
-import type { Backend } from '../backends/backend.ts'
-import { quotaCaller } from '../backends/callers.ts'
+import { BackendError, callLost, inRound, isBackendGone, resultOf } from '../errors.ts'
+import { quotaCaller } from '../links/callers.ts'
 import { forwardable } from '../links/relayed.ts'
-import { BackendError, callLost, inRound, isBackendGone } from '../errors.ts'
-import { resultOf } from '../response.ts'
-import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel, type ClaimedCall } from './parkedCall.ts'
+import { assertReplayable, claimedCallOf, claimParked, evictedWith, lostWith, type ReplayableCall } from './claim.ts'
+import { type ClaimedCall, ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel } from './parkedCall.ts'
 import type { Parked, Parking } from './parking.ts'
-import { assertReplayable, claimParked, evictedWith, lostWith, type ReplayableCall, claimedCallOf } from './claim.ts'
-import { readTicket, type ParkTicket, writeTicket } from './ticket.ts'
+import type { ParkTicket, Tickets, TicketSubject } from './ticket.ts'
 
 /** A call whose server may ask. */
 export interface ParkableCall extends ReplayableCall {
@@ -20,15 +23,16 @@ export interface ParkableCall extends ReplayableCall {
   readonly params: Json
   /** Records the outcome of the round. */
   readonly recorded: { result(result: Json): void; asked(): void }
-  /** Stores the caller's name in the client's state. */
-  readonly introduce: (session: DetachableContext['state']['session']) => void
+  /** The `_meta` of a result that asks. */
+  readonly askingMeta: Json | undefined
   /** The answer of the gateway that has the caller's lease; undefined if this one has it, or there are no leases. */
   readonly answerAtPlace: () => Promise<string | undefined>
   /** Converts the result for this caller. */
   readonly finish: (result: Json) => Json
 }
 
-const TAKEN_WITHIN_MS = 1000
+/** Another round of this process has claimed the call, and registers it within this time. */
+const CLAIMED_WITHIN_MS = 1000
 const LOOK_AGAIN_MS = 20
 const SERVER_ENDED = 'the server ended, or its connection broke'
 const REPEATED = 'A server ended in the middle of a call that may run twice. The call begins anew.'
@@ -36,41 +40,60 @@ const REPEATED = 'A server ended in the middle of a call that may run twice. The
 export class ParkedRounds {
   readonly #parking: Parking
   readonly #parts: MethodParts
+  readonly #tickets: Tickets
 
-  constructor(parking: Parking, parts: MethodParts) {
+  constructor(parking: Parking, tickets: Tickets, parts: MethodParts) {
     this.#parking = parking
+    this.#tickets = tickets
     this.#parts = parts
   }
 
   /** Whether a request brings the ticket of a call of this server. */
-  async isTicket(call: Call, target: ParkedTarget, args: unknown): Promise<boolean> {
-    return (await ticketOf(this.#parts, call, target, args)) !== undefined
+  isTicket(call: Call, subject: TicketSubject): boolean {
+    return this.#ticketIn(call, subject) !== undefined
   }
 
-  /** Returns the text of the result. A round of a call that another process owns is answered there. */
+  /** Cancels the parked call of a ticket at its server, here or in another process. */
+  async cancel(call: Call, subject: TicketSubject): Promise<void> {
+    const { owner, parked } = this.#ticketIn(call, subject) ?? {}
+    const { calls, scope } = this.#parts
+    if (owner === undefined || parked === undefined) return // a stateless-era server, which keeps no call
+    if (owner.id === scope.self.id) calls.cancelled(parked)
+    else await calls.cancel(owner, parked)
+  }
+
+  /** Returns the text of the result. */
   async run(asking: ParkableCall): Promise<string> {
-    const { rounds } = this.#parts
-    const { call, backend, name, params, finish } = asking
-    const subject = subjectOf(backend, name, params['arguments'])
-    const resumed = await rounds.open(call, subject)
-    const ticket = resumed.own === undefined ? undefined : readTicket(resumed.own)
+    const { call, recorded, finish } = asking
+    const ticket = this.#tickets.open(call, subjectOf(asking))
     const isElsewhere = ticket !== undefined && !this.#isHere(ticket)
     const answer = isElsewhere ? await this.#answerElsewhere(asking, ticket) : undefined
     if (answer !== undefined) return answer
-    const invoke = (ctx: DetachableContext): Promise<Json | InputRequired> =>
-      this.#round(asking, ctx, this.#parked(asking, ticket, ctx.inputResponses))
-    return rounds.run<Json>({ ...call, resumed }, { subject, invoke, finish })
+    const round = this.#round(asking, ticket, responsesIn(call))
+    const outcome = await round.outcome.catch((error: unknown) => this.#fail(asking, round.parked, error))
+    if (outcome.kind === 'asked') return this.#ask(asking, round.parked, outcome)
+    recorded.result(outcome.result)
+    return this.#parts.results.complete(finish(outcome.result), call.peer)
+  }
+
+  /** The ticket of a request; undefined if its state is none. */
+  #ticketIn(call: Call, subject: TicketSubject): ParkTicket | undefined {
+    try {
+      return this.#tickets.open(call, subject)
+    } catch {
+      return undefined
+    }
   }
 
   #isHere({ owner, parked }: ParkTicket): boolean {
     return owner.id === this.#parts.scope.self.id || owner.id === this.#parking.find(parked)?.claimedFrom
   }
 
-  /** The call of this round, and its outcome. Another round may have claimed the call meanwhile. */
-  #parked(asking: ParkableCall, ticket: ParkTicket | undefined, responses: Json): RunningRound {
+  /** Begins a call, or continues it with the answers of this round. Another round may have claimed it meanwhile. */
+  #round(asking: ParkableCall, ticket: ParkTicket | undefined, responses: Json): RunningRound {
     const channel = channelOf(asking.call, this.#parts)
-    if (ticket !== undefined && (this.#isHere(ticket) || this.#hasTaken(ticket))) {
-      const parked = this.#resume(asking, ticket)
+    if (ticket !== undefined && (this.#isHere(ticket) || this.#hasClaimed(ticket))) {
+      const parked = this.#continue(asking, ticket)
       return { parked, outcome: parked.round(channel, { ...ticket, responses }) }
     }
     const parked = ticket === undefined ? this.#newParked(asking) : this.#resumeLost(asking, ticket, responses)
@@ -80,23 +103,12 @@ export class ParkedRounds {
     return { parked, outcome }
   }
 
-  async #round(asking: ParkableCall, ctx: DetachableContext, round: RunningRound): Promise<Json | InputRequired> {
-    const { backend, name, recorded, introduce } = asking
-    const { parked } = round
-    const outcome = await round.outcome.catch((error: unknown) => {
-      this.#parking.leave(parked)
-      throw parked.isLost(error) ? callLost(backend.name, name, SERVER_ENDED) : inRound(error, parked.hasRepeated)
-    })
-    if (outcome.kind === 'asked') {
-      recorded.asked()
-      introduce(ctx.state.session)
-      return this.#ask(asking, parked, outcome)
-    }
-    recorded.result(outcome.result)
-    return outcome.result
+  #fail({ backend, name }: ParkableCall, parked: ParkedCall, error: unknown): never {
+    this.#parking.leave(parked)
+    throw parked.isLost(error) ? callLost(backend.name, name, SERVER_ENDED) : inRound(error, parked.hasRepeated)
   }
 
-  #resume(asking: ParkableCall, ticket: ParkTicket): ParkedCall {
+  #continue(asking: ParkableCall, ticket: ParkTicket): ParkedCall {
     const parked = this.#parking.resume(ticket.parked)
     if (parked !== undefined) return parked
     throw this.#parking.hasEvicted(ticket.parked) ? evictedWith(asking) : lostWith(asking, ticket)
@@ -118,7 +130,7 @@ export class ParkedRounds {
       if (placed !== undefined) return placed
       const claimant = await claimParked(asking, ticket, gone, this.#parts)
       if (claimant === 'fresh') return undefined
-      if (claimant.id === this.#parts.scope.self.id) return this.#untilTaken(asking, ticket)
+      if (claimant.id === this.#parts.scope.self.id) return this.#untilClaimed(asking, ticket)
       owner = claimant
     }
     throw lostWith(asking, ticket)
@@ -128,15 +140,15 @@ export class ParkedRounds {
    * Waits for another round that has just claimed the call for this process. Throws if that was long ago and the call
    * is over.
    */
-  async #untilTaken(asking: ParkableCall, ticket: ParkTicket): Promise<undefined> {
-    for (let waitedMs = 0; !this.#hasTaken(ticket); waitedMs += LOOK_AGAIN_MS) {
-      if (waitedMs >= TAKEN_WITHIN_MS) throw lostWith(asking, ticket)
+  async #untilClaimed(asking: ParkableCall, ticket: ParkTicket): Promise<undefined> {
+    for (let waitedMs = 0; !this.#hasClaimed(ticket); waitedMs += LOOK_AGAIN_MS) {
+      if (waitedMs >= CLAIMED_WITHIN_MS) throw lostWith(asking, ticket)
       await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
     }
   }
 
   /** Whether this process has claimed the call. Its ticket may name an owner before the last. */
-  #hasTaken({ parked }: ParkTicket): boolean {
+  #hasClaimed({ parked }: ParkTicket): boolean {
     return this.#parking.find(parked)?.claimedFrom !== undefined
   }
 
@@ -161,15 +173,17 @@ export class ParkedRounds {
     return new ParkedCall(id, { server, mayRepeat, onRepeat, ...(claimed && { claimed }) })
   }
 
-  #ask(asking: ParkableCall, parked: ParkedCall, outcome: AskingOutcome): InputRequired {
-    const { requests, answers, generation } = outcome
+  /** Keeps the call for its next round; returns the text of a result with its questions and its ticket. */
+  #ask(asking: ParkableCall, parked: ParkedCall, { requests, answers, generation }: AskingOutcome): string {
+    const { call, recorded, askingMeta } = asking
+    recorded.asked()
     const until = this.#parking.keep(parked, parkedBy(asking, generation, [[...requests], answers]))
+    assertMayAsk(call, requests, generation)
+    call.observer?.asked()
     const questions = Object.fromEntries(Array.from(requests, ([key, request]) => [key, digestOf(request)]))
-    const { self } = this.#parts.scope
-    return new InputRequired(
-      requests,
-      writeTicket({ owner: self, parked: parked.id, generation, questions, answers, until }),
-    )
+    const ticket = { owner: this.#parts.scope.self, parked: parked.id, generation, questions, answers, until }
+    const requestState = this.#tickets.seal(call, subjectOf(asking), ticket)
+    return this.#parts.results.inputRequired(requests, requestState, call.peer, askingMeta)
   }
 
   /** Forwards the round; undefined if the owner is gone. */
@@ -182,35 +196,26 @@ export class ParkedRounds {
   }
 }
 
-type ParkedTarget = Pick<ParkableCall, 'backend' | 'name'>
-
-/** Cancels the parked call of this ticket at its server, here or in another process. */
-export async function cancelParked(parts: MethodParts, call: Call, target: ParkedTarget, args: unknown): Promise<void> {
-  const { owner, parked } = (await ticketOf(parts, call, target, args)) ?? {}
-  const { calls, scope } = parts
-  if (owner === undefined || parked === undefined) return // a stateless-era server, which keeps no call
-  if (owner.id === scope.self.id) calls.cancelled(parked)
-  else await calls.cancel(owner, parked)
-}
-
-/** The ticket of a request; undefined if its state is none. */
-async function ticketOf(
-  { rounds }: MethodParts,
-  call: Call,
-  { backend, name }: ParkedTarget,
-  args: unknown,
-): Promise<ParkTicket | undefined> {
-  try {
-    const { own } = await rounds.open(call, subjectOf(backend, name, args))
-    return own === undefined ? undefined : readTicket(own)
-  } catch {
-    return undefined
-  }
-}
-
 /** The subject that a ticket is bound to. */
-function subjectOf({ name: server }: Backend, name: string, args: unknown): { name: string; args: unknown } {
-  return { name: `${server} ${name}`, args: args ?? {} }
+function subjectOf({ backend, name, params }: ParkableCall): TicketSubject {
+  return { server: backend.name, name, args: params['arguments'] }
+}
+
+function responsesIn({ params: { inputResponses = {} } }: Call): Json {
+  if (isObject(inputResponses)) return inputResponses
+  throw new ProtocolError('PARAMS_INVALID', '"inputResponses" must be an object.')
+}
+
+/** Throws if the client of this round did not declare what is asked, or the round was the last one. */
+function assertMayAsk({ peer }: Call, requests: ReadonlyMap<string, InputRequest>, generation: number): void {
+  for (const request of requests.values()) {
+    const needed = neededCapability(request)
+    if (declaresAll(peer.capabilities, needed)) continue
+    const sentence = `This needs a client that declares: ${Object.keys(needed).join(', ')}.`
+    throw new ProtocolError('CAPABILITY_MISSING', sentence, { requiredCapabilities: needed })
+  }
+  if (generation + 1 >= MAX_ROUNDS)
+    throw new JournalError('ROUNDS_EXHAUSTED', `The call still asked for input after ${MAX_ROUNDS} rounds.`)
 }
 
 interface RunningRound {

@@ -8,6 +8,7 @@
 import { unref } from '../../protocol/index.ts'
 import { Quota } from '../../state/quota/index.ts'
 import { BackendError } from '../errors.ts'
+import { Waiters } from '../waiting.ts'
 import type { ParkedCall } from './parkedCall.ts'
 
 /**
@@ -69,7 +70,7 @@ export class Parking {
   /** The ids of evicted calls, oldest first. */
   readonly #evicted = new Set<string>()
   #isDraining = false
-  readonly #onLeave: (() => void)[] = []
+  readonly #left = new Waiters()
 
   constructor(limits: Partial<ParkingLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits }
@@ -162,7 +163,7 @@ export class Parking {
     for (;;) {
       await idle()
       if (this.waiting === 0) return
-      await new Promise<void>((resolve) => void this.#onLeave.push(resolve))
+      await this.#left.wait()
     }
   }
 
@@ -217,7 +218,7 @@ export class Parking {
     if (this.#calls.get(entry.call.id) !== entry) return false
     this.#calls.delete(entry.call.id)
     for (const quota of [this.#kept, ...this.#quotas(entry)]) quota.delete(entry)
-    for (const wake of this.#onLeave.splice(0)) wake()
+    this.#left.wakeAll()
     return true
   }
 

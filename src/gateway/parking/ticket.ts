@@ -1,10 +1,12 @@
 /**
- * The ticket of a parked call, which a client brings back sealed in `requestState`. The seal itself names the route,
- * the caller, the tool and the digest of its arguments; the ticket adds where the call waits, and for what.
+ * The ticket of a parked call, which a client brings back in `requestState`. Its seal binds it to the route, the
+ * caller, the tool and the digest of its arguments; the ticket names the owner of the call and its open questions.
  */
-import { isObject, type Json } from '../../protocol/index.ts'
+import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import { type Instance, readInstance, writeInstance } from '../../cluster/index.ts'
-import { StateError } from '../../state/internal.ts'
+import type { Call } from '../../server/internal.ts'
+import { digestOf, StateError } from '../../state/internal.ts'
+import { type Binding, createSealer, type Sealer, type SealOptions } from '../../state/seal/index.ts'
 import type { TicketAnswers } from './parkedQuestions.ts'
 
 export interface ParkTicket {
@@ -20,25 +22,62 @@ export interface ParkTicket {
   readonly until: number
 }
 
-/** A state has a limit, and answers to sampling can be large. */
-const MAX_ANSWER_CHARS = 16_000
-
-export function writeTicket({ owner, answers = [], ...rest }: ParkTicket): Json {
-  const travels = JSON.stringify(answers).length <= MAX_ANSWER_CHARS
-  return { ...rest, owner: writeInstance(owner), answers: travels ? answers : null }
+/** What a ticket is bound to beside its caller. */
+export interface TicketSubject {
+  readonly server: string
+  /** The server's own name of the tool, prompt or resource. */
+  readonly name: string
+  readonly args: unknown
 }
 
-/** Reads a ticket. It was sealed by a gateway, but perhaps by one of another version. */
-export function readTicket(value: unknown): ParkTicket {
-  const { owner: entry, parked, generation, questions, answers, until } = isObject(value) ? value : {}
-  const owner = readInstance(entry)
-  const isRead = typeof parked === 'string' && typeof generation === 'number' && typeof until === 'number'
-  if (owner === undefined || !isRead || !isObject(questions))
+/** Answers to sampling can be large. */
+const MAX_ANSWER_CHARS = 16_000
+/** The largest ticket: its answers, three bytes for each character, and the digests of a hundred questions. */
+const MAX_BYTES = 128 * 1024
+
+export class Tickets {
+  readonly #sealer: Sealer
+
+  /** `audience` names the route. */
+  constructor(sealing: Pick<SealOptions, 'keyring' | 'audience' | 'ttlSeconds'>) {
+    this.#sealer = createSealer({ ...sealing, deflateAboveBytes: Infinity, maxBytes: MAX_BYTES })
+  }
+
+  seal(call: Call, subject: TicketSubject, ticket: ParkTicket): string {
+    const { owner, parked, generation, questions, answers = [], until } = ticket
+    const travels = JSON.stringify(answers).length <= MAX_ANSWER_CHARS
+    const body = { owner: writeInstance(owner), questions, answers: travels ? answers : null, until }
+    return this.#sealer.seal('request', bindingOf(call, subject), { id: parked, round: generation, body })
+  }
+
+  /** The ticket of a request; undefined if it brings no state. Throws if its state is no ticket of this call. */
+  open(call: Call, subject: TicketSubject): ParkTicket | undefined {
+    const { requestState } = call.params
+    if (requestState === undefined) return undefined
+    if (typeof requestState !== 'string') throw new ProtocolError('PARAMS_INVALID', '"requestState" must be a string.')
+    const { id, round, body } = this.#sealer.open('request', bindingOf(call, subject), requestState)
+    return { parked: id, generation: round, ...readBody(body) }
+  }
+}
+
+function bindingOf({ principal, peer, method }: Call, { server, name, args }: TicketSubject): Binding {
+  return {
+    principal: principal?.id,
+    session: peer.session,
+    method,
+    name: `${server} ${name}`,
+    argumentsDigest: digestOf(args ?? {}),
+  }
+}
+
+/** A gateway sealed it, but perhaps one of another version. */
+function readBody(body: unknown): Omit<ParkTicket, 'parked' | 'generation'> {
+  const { owner: written, questions, answers, until } = isObject(body) ? body : ({} as Json)
+  const owner = readInstance(written)
+  if (owner === undefined || typeof until !== 'number' || !isObject(questions))
     throw new StateError('STATE_MALFORMED', 'The ticket is of a version that this gateway cannot read.')
   return {
     owner,
-    parked,
-    generation,
     until,
     questions: questions as Record<string, string>,
     answers: Array.isArray(answers) ? (answers as TicketAnswers) : undefined,

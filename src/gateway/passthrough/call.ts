@@ -13,12 +13,16 @@ import {
   type RequestHandler,
 } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { quotaCallerByHeaders } from '../backends/callers.ts'
+import { quotaCallerByHeaders } from '../links/callers.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
-import { type CallRecorderOptions, codeOf, outcomeOf } from '../telemetry/calls.ts'
-import { type PassthroughRecord, recordPassthrough } from '../telemetry/passthrough.ts'
+import {
+  type CallRecorderOptions,
+  codeOf,
+  outcomeOf,
+  type PassthroughRecord,
+  recordPassthrough,
+} from '../telemetry/calls.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
-import { LISTEN } from './eligibility.ts'
 import { requestHeadersOf } from './headers.ts'
 import { errorTo, messageIn, type PassthroughOutcome, type PassthroughOwner, PassthroughRequest } from './request.ts'
 
@@ -52,6 +56,8 @@ interface RequestWarden {
 
 type Resolve = (reply: HttpReply | undefined | Promise<HttpReply | undefined>) => void
 
+/** The method whose answer is a long-lived stream. */
+export const LISTEN = 'subscriptions/listen'
 const NOTHING = Buffer.alloc(0)
 
 export class PassthroughCall implements PassthroughOwner {

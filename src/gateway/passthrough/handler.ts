@@ -3,12 +3,23 @@
  * pass through as bytes to a server of that era, if no rule needs their contents. All others go to the inner handler,
  * which parses them.
  */
-import type { Admission, EndpointRequest, HostSink, HttpReply, RequestHandler } from '../../server/internal.ts'
+import { isObject, TASKS_EXTENSION } from '../../protocol/index.ts'
+import type {
+  Admission,
+  Assembly,
+  EndpointRequest,
+  HostSink,
+  HttpReply,
+  RequestHandler,
+} from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
+import type { BackendSettings } from '../config/index.ts'
+import type { About } from '../links/link.ts'
+import { isTraced } from '../telemetry/tracing.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
+import { LISTEN, PassthroughCall, type PassthroughOptions } from './call.ts'
 import { Deadlines } from './deadlines.ts'
-import { claimsToListen, mayPass, passthroughTo } from './eligibility.ts'
 import type { PassthroughRequest } from './request.ts'
-import { PassthroughCall, type PassthroughOptions } from './call.ts'
 
 class OpenStreams {
   readonly #open = new Set<PassthroughRequest>()
@@ -67,4 +78,37 @@ export class PassthroughHandler implements RequestHandler {
     }
     return found
   }
+}
+
+/**
+ * Passthrough needs a stateless server of the stateless era over HTTP, whose tools are all served. It has no tasks,
+ * whose ids belong to callers, and no login, which may have to be renewed in between.
+ */
+function passthroughTo(backend: Backend): Upstreams | undefined {
+  const { connector, upstreams, isShared, mayBeRejected, config } = backend
+  const { link } = connector
+  if (upstreams === undefined || !link?.isDirect || hasTasks(link.about)) return undefined
+  return isShared && !mayBeRejected && servesEverything(config.settings) ? upstreams : undefined
+}
+
+/**
+ * Listening does not count as a call, so a claim to listen must be verified if calls are counted. A request that gets
+ * the gateway's span is parsed, too.
+ */
+function mayPass(request: EndpointRequest, limits: Assembly['limits']): boolean {
+  const isRead = isTraced() || (limits?.countsCalls === true && claimsToListen(request))
+  return request.method === 'POST' && request.hasBytes && !isRead
+}
+
+function claimsToListen({ header }: EndpointRequest): boolean {
+  return header('mcp-method') === LISTEN
+}
+
+function servesEverything({ definitions, tools }: BackendSettings): boolean {
+  return definitions === 'warn' && tools.deny.length === 0 && tools.allow.includes('*')
+}
+
+function hasTasks({ capabilities }: About): boolean {
+  const { tasks, extensions } = capabilities
+  return tasks !== undefined || (isObject(extensions) && extensions[TASKS_EXTENSION] !== undefined)
 }

@@ -1,7 +1,7 @@
 /** The headers that pass between a caller and a server. All others end at the gateway. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { ProtocolError } from '../../protocol/index.ts'
-import { VIA_HEADER } from '../loops/via.ts'
+import { VIA_HEADER } from '../loops.ts'
 
 /**
  * Headers of callers, beside those of the protocol. Never credentials: Authorization and Cookie are for the gateway.

@@ -15,10 +15,8 @@ import {
   sseEvent,
   toWireError,
 } from '../../server/internal.ts'
-import { unanswered } from '../upstreams/answer.ts'
-import type { AnswerReceiver, UpstreamRequest } from '../upstreams/request.ts'
-import type { Upstreams } from '../upstreams/upstreams.ts'
-import { BackendError, credentialsRefused, inRound, NO_MESSAGE, notInTime, tooLarge } from '../errors.ts'
+import type { AnswerReceiver, UpstreamRequest, Upstreams } from '../upstreams/upstreams.ts'
+import { BackendError, credentialsRefused, inRound, NO_MESSAGE, notInTime, tooLarge, unanswered } from '../errors.ts'
 import type { LimitedRequest } from './deadlines.ts'
 import { answerHeadersOf } from './headers.ts'
 

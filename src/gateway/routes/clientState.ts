@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { isObject, type Json, keepsState, readState, STATE_SCOPES, stateKey } from '../../protocol/index.ts'
-import type { Call, DetachableContext } from '../../server/internal.ts'
+import type { Call } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 
 /** SEP-1655 also writes the keys as http:// addresses. */
@@ -35,12 +35,12 @@ export class CallState {
     const kept = readState(meta, 'session')[CALLER]
     const isKnown = typeof kept === 'string' && CALLER_ID.test(kept)
     this.caller = isKnown ? kept : newCaller()
-    if (!isKnown) this.#changes = { _meta: { [stateKey('session')]: { [CALLER]: this.caller } } }
+    if (!isKnown) this.#changes = { _meta: this.askingMeta }
   }
 
-  /** Stores the caller's name in the state of an interim result. */
-  introduce(session: DetachableContext['state']['session']): void {
-    if (this.caller !== undefined) session.set(CALLER, this.caller)
+  /** The `_meta` of a result that asks: it stores the caller's name. */
+  get askingMeta(): Json | undefined {
+    return this.caller === undefined ? undefined : { [stateKey('session')]: { [CALLER]: this.caller } }
   }
 
   /** The parameters for the server, with its part of the client's state under its own names. */

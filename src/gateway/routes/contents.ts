@@ -2,13 +2,21 @@
  * The contents of a route, under its names. Servers have an order: of equal names or addresses the first server's
  * counts, and a later server cannot take an address that a template of an earlier one covers.
  */
-import type { Json } from '../../protocol/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
+import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { ServerLists } from '../backends/lists/serverLists.ts'
 import type { RouteNames } from './names.ts'
-import type { BackendTarget } from './relay.ts'
-import { taskListing } from './tasks/source.ts'
-import { TemplateStarts } from './templateStarts.ts'
+import { taskListing, taskSupportOf } from './tasks/source.ts'
+
+/** The target of a name of a route. */
+export interface BackendTarget {
+  readonly backend: Backend
+  /** The server's own name of it. */
+  readonly name: string
+  /** Its definition on the route, if listed. */
+  readonly listed?: Json
+}
 
 export interface RouteEntry extends BackendTarget {
   readonly listed: Json
@@ -121,4 +129,113 @@ function countOwners(servers: readonly ListedServer[]): ReadonlyMap<string, numb
     for (const uri of new Set(uris)) owners.set(String(uri), (owners.get(String(uri)) ?? 0) + 1)
   }
   return owners
+}
+
+/** The literal start of a template. One that an earlier server also has, or has in part, is left out. */
+interface TemplateStart {
+  readonly text: string
+  /** The index of the first server that has it. */
+  readonly server: number
+  /** The longest other start within it. It is of a later server, so there are no more of them than servers. */
+  readonly within: TemplateStart | undefined
+}
+
+/**
+ * The literal starts of the templates of all servers, to find the server that an address belongs to. They are sorted:
+ * a start of an address stands just before it, so a search takes as long as the address, whatever their number.
+ */
+export class TemplateStarts {
+  readonly #sorted: TemplateStart[] = []
+
+  /** `templates`: those of each server, in order. */
+  constructor(templates: readonly (readonly Json[])[]) {
+    for (const [text, server] of Array.from(firstServers(templates)).toSorted(byText)) {
+      const within = longestIn(this.#sorted.at(-1), text)
+      if (within === undefined || server < within.server) this.#sorted.push({ text, server, within })
+    }
+  }
+
+  /** The index of the first server with a template that may cover an address, or another template. */
+  firstAbout(uri: string): number | undefined {
+    return longestIn(this.#lastUpTo(uri), uri)?.server
+  }
+
+  #lastUpTo(uri: string): TemplateStart | undefined {
+    let [low, high] = [0, this.#sorted.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#sorted[middle] as TemplateStart).text <= uri) low = middle + 1
+      else high = middle
+    }
+    return this.#sorted[low - 1]
+  }
+}
+
+function firstServers(templates: readonly (readonly Json[])[]): ReadonlyMap<string, number> {
+  const servers = new Map<string, number>()
+  for (const [server, listed] of templates.entries()) {
+    for (const each of listed) {
+      const text = fixedStart(String(each['uriTemplate']))
+      // A template without a literal start covers anything.
+      if (text !== '' && !servers.has(text)) servers.set(text, server)
+    }
+  }
+  return servers
+}
+
+function byText([a]: readonly [string, number], [b]: readonly [string, number]): number {
+  return a < b ? -1 : 1
+}
+
+/** The longest of a start and those within it that a text begins with. */
+function longestIn(start: TemplateStart | undefined, text: string): TemplateStart | undefined {
+  let found = start
+  while (found !== undefined && !text.startsWith(found.text)) found = found.within
+  return found
+}
+
+/** Entries of the registry have no handlers: the methods of the route relay calls. */
+const open = { access: undefined, carry: undefined } as const
+
+function relayed(): never {
+  throw new TypeError('A route has no handlers.')
+}
+
+/** Only the session era lists whether a tool runs as a task, so the registry keeps that beside the tool. */
+export function toolEntry(name: string, tool: Json): ToolEntry {
+  const { execution: _, ...listed } = tool
+  const support = taskSupportOf(tool)
+  const task = support === 'never' ? undefined : { task: support }
+  const none = { input: undefined, output: undefined, mirrored: [] }
+  return { ...open, ...none, task, name, listed, handler: relayed }
+}
+
+export function promptEntry(name: string, listed: Json): PromptEntry {
+  return { ...open, name, listed, input: undefined, handler: relayed }
+}
+
+export function resourceEntry(uri: string, listed: Json): ResourceEntry {
+  return { ...open, uri, listed, options: { name: nameIn(listed) }, handler: relayed }
+}
+
+export function templateEntry(source: string, listed: Json): TemplateEntry {
+  const start = fixedStart(source)
+  const match = (uri: string): Record<string, string> | undefined => (uri.startsWith(start) ? {} : undefined)
+  return {
+    ...open,
+    template: { source, variables: [], match },
+    listed,
+    options: { name: nameIn(listed) },
+    handler: relayed,
+  }
+}
+
+function nameIn(listed: Json): string {
+  return isObject(listed) && typeof listed['name'] === 'string' ? listed['name'] : ''
+}
+
+/** The literal start of a template. */
+export function fixedStart(template: string): string {
+  const at = template.indexOf('{')
+  return at < 0 ? template : template.slice(0, at)
 }

@@ -6,7 +6,7 @@ import { createNames } from '../catalog/index.ts'
 import { BACKEND_DEFAULTS, type CatalogueMode } from '../config/index.ts'
 import { RouteDirectory } from './directory.ts'
 import { prefixedNames } from './names.ts'
-import { Via } from '../loops/via.ts'
+import { Via } from '../loops.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 

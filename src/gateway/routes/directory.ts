@@ -15,10 +15,18 @@ import {
   type View,
 } from '../catalog/index.ts'
 import type { CatalogueMode } from '../config/index.ts'
-import { collectContents, EMPTY, type RouteContents, type RouteListing } from './contents.ts'
-import { promptEntry, resourceEntry, templateEntry, toolEntry, fixedStart } from './entries.ts'
-import type { PresentDirectory } from './methods.ts'
-import type { BackendTarget } from './relay.ts'
+import {
+  type BackendTarget,
+  collectContents,
+  EMPTY,
+  fixedStart,
+  promptEntry,
+  resourceEntry,
+  type RouteContents,
+  type RouteListing,
+  templateEntry,
+  toolEntry,
+} from './contents.ts'
 import type { RouteNames } from './names.ts'
 
 /** The current configuration of a route. */
@@ -45,7 +53,7 @@ type ServedLists = (backend: Backend) => ServerLists
 
 const toEveryone: ServedLists = (backend) => backend.lists.served()
 
-export class RouteDirectory implements PresentDirectory {
+export class RouteDirectory {
   readonly #scope: RouteScope
   readonly #listsOf: ServedLists
   #contents = EMPTY
@@ -92,9 +100,23 @@ export class RouteDirectory implements PresentDirectory {
     return { tools: tools.length, ...(this.#search !== undefined && { saved: savedBytes(tools) }) }
   }
 
+  /**
+   * Whether a current server of this name is of the stateless era. The origin of a state is unknown then, so rounds go
+   * to the current server, under its current configuration.
+   */
   hasStateless({ name }: Pick<Backend, 'name'>): boolean {
-    const present = this.#scope.backends().find((backend) => backend.name === name)
+    const present = this.#present(name)
     return present?.connector.about !== undefined && present.era === 'modern'
+  }
+
+  /** Whether the current entry of a server denies this tool of it. */
+  denies({ backend, name }: BackendTarget): boolean {
+    const present = this.#present(backend.name)
+    return present !== undefined && !passes(name, present.config.settings.tools)
+  }
+
+  #present(server: string): Backend | undefined {
+    return this.#scope.backends().find(({ name }) => name === server)
   }
 
   tool(name: string): BackendTarget | undefined {
@@ -159,8 +181,9 @@ export class RouteDirectory implements PresentDirectory {
   /** The target of an unlisted name: before a server has been reached its lists are unknown, and calls wait for it. */
   #unlisted(exposed: string): BackendTarget | undefined {
     const resolved = this.#scope.names().resolve(exposed)
-    const backend = this.#scope.backends().find(({ name }) => name === resolved?.server)
-    if (backend === undefined || resolved === undefined) return undefined
+    if (resolved === undefined) return undefined
+    const backend = this.#present(resolved.server)
+    if (backend === undefined) return undefined
     // The server itself answers that it withholds a tool, or that this caller has no such tool.
     const isListed =
       backend.connector.about !== undefined && !backend.lists.withheld.has(resolved.name) && !backend.listsDiffer
@@ -171,7 +194,7 @@ export class RouteDirectory implements PresentDirectory {
   #unlistedUri(uri: string): BackendTarget | undefined {
     const resolved = this.#scope.names().resolveUri(uri)
     if (resolved === undefined) return this.#contents.originals.get(uri) ?? this.#byTemplate(uri)
-    const backend = this.#scope.backends().find(({ name }) => name === resolved.server)
+    const backend = this.#present(resolved.server)
     return backend && { backend, name: resolved.uri }
   }
 

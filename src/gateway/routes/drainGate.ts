@@ -14,6 +14,7 @@ import {
   refusal,
   type RequestHandler,
 } from '../../server/internal.ts'
+import { clusterUrl } from '../cluster.ts'
 
 /** Methods that begin a session or a call. Lists are answered from a cache. */
 const BEGINNING: ReadonlySet<unknown> = new Set([
@@ -39,8 +40,8 @@ export class DrainGate implements RequestHandler {
   #met: Promise<void> | undefined
 
   /**
-   * `inner`: the handler while the gateway is not stopping. `others`: the gateways in the database, which this one may
-   * not have met.
+   * `inner`: the handler while the gateway is not stopping. `others`: the addresses of the gateways in the database,
+   * which this one may not have met.
    */
   constructor(assembly: Assembly, inner: RequestHandler, others: () => Promise<readonly string[]>) {
     this.#assembly = assembly
@@ -76,7 +77,7 @@ export class DrainGate implements RequestHandler {
     const { newRequests, cluster } = this.#assembly
     const reply = await newRequests.forward(request, sink)
     if (reply !== 'untaken') return reply
-    this.#met ??= this.#others().then((urls) => cluster.meet(urls))
+    this.#met ??= this.#others().then((addresses) => cluster.meet(addresses.map(clusterUrl)))
     await this.#met
     return newRequests.forward(request, sink)
   }

@@ -2,60 +2,40 @@
 import { assertParamHeaders, isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import { type Call, type HandlerMethods, isLaterRound, type MethodParts } from '../../server/internal.ts'
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
-import { type BackendTarget, mirroredIn, Relay, type RelayOptions } from './relay.ts'
-
-/** Finds the target of a name; undefined if there is none. */
-export interface Directory {
-  tool(name: string): BackendTarget | undefined
-  prompt(name: string): BackendTarget | undefined
-  resource(uri: string): BackendTarget | undefined
-  template(uriTemplate: string): BackendTarget | undefined
-  /** Defined if tools are found by searching. */
-  readonly search: ToolSearch | undefined
-}
-
-export interface PresentDirectory extends Directory {
-  /**
-   * Whether a current server of this name is of the stateless era. The origin of a state is unknown then, so rounds go
-   * to the current server, under its current configuration.
-   */
-  hasStateless(former: Pick<BackendTarget['backend'], 'name'>): boolean
-}
-
-/** The directory of a caller, if it differs from the common one. */
-export interface OwnDirectories {
-  directory(call: Call): Directory | undefined
-}
-
-/** Directories from before a reload. */
-export interface EarlierDirectories {
-  /** The matches in all of them, latest first. */
-  all<T>(look: (directory: Directory) => T | undefined): readonly T[]
-}
+import type { BackendTarget } from './contents.ts'
+import type { RouteDirectory } from './directory.ts'
+import type { FormerDirectories } from './former.ts'
+import type { OwnLists } from './ownLists.ts'
+import { mirroredIn, Relay, type RelayOptions } from './relay.ts'
 
 export interface RouteMethodsOptions extends RelayOptions {
   /** The common directory. */
-  readonly directory: PresentDirectory
-  readonly own: OwnDirectories
-  readonly former: EarlierDirectories
+  readonly directory: RouteDirectory
+  /** The directories of callers, if they differ from the common one. */
+  readonly own: Pick<OwnLists, 'directory'>
+  /** Directories from before a reload. */
+  readonly former: Pick<FormerDirectories, 'all'>
 }
 
-type Look = (directory: Directory) => BackendTarget | undefined
+type Look = (directory: RouteDirectory) => BackendTarget | undefined
 
 export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): HandlerMethods {
   const relay = new Relay(options, parts)
   const { results } = parts
 
   /** The target of a name. For a call that began before a reload, the target of that time. */
-  const find = async (call: Call, look: Look, args: unknown): Promise<BackendTarget | undefined> => {
+  const find = (call: Call, look: Look, args: unknown): BackendTarget | undefined => {
     const current = look(directoryFor(options, call))
     if (!isRound(call)) return current
-    const earlier = options.former.all(look).filter(({ backend }) => backend !== current?.backend)
+    const isTool = call.method === 'tools/call'
+    const earlier = options.former
+      .all(look)
+      .filter((target) => target.backend !== current?.backend && !(isTool && options.directory.denies(target)))
     if (earlier.length === 0) return current
     const mayHaveBegun = earlier.filter(
       ({ backend }) => backend.era === 'legacy' || !options.directory.hasStateless(backend),
     )
-    return (await relay.begunAt(call, current ? [current, ...mayHaveBegun] : mayHaveBegun, args)) ?? current
+    return relay.begunAt(call, current ? [current, ...mayHaveBegun] : mayHaveBegun, args) ?? current
   }
 
   const searchOf = (call: Call): ToolSearch | undefined =>
@@ -69,7 +49,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     if (name !== CALL_TOOL) return undefined
     const named = readToolCall(args)
     if ('fault' in named) return results.complete(toolError(named.fault), call.peer)
-    const found = await find(call, (directory) => directory.tool(named.name), named.arguments)
+    const found = find(call, (directory) => directory.tool(named.name), named.arguments)
     if (found !== undefined) return relay.tool(call, found, named.arguments)
     return results.complete(await describe({ name: named.name }), call.peer) // reports that there is none, with similar names
   }
@@ -81,7 +61,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
       const used = search && (await useSearch(search, name, call))
       if (used !== undefined) return used
       const { arguments: args } = call.params
-      const found = await find(call, (directory) => directory.tool(name), args)
+      const found = find(call, (directory) => directory.tool(name), args)
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name.slice(0, 100)}".`)
       const given = args ?? {}
       if (call.header !== undefined && call.peer.era === 'modern' && isObject(given))
@@ -90,13 +70,13 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     },
     getPrompt: async (call) => {
       const name = textOf(call.params, 'name')
-      const found = await find(call, (directory) => directory.prompt(name), call.params['arguments'])
+      const found = find(call, (directory) => directory.prompt(name), call.params['arguments'])
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${name.slice(0, 100)}".`)
       return relay.call(call, found, { ...call.params, name: found.name })
     },
     readResource: async (call) => {
       const uri = textOf(call.params, 'uri')
-      const found = await find(call, (directory) => directory.resource(uri), call.params['arguments'])
+      const found = find(call, (directory) => directory.resource(uri), call.params['arguments'])
       if (found === undefined) throw new ProtocolError('RESOURCE_UNKNOWN', 'There is no such resource.', { uri })
       return relay.call(call, found, { ...call.params, uri: found.name })
     },
@@ -118,11 +98,11 @@ function isRound(call: Call): boolean {
   return call.peer.takesInputRequired && isLaterRound(call)
 }
 
-function directoryFor({ own, directory }: RouteMethodsOptions, call: Call): Directory {
+function directoryFor({ own, directory }: RouteMethodsOptions, call: Call): RouteDirectory {
   return own.directory(call) ?? directory
 }
 
-function referred(directory: Directory, { type, name, uri }: Json): BackendTarget | undefined {
+function referred(directory: RouteDirectory, { type, name, uri }: Json): BackendTarget | undefined {
   if (type === 'ref/prompt' && typeof name === 'string') return directory.prompt(name)
   if (type === 'ref/resource' && typeof uri === 'string') return directory.template(uri) ?? directory.resource(uri)
   return undefined

@@ -2,15 +2,16 @@
  * The lists of one caller, if they differ from the common ones: servers that get callers' credentials may list
  * something else to each.
  */
-import { type Json, unref } from '../../protocol/index.ts'
+import type { Json } from '../../protocol/index.ts'
 import type { Call, CallerLists, Entries, MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { callerOf, quotaCaller } from '../backends/callers.ts'
+import { callerOf, quotaCaller } from '../links/callers.ts'
 import { whyAbsent } from '../backends/connector.ts'
 import { type ServerLists, type ListingLink, type ReadLists, readLists } from '../backends/lists/serverLists.ts'
 import type { ListingCaller } from '../backends/lists/listsByCaller.ts'
 import { notThere } from '../errors.ts'
+import { cancelledBy } from '../links/link.ts'
 import { RouteDirectory, type RouteScope } from './directory.ts'
 import { requestFor } from './tasks/source.ts'
 
@@ -162,9 +163,8 @@ function authorizationOf({ authorization, header }: Call): string | undefined {
 /** Reads the lists for all waiting requests of this caller, so it continues when one of them is cancelled. */
 function readFor(backend: Backend, call: Call): Promise<ReadLists> {
   const { connector, config } = backend
-  const late = new AbortController()
-  const timer = unref(setTimeout(() => late.abort(), config.settings.startSeconds * 1000))
-  const onCancel = (listener: () => void): void => late.signal.addEventListener('abort', listener, { once: true })
+  const late = AbortSignal.timeout(config.settings.startSeconds * 1000)
+  const onCancel = cancelledBy(late)
   const { _meta: meta } = call.params
   const link: ListingLink = {
     about: connector.about ?? { version: undefined, info: undefined, capabilities: ALL_LISTS, instructions: undefined },
@@ -173,5 +173,5 @@ function readFor(backend: Backend, call: Call): Promise<ReadLists> {
       return requestFor(backend, call, { method, params: sent, ask, onCancel, notify: () => {} })
     },
   }
-  return readLists(link, config.settings.tools, late.signal).finally(() => clearTimeout(timer))
+  return readLists(link, config.settings.tools, late)
 }

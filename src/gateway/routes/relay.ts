@@ -24,27 +24,18 @@ import { type Call, isLaterRound, type MethodParts } from '../../server/internal
 import type { Backend } from '../backends/backend.ts'
 import { inRound } from '../errors.ts'
 import { CallState } from './clientState.ts'
-import { asRound } from './placement/callForwarding.ts'
-import { Placement } from './placement/placement.ts'
-import { runInPlace } from './placement/roundsInPlace.ts'
-import { askerOf, questionsOr, relayedOf } from './relayedCall.ts'
-import { taskModeOf } from './tasks/mode.ts'
+import type { BackendTarget } from './contents.ts'
+import { askerOf, questionsOr, relayedOf, runInPlace } from './relayedCall.ts'
+import { taskModeOf } from './tasks/source.ts'
 import type { RelayedTasks } from './tasks/service.ts'
-import { withoutTasks, withTasks } from './tasks/source.ts'
-import type { Relayed } from '../links/relayed.ts'
+import { asRound, type Relayed, withoutTasks, withTasks } from '../links/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
 import { isReplayable } from '../parking/claim.ts'
+import type { Tickets } from '../parking/ticket.ts'
+import { Placement } from '../placement/placement.ts'
 import type { CallRecorder, RecordedCall } from '../telemetry/calls.ts'
 import type { CallTarget } from '../telemetry/metrics.ts'
-
-/** The target of a name of this route. */
-export interface BackendTarget {
-  readonly backend: Backend
-  readonly name: string
-  /** Its definition on this route, if listed. */
-  readonly listed?: Json
-}
 
 /** Names the server of a result, if that server is stateful. */
 const BACKEND_META = 'dev.pannier/backend'
@@ -53,6 +44,7 @@ export interface RelayOptions {
   /** The path of the route. */
   readonly path: string
   readonly parking: Parking
+  readonly tickets: Tickets
   readonly recorder: CallRecorder
   readonly tasks: RelayedTasks
 }
@@ -81,8 +73,8 @@ export class Relay {
   constructor(options: RelayOptions, parts: MethodParts) {
     this.#options = options
     this.#parts = parts
-    this.#parked = new ParkedRounds(options.parking, parts)
-    this.#placement = new Placement(parts)
+    this.#parked = new ParkedRounds(options.parking, options.tickets, parts)
+    this.#placement = new Placement(parts, (inPlace) => runInPlace(parts, this.#parked, inPlace))
   }
 
   /** Relays a call; returns the text of the result. */
@@ -103,7 +95,7 @@ export class Relay {
   async #relay(relaying: RelayingCall): Promise<string> {
     const { takesInputRequired } = relaying.recorded.call.peer
     // The ticket of a parked call names its owner.
-    if (await this.#bringsTicket(relaying)) return takesInputRequired ? this.#park(relaying) : this.#resume(relaying)
+    if (this.#bringsTicket(relaying)) return takesInputRequired ? this.#park(relaying) : this.#resume(relaying)
     const answer = await this.#answerElsewhere(relaying)
     if (answer !== undefined) return answer
     if (!takesInputRequired) return this.#askInPlace(relaying)
@@ -129,22 +121,24 @@ export class Relay {
    * The target that a round belongs to, the current configuration's first; undefined if none. A ticket belongs to a
    * parked call of a server that asks in the middle of a call; any other state belongs to the server that issued it.
    */
-  async begunAt(call: Call, targets: readonly BackendTarget[], args: unknown): Promise<BackendTarget | undefined> {
+  begunAt(call: Call, targets: readonly BackendTarget[], args: unknown): BackendTarget | undefined {
     for (const target of targets) {
-      const { backend } = target
+      const { backend, name } = target
       if (backend.connector.about === undefined) continue // it has started nothing
-      if ((await this.#parked.isTicket(call, target, args)) === (backend.era === 'legacy')) return target
+      const isTicket = this.#parked.isTicket(call, { server: backend.name, name, args })
+      if (isTicket === (backend.era === 'legacy')) return target
     }
     return undefined
   }
 
   /** Whether the call is parked. A server that was never reached from here may be of either era. */
-  async #bringsTicket({ recorded: { call }, target, params }: RelayingCall): Promise<boolean> {
-    const { backend } = target
+  #bringsTicket({ recorded: { call }, target, params }: RelayingCall): boolean {
+    const { backend, name } = target
     const requestState = call.peer.takesInputRequired ? call.params['requestState'] : call.resumed?.own
     if (requestState === undefined) return false
     if (backend.connector.about !== undefined) return backend.era === 'legacy'
-    return this.#parked.isTicket(asRound(call, { requestState }), target, params['arguments'])
+    const subject = { server: backend.name, name, args: params['arguments'] }
+    return this.#parked.isTicket(asRound(call, { requestState }), subject)
   }
 
   /** The answer of the gateway that serves this caller; undefined if this one does. */
@@ -177,7 +171,7 @@ export class Relay {
       relayed: relayedOf({ call, trace: recorded.trace }, params, { headers, ask: undefined, state }),
       recorded,
       finish: (result) => shaped(state.result(result), call, backend),
-      introduce: (to) => state.introduce(to),
+      askingMeta: state.askingMeta,
       answerAtPlace: async () => (backend.leases ? this.#placement.forward(recorded, target, state.caller) : undefined),
     })
   }
@@ -200,9 +194,9 @@ export class Relay {
   #resume(relaying: RelayingCall): Promise<string> {
     const { call } = relaying.recorded
     const { backend, name } = relaying.target
-    return runInPlace(this.#parts, {
+    return runInPlace(this.#parts, this.#parked, {
       call,
-      backend,
+      server: backend.name,
       name,
       args: relaying.params['arguments'],
       round: async (brought) => JSON.parse(await this.#park(relaying, asRound(call, brought))) as Json,

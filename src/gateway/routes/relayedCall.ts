@@ -1,13 +1,16 @@
 /** Converts a client's call into a request to a server, with the channel back to the client. */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { CODES, isObject, type Json, RemoteError, unref } from '../../protocol/index.ts'
-import { type Call, InputRequired } from '../../server/internal.ts'
+import { CODES, isObject, type Json, RemoteError } from '../../protocol/index.ts'
+import { type Call, InputRequired, type MethodParts } from '../../server/internal.ts'
 import type { Relayed } from '../links/relayed.ts'
-import { forwardedVia } from '../loops/via.ts'
+import { forwardedVia } from '../loops.ts'
+import type { ParkedRounds } from '../parking/parkedRounds.ts'
+import type { CallInPlace } from '../placement/forwarding.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
 import type { CallState } from './clientState.ts'
 import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
+import { inTime } from '../waiting.ts'
 
 interface WayBack {
   /** Headers that mirror arguments. */
@@ -41,22 +44,12 @@ export function askerOf({ channel, peer }: Call, withinMs = Infinity): Relayed['
   if (push === undefined || peer.era === 'modern') return undefined
   const id = randomUUID() // the call's id, by which answers find it
   let asked = 0
+  const late = (): Error =>
+    new RemoteError(CODES.INTERNAL_ERROR, `The question was not answered within ${withinMs / 1000} seconds.`)
   return async (request: InputRequest) => {
     const key = `question ${++asked}`
     const answer = push.call(channel, request, { key, id, carry: 'process', isBound: true, body: () => ({}) })
-    return answeredWithin(answer as Promise<Json>, withinMs)
-  }
-}
-
-async function answeredWithin(answer: Promise<Json>, ms: number): Promise<Json> {
-  if (ms === Infinity) return answer
-  const late = Promise.withResolvers<never>()
-  const sentence = `The question was not answered within ${ms / 1000} seconds.`
-  const timer = unref(setTimeout(() => late.reject(new RemoteError(CODES.INTERNAL_ERROR, sentence)), ms))
-  try {
-    return await Promise.race([answer, late.promise])
-  } finally {
-    clearTimeout(timer)
+    return withinMs === Infinity ? (answer as Promise<Json>) : inTime(answer as Promise<Json>, withinMs, late)
   }
 }
 
@@ -66,4 +59,30 @@ export function questionsOr(result: Json): Json | InputRequired {
   if (resultType !== 'input_required') return result
   const requests = isObject(inputRequests) ? (inputRequests as Record<string, InputRequest>) : {}
   return new InputRequired(new Map(Object.entries(requests)), requestState)
+}
+
+/**
+ * Runs the rounds of a session-era caller whose call is parked, here or in another gateway: its questions are asked on
+ * the caller's stream. A call that is cancelled or not answered is also cancelled at its server, unless another gateway
+ * has it by now. Returns the text of the result.
+ */
+export async function runInPlace(parts: MethodParts, parked: ParkedRounds, inPlace: CallInPlace): Promise<string> {
+  const { call, server, name, args, round, finish } = inPlace
+  let asked: Json = {}
+  try {
+    return await parts.rounds.run<Json>(call, {
+      subject: { name: `${server} ${name}`, args: call.params },
+      invoke: async ({ requestState, inputResponses }) => {
+        asked = await round(requestState === undefined ? {} : { requestState, inputResponses })
+        return questionsOr(asked)
+      },
+      finish,
+    })
+  } catch (error) {
+    const { requestState } = asked
+    const params = { ...call.params, requestState }
+    if (requestState !== undefined && !call.channel.isHandedOff)
+      void parked.cancel({ ...call, params }, { server, name, args })
+    throw error
+  }
 }

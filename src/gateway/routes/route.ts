@@ -13,27 +13,42 @@ import {
   Shutdown,
 } from '../../server/internal.ts'
 import type { DrainOptions, ServerOptions } from '../../server/index.ts'
-import { createMarks } from '../../state/seal/index.ts'
+import { createMarks, DEFAULT_TTL_SECONDS } from '../../state/seal/index.ts'
 import { type Json, settledWithin } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import { PassthroughHandler } from '../passthrough/handler.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
 import { DrainGate } from './drainGate.ts'
 import type { Parking } from '../parking/parking.ts'
-import { FormerDirectories } from './former/directories.ts'
+import { Tickets } from '../parking/ticket.ts'
+import { FormerDirectories } from './former.ts'
 import { OwnLists } from './ownLists.ts'
 import { routeMethods } from './methods.ts'
-import type { BackendTarget } from './relay.ts'
-import { TaskIds } from './tasks/ids.ts'
+import type { BackendTarget } from './contents.ts'
+import { TaskIds } from './tasks/owners.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallRecorder } from '../telemetry/calls.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
-import { LoopGuard, type Via } from '../loops/via.ts'
+import { LoopGuard, type Via } from '../loops.ts'
 
 /** Each of them is also watched at the servers behind. */
 const MAX_WATCHED = 10_000
 
-export interface RouteOptions {
+/** The options that all routes of a gateway share. */
+export interface SharedRouteOptions {
+  /** Resolves when all servers were tried, or have timed out. */
+  readonly ready: () => Promise<void> | undefined
+  /** Timeout for the list of a server whose lists differ by caller. */
+  readonly listDeadlineMs: number
+  readonly server: ServerOptions
+  readonly metrics: GatewayMetrics
+  readonly via: Via
+  /** The addresses of the other gateways in the database. */
+  readonly others: () => Promise<readonly string[]>
+  readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
+}
+
+export interface RouteOptions extends SharedRouteOptions {
   /** The path, such as `/mcp/github`. */
   readonly path: string
   readonly scope: RouteScope
@@ -44,18 +59,8 @@ export interface RouteOptions {
   readonly listMeta?: () => Json | undefined
   /** The server of a route with a single one: requests pass through to it as bytes if possible. */
   readonly alone?: () => Backend | undefined
-  /** Resolves when all servers were tried, or have timed out. */
-  readonly ready: () => Promise<void> | undefined
-  /** Timeout for the list of a server whose lists differ by caller. */
-  readonly listDeadlineMs: number
-  readonly server: ServerOptions
-  readonly metrics: GatewayMetrics
-  readonly via: Via
   readonly parking: Parking
   readonly cluster: Cluster
-  /** The addresses of the other gateways in the database. */
-  readonly others: () => Promise<readonly string[]>
-  readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
 
 export class Route {
@@ -83,17 +88,21 @@ export class Route {
     this.#own = own
     const recorder = new CallRecorder({ route: path, logger: server.logger, metrics })
     const keyring = keyringOf(server)
+    const audience = `${server.audience ?? server.name} ${path}`
+    const { ttlSeconds = DEFAULT_TTL_SECONDS } = server
+    const tickets = new Tickets({ keyring, audience, ttlSeconds })
     const ids = new TaskIds(createMarks(keyring, `task ${path}`))
     const tasks = new RelayedTasks({ backends: scope.backends, ids })
     this.assembly = assemble(
-      { ...server, keys: keyring, tasks, audience: `${server.audience ?? server.name} ${path}` },
+      { ...server, keys: keyring, tasks, audience },
       {
         cluster: options.cluster,
         scope: path,
         handlers: (parts) => {
           tasks.join(parts)
           own.lists = parts.lists
-          return routeMethods({ path, directory, own, former: this.#former, parking, recorder, tasks }, parts)
+          const shared = { path, parking, tickets, recorder, tasks }
+          return routeMethods({ ...shared, directory, own, former: this.#former }, parts)
         },
         ownLists: own.of,
         instructions,
@@ -105,8 +114,8 @@ export class Route {
     // Servers that come up later may have any of them, and clients read capabilities only once.
     this.assembly.registry.declared = capabilities
     this.assembly.watched.max = MAX_WATCHED
-    this.assembly.scope.handleOwned('caller', (row) =>
-      scope.backends().some(({ leases }) => leases?.holds(row) === true),
+    this.assembly.scope.handleOwned('caller', (key) =>
+      scope.backends().some(({ leases }) => leases?.holds(key) === true),
     )
     this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
     this.shutdown = new Shutdown(this.assembly, 'debug') // the gateway logs it once for all routes

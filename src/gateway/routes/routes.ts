@@ -2,7 +2,7 @@
  * The routes of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for a selection of tools.
  */
 import type { HeaderReader } from '../../protocol/index.ts'
-import type { DrainOptions, EventBus, ServerOptions } from '../../server/index.ts'
+import type { DrainOptions, EventBus } from '../../server/index.ts'
 import type { Cluster, MissingPeer } from '../../cluster/index.ts'
 import {
   type CallCounter,
@@ -13,18 +13,16 @@ import {
   refusal,
 } from '../../server/internal.ts'
 import type { Backend, BackendOptions } from '../backends/backend.ts'
-import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
+import { type CatalogNames, createNames, type NamedServer } from '../catalog/index.ts'
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
-import { absentMeta } from './absent.ts'
-import { clusterUrl, gatewayCluster, UNION_PATH } from './cluster.ts'
-import { SharedListener } from './sharedListener.ts'
+import { absentMeta, unionInstructions } from './descriptions.ts'
+import { SharedListener } from '../listeners.ts'
+import { clusterUrl, gatewayCluster, UNION_PATH } from '../cluster.ts'
 import type { ListedTools } from './directory.ts'
 import { Parking } from '../parking/parking.ts'
-import { FormerRoutes } from './former/routes.ts'
+import { FormerRoutes } from './former.ts'
 import { plainNames, prefixedNames } from './names.ts'
-import { Route, type RouteOptions } from './route.ts'
-import type { GatewayMetrics } from '../telemetry/metrics.ts'
-import type { Via } from '../loops/via.ts'
+import { Route, type RouteOptions, type SharedRouteOptions } from './route.ts'
 
 export { UNION_PATH }
 const VIEWS_PATH = '/views'
@@ -34,22 +32,13 @@ const EVERYTHING: ReadonlySet<Capability> = new Set(['tools', 'prompts', 'resour
 const REMOVED: ViewSettings = { tools: [], deny: ['*'], rename: {}, descriptions: {}, catalogue: 'all' }
 const TOOLS_ONLY: ReadonlySet<Capability> = new Set(['tools'])
 
-export interface RoutesOptions {
+export interface RoutesOptions extends SharedRouteOptions {
   /** The servers behind the gateway, in order. */
   readonly backends: () => readonly Backend[]
-  /** Resolves when all servers were tried, or have timed out. */
-  readonly ready: () => Promise<void> | undefined
-  readonly listDeadlineMs: number
-  readonly server: ServerOptions
   /** The event bus of a route, if each route has its own. */
   readonly busOf: ((path: string) => EventBus) | undefined
-  readonly metrics: GatewayMetrics
-  readonly via: Via
-  /** The addresses of the other gateways in the database. */
-  readonly others: () => Promise<readonly string[]>
   /** Called when a route that was added later could not be opened. */
   readonly onUnopened: (error: unknown) => void
-  readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
 
 /** The configuration that determines the routes. */
@@ -77,7 +66,7 @@ export class Routes {
   readonly #cluster: Cluster
   readonly #options: RoutesOptions
   readonly #byPath = new Map<string, Route>()
-  readonly #former = new FormerRoutes()
+  readonly #former = new FormerRoutes<Route>()
   /** Calls come back to the route they were made at; the quota is for all routes together. */
   readonly #parking = new Parking()
   /** Callbacks from servers to routes. */
@@ -234,15 +223,19 @@ export class Routes {
   }
 
   #create(path: string, parts: RouteParts): Route {
-    const { ready, guards, metrics, via, listDeadlineMs } = this.#options
-    const others = async (): Promise<readonly string[]> => (await this.#options.others()).map(clusterUrl)
     const bus = this.#options.busOf?.(path)
     const server = { ...this.#options.server, ...(bus && { bus }) }
     const { limits } = server
     const calls = limits?.calls && countedAt(path, limits.calls)
     const counted = calls === undefined ? server : { ...server, limits: { ...limits, calls } }
-    const shared = { ready, listDeadlineMs, server: counted, guards, metrics, via, others, parking: this.#parking }
-    return new Route({ path, ...parts, ...shared, cluster: this.#cluster })
+    return new Route({
+      ...this.#options,
+      ...parts,
+      path,
+      server: counted,
+      parking: this.#parking,
+      cluster: this.#cluster,
+    })
   }
 
   #serverParts(name: string): RouteParts {

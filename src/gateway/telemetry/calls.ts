@@ -3,14 +3,14 @@
  * messages of errors.
  */
 import type { Attributes } from '@opentelemetry/api'
-import { CODES, isServerError, type Json } from '../../protocol/index.ts'
-import { type Call, type Logger, shortened, toWireError } from '../../server/internal.ts'
+import { CODES, type HeaderReader, isServerError, type Json, type RequestId } from '../../protocol/index.ts'
+import { type Call, type Logger, type Principal, shortened, toWireError } from '../../server/internal.ts'
 import { BackendError } from '../errors.ts'
 import type { CallOutcome, CallTarget, GatewayMetrics } from './metrics.ts'
 import { type BackendSpan, startSpan, traceIdOf, type TraceFields } from './tracing.ts'
 
 export interface CallRecorderOptions {
-  /** The address of the gateway at which calls are made. */
+  /** The path of the route. */
   readonly route: string
   readonly logger: Logger | undefined
   readonly metrics: GatewayMetrics
@@ -18,8 +18,8 @@ export interface CallRecorderOptions {
 
 const TOOL_ERROR = 'tool_error'
 const REFUSALS: ReadonlySet<string> = new Set(['BACKEND_BUSY', 'BACKEND_REFUSED'])
-/** An id that a proxy before the gateway gives to each request. */
-export const REQUEST_ID = /^[\w.:-]{1,100}$/
+/** The request id of a proxy in front of the gateway. */
+const REQUEST_ID = /^[\w.:-]{1,100}$/
 
 export class CallRecorder {
   readonly #options: CallRecorderOptions
@@ -43,24 +43,14 @@ export class CallRecorder {
   }
 
   #end({ call, target, span, startedAt }: RecordedCall, outcome: CallOutcome, error: string | undefined): void {
-    const isFailed = outcome === 'failed'
-    span.end(isFailed ? (error ?? 'failed') : undefined)
-    const { route, logger, metrics } = this.#options
-    const elapsed = performance.now() - startedAt
+    span.end(outcome === 'failed' ? (error ?? 'failed') : undefined)
     if (call.forwardedBy) return // the gateway that the caller reached records it
-    metrics.ended({ method: call.method, target, outcome, seconds: elapsed / 1000 })
-    if (logger === undefined) return
-    const ms = Math.round(elapsed * 10) / 10
-    logger.info(
-      { route, ...subjectOf(call, target), outcome, ...(error && { error }), ms, ...originOf(call, span) },
-      SAID,
-    )
+    const { id, method, principal, header } = call
+    report(this.#options, { id, method, target, outcome, error, startedAt, principal, header, trace: span.fields })
   }
 }
 
-const SAID = 'A call was answered.'
-
-/** One call while it is under way. */
+/** One call in progress. */
 export class RecordedCall {
   readonly call: Call
   readonly target: CallTarget
@@ -81,7 +71,7 @@ export class RecordedCall {
     return this.span.fields
   }
 
-  /** The server has answered this, or has asked something. The last one counts. */
+  /** Notes a result or a question of the server. The last one counts. */
   result(result: Json): void {
     const isError = result['isError'] === true
     this.error = isError ? TOOL_ERROR : undefined
@@ -103,33 +93,96 @@ function attributesOf({ method }: Call, { server, name }: CallTarget): Attribute
   }
 }
 
-function subjectOf({ method }: Call, { server, name }: CallTarget): Json {
-  const kind = method === 'prompts/get' ? 'prompt' : 'tool'
-  return { server, method, ...(name !== undefined && { [kind]: shortened(name) }) }
-}
-
-/** Who called, and by which ids the call is found elsewhere. */
-function originOf({ id, principal, header }: Call, { fields }: BackendSpan): Json {
-  const requestId = header?.('x-request-id')
-  const traceId = traceIdOf(fields)
-  return {
-    id: typeof id === 'string' ? shortened(id) : id,
-    ...(requestId !== undefined && REQUEST_ID.test(requestId) && { requestId }),
-    ...(principal !== undefined && { principal: shortened(principal.id) }),
-    ...(traceId !== undefined && { traceId }),
-  }
-}
-
-/** How an error is named in the log. */
+/** The code of an error in the log. */
 export function codeOf(error: unknown): string {
   if (error instanceof BackendError) return error.reason
   const { code } = error as { code?: unknown }
   return typeof code === 'number' || typeof code === 'string' ? String(code) : 'internal'
 }
 
-/** Errors of the server, and of the gateway, are failures; what a caller did wrong is refused. */
+/** Errors of the server and of the gateway are failures; those of a caller are refusals. */
 export function outcomeOf(error: unknown): CallOutcome {
   if (error instanceof BackendError) return REFUSALS.has(error.reason) ? 'refused' : 'failed'
   const { code } = toWireError(error)
   return code === CODES.INTERNAL_ERROR || isServerError(code) ? 'failed' : 'refused'
+}
+
+export interface PassthroughRecord {
+  readonly backend: NamedLists
+  readonly header: HeaderReader
+  readonly principal: Principal | undefined
+  readonly outcome: CallOutcome
+  readonly error: string | undefined
+  /** By `performance.now()`. */
+  readonly startedAt: number
+}
+
+type ListedEntries = readonly Json[]
+
+interface NamedLists {
+  readonly name: string
+  readonly lists: { readonly latest: { readonly tools: ListedEntries; readonly prompts: ListedEntries } }
+}
+
+/** The methods of passed-through requests that are recorded. */
+const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete'])
+
+/** Records a passed-through call by its headers: without its id, and whether a tool failed or asked. */
+export function recordPassthrough(options: CallRecorderOptions, record: PassthroughRecord): void {
+  const { backend, header, principal, outcome, error, startedAt } = record
+  const method = header('mcp-method') ?? ''
+  if (!CALLS.has(method)) return
+  const traceparent = header('traceparent')
+  const trace = traceparent === undefined ? {} : { traceparent }
+  const target = targetOf(backend, method, header)
+  report(options, { method, target, outcome, error, startedAt, principal, header, trace })
+}
+
+/** A call as it is reported. */
+interface ReportedCall extends Pick<PassthroughRecord, 'outcome' | 'error' | 'startedAt' | 'principal'> {
+  /** Unknown for a passed-through call. */
+  readonly id?: RequestId
+  readonly method: string
+  readonly target: CallTarget
+  readonly header: HeaderReader | undefined
+  readonly trace: TraceFields
+}
+
+/** Measures and logs a call. It runs for each passed-through request, so the details are added one by one. */
+function report({ route, logger, metrics }: CallRecorderOptions, reported: ReportedCall): void {
+  const { id, method, target, outcome, error, startedAt, principal, header, trace } = reported
+  const elapsed = performance.now() - startedAt
+  metrics.ended({ method, target, outcome, seconds: elapsed / 1000 })
+  if (logger === undefined) return
+  const { server, name } = target
+  const details: Record<string, unknown> = { route, server, method }
+  if (name !== undefined) details[method === 'prompts/get' ? 'prompt' : 'tool'] = shortened(name)
+  details['outcome'] = outcome
+  if (error !== undefined) details['error'] = error
+  details['ms'] = Math.round(elapsed * 10) / 10
+  if (id !== undefined) details['id'] = typeof id === 'string' ? shortened(id) : id
+  const requestId = header?.('x-request-id')
+  if (requestId !== undefined && REQUEST_ID.test(requestId)) details['requestId'] = requestId
+  if (principal !== undefined) details['principal'] = shortened(principal.id)
+  const traceId = traceIdOf(trace)
+  if (traceId !== undefined) details['traceId'] = traceId
+  logger.info(details, 'A call was answered.')
+}
+
+function targetOf({ name: server, lists }: NamedLists, method: string, header: HeaderReader): CallTarget {
+  const { tools, prompts } = lists.latest
+  const list = method === 'tools/call' ? tools : method === 'prompts/get' ? prompts : undefined
+  const name = list && header('mcp-name')
+  const isListed = name !== undefined && list !== undefined && namesIn(list).has(name)
+  return { server, name, isListed }
+}
+
+const known = new WeakMap<ListedEntries, ReadonlySet<unknown>>()
+
+function namesIn(list: ListedEntries): ReadonlySet<unknown> {
+  const found = known.get(list)
+  if (found !== undefined) return found
+  const names = new Set(list.map(({ name }) => name))
+  known.set(list, names)
+  return names
 }

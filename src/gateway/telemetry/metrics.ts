@@ -1,6 +1,6 @@
 /**
- * The measurements of a gateway, by OpenTelemetry's API. An SDK may be registered at any time, so each call checks for one;
- * without it, that check is the only cost. Names of tools come from servers, so only so many of each server are told apart.
+ * The metrics of a gateway, by OpenTelemetry's API. An SDK may be registered at any time, so each call checks for one;
+ * without it, that check is the only cost. Names of tools come from servers, so their number is limited for each server.
  */
 import {
   type Attributes,
@@ -15,36 +15,36 @@ import {
 } from '@opentelemetry/api'
 import { escapeUnprintable } from '../../state/internal.ts'
 
-/** `asked`: the caller is to answer something first. `refused`: by the request, or for want of room or credentials. */
+/** `asked`: the caller has to answer first. `refused`: the request is invalid, over a limit, or lacks credentials. */
 export type CallOutcome = 'complete' | 'asked' | 'failed' | 'refused' | 'cancelled'
 
-/** Where a call goes. */
+/** The target of a call. */
 export interface CallTarget {
   readonly server: string
-  /** The name of a tool or prompt there; of resources only that it is one. */
+  /** The name of a tool or prompt; undefined for resources. */
   readonly name: string | undefined
-  /** Whether the server lists it; else the name is the caller's. */
+  /** Whether the server lists it; otherwise the caller chose the name. */
   readonly isListed: boolean
 }
 
-/** What is measured of one server at a moment. */
+/** The current measurements of one server. */
 export interface ServerMeasures {
   readonly server: string
   readonly isUp: boolean
-  /** Requests under way. */
+  /** The number of requests in flight. */
   readonly inFlight: number
-  /** Whether its links are processes or connections, and how many there are. */
+  /** Whether its links are processes or connections. */
   readonly transport: 'process' | 'connection'
   readonly links: number
-  /** How many tools are served. */
+  /** The number of served tools. */
   readonly tools: number
-  /** Since its lists were read; undefined where they never were. */
+  /** The age of its lists; undefined if they were never read. */
   readonly listAgeSeconds: number | undefined
 }
 
 export interface GatewayMeasures {
   readonly servers: readonly ServerMeasures[]
-  /** Calls that wait for an answer of their callers. */
+  /** The number of calls that wait for an answer of their callers. */
   readonly parked: number
 }
 
@@ -66,7 +66,7 @@ interface Registration {
   readonly stop: () => void
 }
 
-/** Of one server. Far more than a model can choose from; a server that invents names ends here. */
+/** Maximum number of tool names of one server, far more than a model can choose from. */
 const MAX_TOOLS = 500
 const OTHER = '_other'
 const BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
@@ -80,7 +80,7 @@ export class GatewayMetrics {
     this.#measure = measure
   }
 
-  /** Measures for the SDK that is registered now. */
+  /** Registers the instruments with the current SDK. */
   refresh(): void {
     this.#current()
   }
@@ -93,7 +93,7 @@ export class GatewayMetrics {
     instruments.duration.record(seconds, attributes)
   }
 
-  /** This gateway has ended. */
+  /** Removes the instruments of a gateway that ends. */
   close(): void {
     this.#registered?.stop()
   }
@@ -137,7 +137,7 @@ function callInstruments(meter: Meter): CallInstruments {
   }
 }
 
-/** Gives the function that ends this. */
+/** Returns the function that stops it. */
 function observe(meter: Meter, measure: () => GatewayMeasures): () => void {
   const gauge = (name: string, description: string, unit: string): Observable =>
     meter.createObservableGauge(`pannier.gateway.${name}`, { description, unit })

@@ -1,16 +1,16 @@
-/** What OpenTelemetry measures in this process, in the format of Prometheus. The exporter is loaded here and nowhere else. */
+/** OpenTelemetry metrics of this process in the format of Prometheus. Only this file loads the exporter. */
 import { metrics } from '@opentelemetry/api'
 
-/** Gives the measurements as text. */
+/** Returns the metrics as text. */
 export type MetricsText = () => Promise<string>
 
-/** Many servers with many tools; what goes beyond is counted together. */
+/** Enough for many servers with many tools; further series are counted together. */
 const MAX_SERIES = 20_000
-/** What the endpoint says of requests. Calls are told apart by server and tool in the gateway's own measurements. */
+/** The attributes of request metrics. The gateway's own metrics distinguish calls by server and tool. */
 const REQUEST_ATTRIBUTES = ['mcp.method.name', 'mcp.protocol.version', 'error.type', 'pannier.outcome']
 
 /**
- * Registers OpenTelemetry's metrics for this process, and gives what Prometheus reads. Undefined where
+ * Registers OpenTelemetry's metrics for this process, and returns the function that renders them; undefined if
  * `@opentelemetry/exporter-prometheus` and `@opentelemetry/sdk-metrics` are not installed, or metrics are registered already.
  */
 export async function prometheusMetrics(): Promise<MetricsText | undefined> {

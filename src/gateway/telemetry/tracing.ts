@@ -1,7 +1,7 @@
 /**
  * The trace of a call continues at the server behind the gateway. In both eras `_meta` carries it (`traceparent`,
- * `tracestate`, `baggage`); servers over HTTP of the stateless era get the headers as well. With an SDK of OpenTelemetry the
- * gateway has a span of its own between, else what the caller sent is passed on.
+ * `tracestate`, `baggage`); servers over HTTP of the stateless era get the headers as well. With an OpenTelemetry SDK the
+ * gateway adds its own span; without one it forwards the caller's fields.
  */
 import {
   type Attributes,
@@ -15,23 +15,23 @@ import {
 import { isObject, type Json } from '../../protocol/index.ts'
 import { type Call, tracerOf } from '../../server/internal.ts'
 
-/** What goes into `_meta`, and into headers. */
+/** The fields of a trace, in `_meta` and in headers. */
 export type TraceFields = Readonly<Record<string, string>>
 
 /** The part of one call that happens at the server behind. */
 export interface BackendSpan {
   readonly fields: TraceFields
   run<T>(work: () => T): T
-  /** `error`: what went wrong there, by a code. */
+  /** `error`: the code of a failure. */
   end(error: string | undefined): void
 }
 
 const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/
-/** What can stand in a header: printable ASCII, as much as servers have to take. */
+/** Printable ASCII, up to the length that servers must accept. */
 const TRACE_STATE = /^[\u0020-\u007e]{1,512}$/
 const HEADERS = ['traceparent', 'tracestate'] as const
 
-/** Whether spans are collected. Then the gateway adds one to each call, and the request to the server carries it. */
+/** Whether spans are collected: then the gateway adds one to each call. */
 export function isTraced(): boolean {
   return tracerOf(trace.getTracerProvider()) !== undefined
 }
@@ -73,7 +73,7 @@ export function traceIdOf({ traceparent }: TraceFields): string | undefined {
   return traceparent === undefined ? undefined : TRACE_PARENT.exec(traceparent)?.[1]
 }
 
-/** `_meta` counts; who has HTTP alone says it in headers. */
+/** The caller's fields: those in `_meta`, else those in the headers. */
 function givenFields({ meta, header }: Call): TraceFields {
   const inMeta = meta['traceparent'] !== undefined
   const read = inMeta ? (name: string) => meta[name] : header

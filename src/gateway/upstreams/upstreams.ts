@@ -1,36 +1,49 @@
 /**
- * The addresses at which a server over HTTP is reached: one, or several replicas of it. A request goes to the one that has
- * the fewest under way. An address to which connecting fails is left out until connecting works again; a request that was
- * not sent there goes to the next one, and one that was sent is never sent again.
+ * The addresses of a server over HTTP: one, or several replicas. A request goes to the address with the fewest requests
+ * in flight. An address to which connecting fails is left out until connecting works again. A request that was not sent
+ * goes to the next address; one that was sent is never sent again.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import { backoffMs, MAX_MESSAGE_BYTES, sleep } from '../../protocol/index.ts'
-import { type Via, VIA_HEADER } from '../loops/via.ts'
-import {
-  type AnswerReceiver,
-  type UpstreamChoice,
-  type UpstreamMessage,
-  UpstreamRequest,
-  type UpstreamTarget,
-} from './request.ts'
+import { type Via, VIA_HEADER } from '../loops.ts'
 
 const RETRY = { firstMs: 500, maxMs: 30_000 }
 /** No timeouts: the waiting callers have their own. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
 
-/** One address, which is its own choice where there is no other. */
-export class Upstream implements UpstreamTarget, UpstreamChoice {
+/** Receives the answer to a request. Either `end` or `fail` is called once, unless the request is cancelled. */
+export interface AnswerReceiver {
+  begin(status: number, headers: IncomingHttpHeaders): void
+  data(chunk: Buffer): void
+  end(): void
+  /** `wasSent`: whether the server may have got the request. */
+  fail(error: Error, wasSent: boolean): void
+}
+
+export interface UpstreamMessage {
+  /** @default POST */
+  readonly method?: 'GET' | 'DELETE'
+  /** @default that of the address */
+  readonly path?: string | undefined
+  /** Names and values in turn. */
+  readonly headers: string[]
+  readonly body?: Buffer | string
+}
+
+/** One address of a server. */
+export class Upstream {
   readonly url: string
-  /** The largest message that is taken from there. */
+  /** The largest message accepted from it. */
   readonly maxMessageBytes: number
   readonly #via: Via | undefined
   readonly #pool: Pool
   #path: string
   /** The number of requests in flight. */
   inFlight = 0
-  /** Whether connecting has failed, and has not worked since. */
+  /** Whether the last attempt to connect failed. */
   isOut = false
-  /** Whether a stream was asked for and answered here before. Some servers answer with the first event only. */
+  /** Whether it has answered a request for a stream before. Some servers answer only with the first event. */
   answersStreams = false
 
   constructor(url: string, via?: Via, maxMessageBytes = MAX_MESSAGE_BYTES) {
@@ -47,25 +60,19 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
     this.#pool.dispatch({ method, path, headers, body }, handler)
   }
 
-  /** Sends to this address, and to no other. */
+  /** Sends to this address only. */
   send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
     const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver)
     request.start()
     return request
   }
 
-  pick(tried?: ReadonlySet<UpstreamTarget>): Upstream | undefined {
-    return tried === undefined ? this : undefined
-  }
-
-  leaveOut(): void {}
-
-  /** The server wants requests at another path, such as one with a slash at its end. */
+  /** Sends further requests to another path, such as one with a slash at its end. */
   moveTo(path: string): void {
     this.#path = path
   }
 
-  /** Whether connecting works. Nothing is sent. */
+  /** Whether connecting works. Sends nothing. */
   connects(): Promise<boolean> {
     return new Promise((resolve) => {
       const handler: Dispatcher.DispatchHandler = {
@@ -85,19 +92,24 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
   }
 }
 
-export class Upstreams implements UpstreamChoice {
+/** All addresses of a server. */
+export class Upstreams {
   readonly all: readonly Upstream[]
   readonly #via: Via | undefined
   readonly #closed = new AbortController()
   #last = 0
 
-  /** `via`: the gateway that sends. */
+  /** `via`: the sending gateway. */
   constructor(urls: readonly string[], via?: Via, maxMessageBytes = MAX_MESSAGE_BYTES) {
     this.#via = via
     this.all = [...new Set(urls)].map((url) => new Upstream(url, via, maxMessageBytes))
   }
 
-  /** The address of sessions and of logins. */
+  get maxMessageBytes(): number {
+    return this.first.maxMessageBytes
+  }
+
+  /** The address for sessions and logins. */
   get first(): Upstream {
     const [first] = this.all
     if (first === undefined) throw new TypeError('A server has no address.')
@@ -105,13 +117,13 @@ export class Upstreams implements UpstreamChoice {
   }
 
   send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
-    const request = new UpstreamRequest(this, sentBy(this.#via, message), receiver)
+    const request = new UpstreamRequest(this.pick() ?? this.first, sentBy(this.#via, message), receiver, this)
     request.start()
     return request
   }
 
-  /** The address with the fewest requests; one that is left out only where all others are, or were tried. */
-  pick(tried?: ReadonlySet<UpstreamTarget>): Upstream | undefined {
+  /** The address with the fewest requests in flight; one that is left out only if there is no other. */
+  pick(tried?: ReadonlySet<Upstream>): Upstream | undefined {
     const { all } = this
     if (all.length === 1) return tried === undefined ? all[0] : undefined
     this.#last++
@@ -124,7 +136,7 @@ export class Upstreams implements UpstreamChoice {
     return best
   }
 
-  /** Connecting has failed. It is tried again, without a request of anyone. */
+  /** Leaves out an address to which connecting failed, and retries to connect in the background. */
   leaveOut(upstream: Upstream): void {
     if (upstream.isOut || this.all.length === 1) return
     upstream.isOut = true
@@ -153,4 +165,94 @@ function sentBy(via: Via | undefined, message: UpstreamMessage): UpstreamMessage
 
 function isBetter(one: Upstream, other: Upstream): boolean {
   return one.isOut === other.isOut ? one.inFlight < other.inFlight : other.isOut
+}
+
+/** The controller keeps the bytes of the headers for as long as the response lasts, which may be hours. */
+interface KeptHeaders {
+  rawHeaders?: unknown
+}
+
+/** One request. It goes to another address if connecting fails. */
+export class UpstreamRequest implements Dispatcher.DispatchHandler {
+  #upstream: Upstream
+  readonly #message: UpstreamMessage
+  readonly #receiver: AnswerReceiver
+  readonly #others: Upstreams | undefined
+  #controller: Dispatcher.DispatchController | undefined
+  /** The addresses that could not be reached. */
+  #tried: Set<Upstream> | undefined
+  #wasSent = false
+  #isOver = false
+
+  /** `others`: the addresses to choose from if connecting fails. */
+  constructor(upstream: Upstream, message: UpstreamMessage, receiver: AnswerReceiver, others?: Upstreams) {
+    this.#upstream = upstream
+    this.#message = message
+    this.#receiver = receiver
+    this.#others = others
+  }
+
+  start(): void {
+    this.#upstream.inFlight++
+    this.#upstream.dispatch(this.#message, this)
+  }
+
+  pause(): void {
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    this.#controller?.resume()
+  }
+
+  /** Cancels the request. The receiver gets nothing more. */
+  cancel(): void {
+    if (this.#isOver) return
+    this.#over()
+    this.#controller?.abort(new Error('The request was cancelled.'))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#isOver) return controller.abort(new Error('The request was cancelled.'))
+    this.#wasSent = true
+  }
+
+  onResponseStart(controller: KeptHeaders, status: number, headers: IncomingHttpHeaders): void {
+    controller.rawHeaders = null
+    if (status >= 200 && !this.#isOver) this.#receiver.begin(status, headers)
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    if (!this.#isOver) this.#receiver.data(chunk)
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return
+    this.#over()
+    this.#receiver.end()
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    if (this.#isOver) return
+    const next = this.#wasSent ? undefined : this.#another()
+    this.#over()
+    if (next === undefined) return this.#receiver.fail(error, this.#wasSent)
+    this.#isOver = false
+    this.#upstream = next
+    this.start()
+  }
+
+  #another(): Upstream | undefined {
+    if (this.#others === undefined) return undefined
+    this.#others.leaveOut(this.#upstream)
+    this.#tried ??= new Set()
+    this.#tried.add(this.#upstream)
+    return this.#others.pick(this.#tried)
+  }
+
+  #over(): void {
+    this.#isOver = true
+    this.#upstream.inFlight--
+  }
 }

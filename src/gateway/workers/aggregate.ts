@@ -1,10 +1,27 @@
-/** Aggregates the reports of several workers into that of one gateway: plain functions over plain data. */
+/** Aggregates the reports of several workers into that of one gateway, and serves it at the admin endpoint. */
 import type { Json } from '../../protocol/index.ts'
-import type { WorkerState } from './workers.ts'
+import { type AdminListening, listenAdmin } from '../admin/listen.ts'
+import type { AdminSettings } from '../config/index.ts'
+import type { Workers, WorkerState } from './workers.ts'
+
+export interface WorkersAdmin extends AdminListening {
+  readonly hasMetrics: boolean
+}
+
+export async function listenWorkersAdmin(settings: AdminSettings, workers: Workers): Promise<WorkersAdmin> {
+  const hasMetrics = (await workers.states()).some(({ report }) => report?.metrics !== undefined)
+  const metrics = async (): Promise<string> => aggregateMetrics(await workers.states())
+  const admin = await listenAdmin(settings, {
+    health: async () => aggregateHealth(await workers.states()),
+    servers: async () => aggregateServers(await workers.states()),
+    ...(hasMetrics && { metrics }),
+  })
+  return { ...admin, hasMetrics }
+}
 
 type ReportedWorker = WorkerState & { readonly report: NonNullable<WorkerState['report']> }
 
-/** A server counts as up where all workers reach it, because a call may come to any of them. */
+/** A server counts as up if all workers reach it, because any of them may get a call. */
 export function aggregateHealth(states: readonly WorkerState[]): Json {
   const there = states.filter(isReported)
   const [first = NO_HEALTH] = there.map(({ report }) => report.health)
@@ -44,7 +61,7 @@ function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }
 
-/** One entry for each server: as the worker sees it that has the most trouble with it, and the links of all workers. */
+/** One entry for each server: the report of a worker that does not reach it, if any, and the links of all workers. */
 export function aggregateServers(states: readonly WorkerState[]): readonly Json[] {
   const there = states.filter(isReported)
   const names = new Set(there.flatMap(({ report }) => report.servers.map(({ name }) => String(name))))
@@ -64,7 +81,7 @@ export function aggregateServers(states: readonly WorkerState[]): readonly Json[
   })
 }
 
-/** The measurements of each worker with its number, so that counters stay right when a worker is started again. */
+/** The metrics of each worker with its number, so that counters stay correct when a worker restarts. */
 export function aggregateMetrics(states: readonly WorkerState[]): string {
   const families = new Map<string, MetricFamily>()
   for (const { worker, report } of states)
@@ -74,7 +91,7 @@ export function aggregateMetrics(states: readonly WorkerState[]): string {
     .concat('\n')
 }
 
-/** All that is said of one measurement. */
+/** The head and the samples of one metric. */
 interface MetricFamily {
   readonly head: Set<string>
   readonly samples: string[]

@@ -1,17 +1,19 @@
 /**
- * Requests between the primary process of a gateway and a worker, over the channel that Node gives them. Both ends ask, and
- * both answer. The channel is a pipe between the two processes, so that configurations and keys may go over it.
+ * Remote procedure calls between the primary process of a gateway and a worker, over Node's IPC channel, in both
+ * directions. The channel is a pipe between the two processes, so it may carry configurations and keys.
  */
 import { isObject } from '../../protocol/index.ts'
+import type { GatewayConfig } from '../config/index.ts'
+import type { GatewayReport } from '../options.ts'
 
-/** One end: a worker as the primary has it, or the process of the worker itself. */
+/** One end: the worker object of the primary, or the process of the worker itself. */
 export interface IpcEnd {
   send(message: object, sent: (error: Error | null) => void): boolean
   on(event: 'message', listener: (message: unknown) => void): unknown
   once(event: 'disconnect', listener: () => void): unknown
 }
 
-/** What an end can be asked, by name. */
+/** The methods of one end, by name. */
 export type IpcMethods<T> = { [Name in keyof T]: (params: never) => unknown }
 
 interface IpcRequest {
@@ -26,7 +28,7 @@ interface IpcAnswer {
   readonly fault?: IpcFault
 }
 
-/** An error, as far as the other end needs it. */
+/** The part of an error that the other end needs. */
 interface IpcFault {
   readonly message: string
   readonly isType: boolean
@@ -52,7 +54,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
   #isClosed = false
   #last = 0
 
-  /** `local`: what this end answers. */
+  /** `local`: the methods of this end. */
   constructor(end: IpcEnd, local: Local) {
     this.#end = end
     this.#local = local
@@ -60,7 +62,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
     end.once('disconnect', () => this.close())
   }
 
-  /** Asks the other end. Rejects when that fails there, or the other process is gone. */
+  /** Calls a method of the other end. Rejects if it fails there, or the other process is gone. */
   ask<Name extends keyof Remote & string>(
     name: Name,
     params: Parameters<Remote[Name]>[0],
@@ -73,14 +75,14 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
     return promise as Promise<Awaited<ReturnType<Remote[Name]>>>
   }
 
-  /** The other process is gone. */
+  /** Rejects all open requests: the other process is gone. */
   close(): void {
     this.#isClosed = true
     for (const { reject } of this.#waiting.values()) reject(new ProcessGoneError())
     this.#waiting.clear()
   }
 
-  /** Messages of others may be on the channel as well. */
+  /** Ignores messages of other users of the channel. */
   #heard(message: unknown): void {
     if (!isObject(message)) return
     if (typeof message['ask'] === 'string') void this.#answer(message as unknown as IpcRequest)
@@ -119,4 +121,72 @@ function faultOf(error: unknown): IpcFault {
 function errorOf({ message, isType, code }: IpcFault): Error {
   const error = isType ? new TypeError(message) : new Error(message)
   return code === undefined ? error : Object.assign(error, { code })
+}
+
+/** The address of clients. */
+export interface ServeAddress {
+  readonly host: string
+  readonly port: number
+  readonly insecure: boolean
+}
+
+export interface WorkerStart {
+  readonly config: GatewayConfig
+  /** The number of the worker, from 1. */
+  readonly worker: number
+  readonly workers: number
+  /** The gateway's name in `Via`, which all workers share. */
+  readonly id: string
+  /** The keys that the primary made for all; undefined if they are configured. */
+  readonly keys: string | undefined
+  /** The address at which other workers reach it. Port 0 is any free one. */
+  readonly own: { readonly host: string; readonly port: number; readonly advertise: string | undefined }
+}
+
+/** A worker's report for the admin pages. */
+export interface WorkerReport extends GatewayReport {
+  /** In the format of Prometheus; undefined without metrics. */
+  readonly metrics: string | undefined
+}
+
+export interface WorkerTableOptions {
+  readonly width: number
+  /** Maximum wait for servers that are still being probed. */
+  readonly withinMs: number
+}
+
+/** The table of served servers. */
+export interface WorkerTable {
+  readonly text: string
+  /** Whether all servers have been judged. */
+  readonly isWhole: boolean
+}
+
+/** The methods of a worker. */
+export interface WorkerMethods {
+  /** Connects to the servers. Returns the address at which other workers reach it. */
+  start(start: WorkerStart): Promise<string>
+  /** Meets the other workers, then serves clients. */
+  serve(params: { readonly others: readonly string[]; readonly at: ServeAddress }): Promise<string>
+  meet(params: { readonly others: readonly string[] }): Promise<void>
+  reload(config: GatewayConfig): Promise<void>
+  report(params: object): Promise<WorkerReport>
+  /** Shows that the process is not frozen. */
+  ping(params: object): void
+  table(options: WorkerTableOptions): Promise<WorkerTable>
+  /** Lets calls finish, and ends all servers. */
+  drain(params: object): Promise<void>
+}
+
+/** The methods of the primary: it counts and warns for all workers. */
+export interface PrimaryMethods {
+  /** Counts a request of a caller; returns the time to wait in milliseconds, if it is over the limit. */
+  count(params: { readonly key: string; readonly limit: number }): Promise<number>
+  /** Counts a call that begins; returns false if it is over the limit. */
+  begin(params: { readonly caller: string; readonly limit: number }): boolean
+  end(params: { readonly caller: string }): void
+  /** Logs a sentence, unless another worker has logged it. */
+  warn(params: { readonly sentence: string }): void
+  /** Notes the state of a topic; returns whether no other worker has logged it, so that this one does. */
+  isNews(params: { readonly topic: string; readonly text: string | undefined }): boolean
 }

@@ -1,26 +1,39 @@
 /** One of the workers of a gateway: a process, and the next one in its place when that has ended. */
-import { sleep } from '../../protocol/index.ts'
-import { IpcChannel, ProcessGoneError } from './channel.ts'
-import type { SharedCounters } from './counters.ts'
-import type { SharedNews } from './sharedNews.ts'
-import type { PrimaryMethods, WorkerMethods, WorkerStart } from './rpc.ts'
-import { closeUnaccepted } from './unacceptedConnections.ts'
-
 import cluster, { type Worker } from 'node:cluster'
+import { isObject, sleep } from '../../protocol/index.ts'
+import { IpcChannel, type PrimaryMethods, ProcessGoneError, type WorkerMethods, type WorkerStart } from './channel.ts'
+import { inTime } from '../waiting.ts'
+import type { WorkersState } from './sharedState.ts'
 
 type WorkerChannel = IpcChannel<PrimaryMethods, WorkerMethods>
 
 export interface SlotOptions {
   readonly worker: number
   readonly env: Readonly<Record<string, string>>
-  readonly counters: SharedCounters
-  readonly news: SharedNews
+  readonly shared: WorkersState
   readonly onWarning: (sentence: string) => void
   /** Its process has ended; `how` is its signal or its exit code. */
   readonly onEnd: (slot: WorkerSlot, how: string) => void
 }
 
-/** A process that works answers between two pieces of work, sooner than this. */
+export interface RestartOptions {
+  /** Starts a process, and lets it serve clients. */
+  readonly serve: () => Promise<void>
+  readonly onNews: (sentence: string) => void
+  /** Aborts when the gateway is stopped. */
+  readonly signal: AbortSignal
+}
+
+const RESTART = { firstMs: 100, maxMs: 30_000 }
+/** A process that has lived this long did not end because of its start. */
+const STEADY_MS = 60_000
+
+/** `before`: the pause before the process that has ended; 0 for the first one. `livedMs`: its lifetime. */
+export function restartPauseMs(before: number, livedMs: number): number {
+  return before === 0 || livedMs >= STEADY_MS ? RESTART.firstMs : Math.min(2 * before, RESTART.maxMs)
+}
+
+/** A busy process answers within this time; a frozen one does not. */
 const SILENT_MS = 5000
 const PING_EVERY_MS = 1000
 
@@ -30,13 +43,15 @@ export class WorkerSlot {
   #process: Worker | undefined
   #channel: WorkerChannel | undefined
   #ended: Promise<void> = Promise.resolve()
-  /** Where it was reached last. The next process is reached there as well, so that callers stay where they were. */
+  /** Its last port. The next process uses it again, so that callers keep their worker. */
   #port: number | undefined
-  /** Where other workers reach it; undefined while it starts. */
+  /** The address at which other workers reach it; undefined while it starts. */
   url: string | undefined
   isServing = false
   /** When its process was started, in milliseconds of `performance`. */
-  startedAt = 0
+  #startedAt = 0
+  /** The pause before that start. */
+  #pauseMs = 0
 
   constructor(options: SlotOptions) {
     this.worker = options.worker
@@ -47,15 +62,29 @@ export class WorkerSlot {
     return this.#process?.process.pid
   }
 
-  /** Starts a process, which connects to the servers and serves no client yet. */
+  /** Starts a process, which connects to the servers but serves no client yet. */
   async start(start: WorkerStart): Promise<void> {
     const own = { ...start.own, port: this.#port ?? start.own.port }
-    this.#port = undefined // of no use where the process cannot listen there
+    this.#port = undefined // dropped if the process cannot listen there
     this.url = await this.#fork().ask('start', { ...start, own })
     this.#port = Number(new URL(this.url).port)
   }
 
-  /** Asks its process; rejects where there is none. */
+  /** Replaces a process that has ended: at once, or with backoff if processes keep ending soon. */
+  async restart({ serve, onNews, signal }: RestartOptions): Promise<void> {
+    this.#pauseMs = restartPauseMs(this.#pauseMs, performance.now() - this.#startedAt)
+    await sleep(this.#pauseMs, signal).catch(() => {})
+    if (signal.aborted) return
+    try {
+      await serve()
+    } catch (error) {
+      if (signal.aborted) return
+      onNews(`Worker ${this.worker} did not start: ${error instanceof Error ? error.message : ''}`)
+      this.kill() // and the next one is started when it has ended
+    }
+  }
+
+  /** Calls a method of its process; rejects if there is none. */
   ask: WorkerChannel['ask'] = (name, params) =>
     this.#channel?.ask(name, params) ?? Promise.reject(new ProcessGoneError())
 
@@ -82,25 +111,22 @@ export class WorkerSlot {
   }
 
   #fork(): WorkerChannel {
-    const { env, counters, news, onWarning, onEnd } = this.#options
-    const counted = counters.forProcess()
-    const said = news.forProcess()
+    const { env, shared, onWarning, onEnd } = this.#options
+    const { methods, endAll } = shared.forProcess()
     const child = cluster.fork({ ...env, PANNIER_ADVERTISE: '' }) // its own address is another
     closeUnaccepted(child)
     const channel: WorkerChannel = new IpcChannel(child, {
-      ...counted.methods,
-      ...said.methods,
+      ...methods,
       warn: ({ sentence }) => onWarning(sentence),
     })
     const ended = Promise.withResolvers<void>()
     this.#process = child
     this.#channel = channel
     this.#ended = ended.promise
-    this.startedAt = performance.now()
+    this.#startedAt = performance.now()
     child.once('exit', (code, signal) => {
       channel.close()
-      counted.endAll()
-      said.endAll()
+      endAll()
       this.#channel = undefined
       this.url = undefined
       this.isServing = false
@@ -118,9 +144,45 @@ export class SilentWorkerError extends Error {
   }
 }
 
-/** Rejects when an answer of a worker takes too long. */
+/** Rejects if a worker takes longer. */
 export function withTimeout<T>(work: Promise<T>, withinMs: number): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new SilentWorkerError()), withinMs)
-  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+  return inTime(work, withinMs, () => new SilentWorkerError())
+}
+
+interface Closable {
+  close(): void
+}
+
+/**
+ * Closes connections that were handed to a worker and that it has not accepted when it ends. `node:cluster` leaves them
+ * open without a reader, so that their clients would wait without end.
+ *
+ * The handover is internal to `node:cluster`: a message with a number, and a reply with the same number. If a version of
+ * Node changes that, nothing is closed here.
+ */
+function closeUnaccepted({ process: child }: Worker): void {
+  const unaccepted = new Map<unknown, Closable>()
+  const send = child.send.bind(child) as (...args: readonly unknown[]) => boolean
+  child.send = (...args: readonly unknown[]): boolean => {
+    const [message, handle] = args
+    if (isOfCluster(message) && message['act'] === 'newconn' && isClosable(handle))
+      unaccepted.set(message['seq'], handle)
+    return send(...args)
+  }
+  child.on('internalMessage', (message: unknown) => {
+    if (isOfCluster(message)) unaccepted.delete(message['ack'])
+  })
+  // The event `disconnect` does not come while a handle is in transit.
+  child.once('exit', () => {
+    for (const handle of unaccepted.values()) handle.close()
+    unaccepted.clear()
+  })
+}
+
+function isOfCluster(message: unknown): message is Record<string, unknown> {
+  return isObject(message) && message['cmd'] === 'NODE_CLUSTER'
+}
+
+function isClosable(handle: unknown): handle is Closable {
+  return isObject(handle) && typeof handle['close'] === 'function'
 }

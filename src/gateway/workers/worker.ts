@@ -1,26 +1,32 @@
 /**
- * A worker of a gateway: one of several processes that serve clients at one address. It is a gateway like any other, which
- * the others reach at an address of its own; what it is to do, the primary process tells it.
+ * A worker of a gateway: one of several processes that serve clients at one address. It is a complete gateway, which the
+ * other workers reach at its own address. The primary process controls it.
  *
- * - It ends with the primary, however that ends.
- * - Signals of a terminal reach all processes of a group. The primary decides, so a worker takes none of them but SIGTERM:
- *   who sends it to a single worker wants that one to be replaced.
+ * - It ends with the primary, also if the primary crashes.
+ * - A terminal sends signals to all processes of a group. The primary handles them, so a worker ignores all but SIGTERM,
+ *   by which an operator replaces a single worker.
  */
 import cluster from 'node:cluster'
 import type { RateStore } from '../../state/stores/index.ts'
+import type { BackendConfig, GatewayConfig } from '../config/index.ts'
 import type { Gateway } from '../createGateway.ts'
 import type { GatewayOptions, LimitCounters, WorkerSiblings } from '../options.ts'
 import { type MetricsText, prometheusMetrics } from '../telemetry/prometheus.ts'
-import { IpcChannel } from './channel.ts'
-import type { PrimaryMethods, WorkerMethods, WorkerStart, WorkerTable, WorkerTableOptions } from './rpc.ts'
-import { splitLimits, type WorkerPlace } from './splitLimits.ts'
+import {
+  IpcChannel,
+  type PrimaryMethods,
+  type WorkerMethods,
+  type WorkerStart,
+  type WorkerTable,
+  type WorkerTableOptions,
+} from './channel.ts'
 
 export interface GatewayWorkerOptions {
   readonly create: (options: GatewayOptions) => Gateway
   readonly tableOf: (gateway: Gateway, options: WorkerTableOptions) => Promise<WorkerTable>
 }
 
-/** How long servers have to end when the primary is gone. */
+/** Maximum time for servers to end when the primary is gone. */
 const ORPHAN_MS = 5000
 
 /** Runs until the primary process ends it, or ends itself: then this process ends. */
@@ -109,4 +115,34 @@ function ownEnd() {
     on: (_: 'message', listener: (message: unknown) => void) => process.on('message', listener),
     once: (_: 'disconnect', listener: () => void) => process.once('disconnect', listener),
   }
+}
+
+/** The number of a worker, from 1, and the number of all workers. */
+export interface WorkerPlace {
+  readonly worker: number
+  readonly workers: number
+}
+
+/** The limits of a server count for all workers together, so each worker gets its share. */
+const SPLIT = ['maxProcesses', 'maxSessions', 'maxInFlight'] as const
+
+export function splitLimits(config: GatewayConfig, place: WorkerPlace): GatewayConfig {
+  return { ...config, servers: config.servers.map((server) => splitServer(server, place)) }
+}
+
+/** The servers with a limit below the number of workers: each worker gets one all the same. */
+export function overdrawn({ servers }: GatewayConfig, workers: number): readonly string[] {
+  const isTooFew = ({ settings }: BackendConfig): boolean => SPLIT.some((limit) => settings[limit] < workers)
+  return servers.filter(isTooFew).map(({ name }) => name)
+}
+
+function splitServer(server: BackendConfig, place: WorkerPlace): BackendConfig {
+  const limits = Object.fromEntries(SPLIT.map((limit) => [limit, share(server.settings[limit], place)]))
+  return { ...server, settings: { ...server.settings, ...limits } }
+}
+
+/** The first workers get the remainder, and each gets at least one. */
+export function share(limit: number, { worker, workers }: WorkerPlace): number {
+  const even = Math.floor(limit / workers)
+  return Math.max(1, even + (worker <= limit % workers ? 1 : 0))
 }

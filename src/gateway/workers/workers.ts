@@ -1,46 +1,49 @@
 /**
- * The primary process of a gateway with several workers. It serves no client: it starts the workers, starts one that has
- * ended again, tells them what to serve, and counts and reports for all of them.
+ * The primary process of a gateway with several workers. It serves no client: it starts and restarts the workers, sends
+ * them configurations, and counts and reports for all of them.
  *
- * Invariant: a worker serves clients only when it and all others know each other, so that none of them ever takes another
- * for gone, or a caller for its own, because it is new.
+ * Invariant: a worker serves clients only after it has met all other workers. So no worker takes another one for gone, or
+ * claims its callers, because it is new.
  */
 import cluster from 'node:cluster'
 import { DRAIN_MS } from '../../server/internal.ts'
 import { newKey } from '../../state/seal/index.ts'
 import { hasKeys, missingKeys } from '../setupWarnings.ts'
 import type { GatewayConfig } from '../config/index.ts'
-import { startedBy } from '../loops/started.ts'
-import { newGatewayId } from '../loops/via.ts'
-import { ProcessGoneError } from './channel.ts'
-import { SharedCounters } from './counters.ts'
-import { SharedNews } from './sharedNews.ts'
+import { newGatewayId, startedBy } from '../loops.ts'
+import {
+  ProcessGoneError,
+  type ServeAddress,
+  type WorkerReport,
+  type WorkerStart,
+  type WorkerTable,
+  type WorkerTableOptions,
+} from './channel.ts'
+import { WorkersState } from './sharedState.ts'
 import { withTimeout, SilentWorkerError, WorkerSlot } from './slot.ts'
-import type { ServeAddress, WorkerReport, WorkerStart, WorkerTable, WorkerTableOptions } from './rpc.ts'
-import { WorkerRestarts } from './restarts.ts'
 
 export interface WorkersOptions {
   readonly workers: number
-  /** What tells a process that it is a worker. */
+  /** The variables by which a process is a worker. */
   readonly env: Readonly<Record<string, string>>
   readonly config: GatewayConfig
   /** Called when a worker has ended, and when its replacement serves. */
   readonly onNews: (sentence: string) => void
 }
 
-/** A worker, as an operator sees it. */
+/** The state of a worker, for operators. */
 export interface WorkerState {
   readonly worker: number
   readonly pid: number | undefined
   /** Whether its process has started. */
   readonly hasStarted: boolean
-  /** Undefined while it starts, and where it does not answer. */
+  /** Undefined while it starts, or if it does not answer. */
   readonly report: WorkerReport | undefined
 }
 
-/** A worker that is busy for longer is reported as one that does not answer. */
+/** Timeout for the report of a worker. */
 const REPORT_MS = 2000
-/** Calls have their time to finish, and processes of servers some to end. */
+/** Timeout for the drain of a worker: its calls, and the processes of its servers. */
 const WORKER_DRAIN_MS = DRAIN_MS + 10_000
 
 export class Workers {
@@ -50,30 +53,22 @@ export class Workers {
   readonly #id = newGatewayId()
   readonly #stopped = new AbortController()
   readonly #warned = new Set<string>()
-  readonly #restarts: WorkerRestarts
   #config: GatewayConfig
   #at: ServeAddress | undefined
-  /** Where clients are served; undefined until all workers do. */
+  /** The address of clients; undefined until all workers serve. */
   #url: string | undefined
 
   constructor(options: WorkersOptions) {
-    startedBy(options.config.file) // throws where this gateway is behind itself
-    const counters = new SharedCounters()
-    const news = new SharedNews()
+    startedBy(options.config.file) // throws if this gateway is behind itself
+    const shared = new WorkersState()
     this.#options = options
     this.#config = options.config
-    this.#restarts = new WorkerRestarts({
-      serve: (slot) => this.#serveAgain(slot),
-      onNews: options.onNews,
-      signal: this.#stopped.signal,
-    })
     this.#keys = hasKeys(options.config) ? undefined : newKey()
     this.#slots = Array.from({ length: options.workers }, (_, index) => {
       return new WorkerSlot({
         worker: index + 1,
         env: options.env,
-        counters,
-        news,
+        shared,
         onWarning: (sentence) => this.#warn(sentence),
         onEnd: (slot, how) => this.#ended(slot, how),
       })
@@ -100,11 +95,11 @@ export class Workers {
     const there = this.#slots.filter(({ url }) => url !== undefined)
     // A worker that ends meanwhile gets it with its restart.
     await Promise.all(there.map((slot) => this.#tell(slot, slot.ask('reload', config))))
-    // New addresses of the gateway have to be known to each other as well.
+    // The workers also meet at new routes.
     await Promise.all(there.map((slot) => this.#tell(slot, slot.ask('meet', { others: this.#othersOf(slot) }))))
   }
 
-  /** One that stands still would serve the old file for ever: another is started in its place. */
+  /** Waits for a worker. A frozen one would serve the old configuration, so it is replaced. */
   async #tell(slot: WorkerSlot, told: Promise<void>): Promise<void> {
     try {
       await slot.whileAwake(told)
@@ -146,7 +141,7 @@ export class Workers {
     )
   }
 
-  /** Starts a process, which knows what is to be served now: another file may be read while it starts. */
+  /** Starts a process with the current configuration, which may change while it starts. */
   async #begin(slot: WorkerSlot): Promise<void> {
     const start = this.#start(slot)
     await slot.start(start)
@@ -170,16 +165,18 @@ export class Workers {
   }
 
   #ended(slot: WorkerSlot, how: string): void {
-    if (this.#url === undefined || this.#stopped.signal.aborted) return
-    this.#options.onNews(`Worker ${slot.worker} ended (${how}). Another one is started in its place.`)
-    void this.#restarts.replace(slot)
+    const { signal } = this.#stopped
+    const { onNews } = this.#options
+    if (this.#url === undefined || signal.aborted) return
+    onNews(`Worker ${slot.worker} ended (${how}). Another one is started in its place.`)
+    void slot.restart({ serve: () => this.#serveAgain(slot), onNews, signal })
   }
 
   async #serveAgain(slot: WorkerSlot): Promise<void> {
     await this.#begin(slot)
     const url = await this.#serve(slot)
     this.#options.onNews(`Worker ${slot.worker} serves again.`)
-    // Where any port will do, there is another one when all workers were gone.
+    // With port 0, the port changes after all workers have ended.
     if (url !== this.#url) this.#options.onNews(`Serving ${url}`)
     this.#url = url
   }
@@ -204,8 +201,8 @@ const WRONG_ADDRESS =
 const NO_ADDRESS = { protocol: '', hostname: '', port: '' }
 
 /**
- * On this machine alone, at any free port; or, where PANNIER_ADVERTISE says how other machines reach this one, at its host. The
- * workers have the ports from its port on, one after the other, unless that is the port of clients: then any free ones.
+ * The address at which other workers reach a worker: a free port on loopback, or the host of PANNIER_ADVERTISE. The
+ * workers get consecutive ports from its port on, or free ones if that is the port of clients.
  */
 export function ownAddress(worker: number, clientPort: number, advertise: string | undefined): WorkerStart['own'] {
   if (advertise === undefined || advertise === '') return { host: '127.0.0.1', port: 0, advertise: undefined }

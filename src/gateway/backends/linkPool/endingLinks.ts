@@ -1,9 +1,10 @@
 /** Links that are being closed: their processes still run, and count until they have exited. */
-import type { CallerLease, ServerLeases } from '../../leases/serverLeases.ts'
+import type { CallerLease } from '../../placement/callerLease.ts'
+import type { ServerLeases } from '../../placement/serverLeases.ts'
 import type { Link } from '../../links/link.ts'
 
 /** The fate of a link's session: ended, left for another gateway to claim, or possibly claimed by one. */
-export type Leaving = 'ended' | 'handed on' | 'lost'
+export type Leaving = 'ended' | 'handed off' | 'lost'
 
 interface EndingLink {
   readonly link: Promise<Link>
@@ -43,7 +44,7 @@ export class EndingLinks {
     if (leaving === 'lost' || lease?.isValid === false) return detachLink(link)
     await (leaving === 'ended' ? closeLink(link) : detachLink(link))
     if (lease !== undefined && isLast(lease))
-      await this.#leases?.release(lease, leaving === 'handed on' && lease.session !== undefined)
+      await this.#leases?.release(lease, leaving === 'handed off' && lease.session !== undefined)
   }
 }
 

@@ -14,13 +14,14 @@
 import { unref } from '../../../protocol/index.ts'
 import { fairShareOf, Quota } from '../../../state/quota/index.ts'
 import { BackendError } from '../../errors.ts'
-import type { CallerLease, ServerLeases } from '../../leases/serverLeases.ts'
+import { quotaCaller } from '../../links/callers.ts'
 import type { Link } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
-import { quotaCaller } from '../callers.ts'
+import type { CallerLease } from '../../placement/callerLease.ts'
+import type { ServerLeases } from '../../placement/serverLeases.ts'
+import { Waiters } from '../../waiting.ts'
 import { EndingLinks, type Leaving } from './endingLinks.ts'
 import { callersOn, type LinkUse, linkKey, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
-import { PoolQueue } from './queue.ts'
 
 export interface LinkPoolOptions {
   readonly server: string
@@ -59,7 +60,8 @@ export const CALLS_AT_ONCE = 8
 export class LinkPool {
   readonly #options: LinkPoolOptions
   readonly #links = new Set<PooledLink>()
-  readonly #waiting = new PoolQueue()
+  /** Calls that wait for a link. A free link wakes all of them: the first may have its share already. */
+  readonly #waiting = new Waiters()
   /** Calls on links, by caller: a call that waits for a person keeps its link. */
   readonly #inUse = new Quota()
   /** Open links, by caller. Idle ones may be evicted. */
@@ -68,7 +70,7 @@ export class LinkPool {
   readonly #retired = new Set<PooledLink>()
   readonly #ending: EndingLinks
   #opened = 0
-  #isHandingOn = false
+  #isHandingOff = false
 
   constructor(options: LinkPoolOptions) {
     this.#options = options
@@ -128,7 +130,7 @@ export class LinkPool {
 
   /** Releases idle sessions to other gateways, now and when further ones become idle. */
   handOff(): void {
-    this.#isHandingOn = true
+    this.#isHandingOff = true
     for (const pooled of this.#links) if (pooled.uses === 0 && pooled.lease !== undefined) this.#drop(pooled)
   }
 
@@ -241,9 +243,7 @@ export class LinkPool {
       for (const pooled of [...this.#links, ...this.#retired])
         if (pooled.lease === lease && isOver(pooled)) this.#drop(pooled, 'lost')
     }
-    lease.isUsed = true
-    lease.onLost = () => drop(() => true)
-    lease.onLapsed = () => drop(({ uses }) => uses > 0)
+    lease.use({ onLost: () => drop(() => true), onLapsed: () => drop(({ uses }) => uses > 0) })
   }
 
   #release(pooled: PooledLink): void {
@@ -251,7 +251,7 @@ export class LinkPool {
     if (pooled.uses === 0) pooled.isExclusive = false
     if (pooled.uses === 0 && this.#retired.has(pooled)) this.#drop(pooled)
     if (pooled.uses > 0 || !this.#links.has(pooled)) return this.#waiting.wakeAll()
-    if (this.#isHandingOn && pooled.lease !== undefined) return this.#drop(pooled)
+    if (this.#isHandingOff && pooled.lease !== undefined) return this.#drop(pooled)
     this.#quota.setEvictable(pooled, 'always')
     pooled.idle = unref(setTimeout(() => this.#drop(pooled), this.#options.idleMs))
     this.#waiting.wakeAll()
@@ -262,7 +262,7 @@ export class LinkPool {
     if (link === undefined || link.isClosed) this.#drop(pooled)
   }
 
-  #drop(pooled: PooledLink, leaving: Leaving = this.#isHandingOn && pooled.lease ? 'handed on' : 'ended'): void {
+  #drop(pooled: PooledLink, leaving: Leaving = this.#isHandingOff && pooled.lease ? 'handed off' : 'ended'): void {
     clearTimeout(pooled.idle)
     const wasThere = this.#links.delete(pooled)
     this.#quota.delete(pooled)

@@ -4,9 +4,9 @@ import type { Verdict } from '../../../probe/index.ts'
 import { isKnownStateless } from '../../../probe/internal.ts'
 import { digestOf } from '../../../state/internal.ts'
 import type { BackendConfig } from '../../config/index.ts'
+import { callerOf, isNameless } from '../../links/callers.ts'
 import type { Link, LinkCallers } from '../../links/link.ts'
 import { declaredOf, EVERY_QUESTION, questionsOf, type Relayed } from '../../links/relayed.ts'
-import { callerOf, isNameless } from '../callers.ts'
 
 /** The facts about a server that decide sharing. */
 export interface JudgedServer {

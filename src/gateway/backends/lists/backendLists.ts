@@ -13,7 +13,7 @@ export interface BackendListsOptions {
   readonly signal: AbortSignal
   /** Compares the definitions of its tools with the pinned ones; returns the names of withheld tools. */
   readonly withheldOf: (tools: readonly Json[]) => Promise<ReadonlySet<string>>
-  /** The lists have changed. */
+  /** The lists have changed, or the server has come up. */
   readonly onLists: () => void
   /** The lists have expired and should be refreshed. */
   readonly onStale: () => void

@@ -1,7 +1,7 @@
 /** Changes of a server's lists: the stream on which stateless-era servers report them, and the debounced refresh. */
 import { backoffMs, type Json, sleep } from '../../../protocol/index.ts'
 import { isUnreachable } from '../../errors.ts'
-import { type Link, ownRequest } from '../../links/link.ts'
+import { cancelledBy, type Link, ownRequest } from '../../links/link.ts'
 
 export interface ListChangesOptions {
   readonly signal: AbortSignal
@@ -20,7 +20,7 @@ const MAX_REFUSALS = 5
 /** Listens until it is no longer wanted or the server refuses. Not all servers have such a stream. */
 export async function followListChanges(link: Link, options: ListChangesOptions): Promise<void> {
   const { signal, isWanted, onNotification, onEnded } = options
-  const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
+  const onCancel = cancelledBy(signal)
   for (let attempt = 1; isWanted() && !signal.aborted; attempt++) {
     const since = performance.now()
     const request = ownRequest('subscriptions/listen', LISTS, { onCancel, notify: onNotification, isEndless: true })

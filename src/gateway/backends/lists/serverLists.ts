@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { CODES, isObject, type Json, MAX_NAME_CHARS, MAX_URI_CHARS, RemoteError } from '../../../protocol/index.ts'
 import { passing, type ToolFilter } from '../../catalog/index.ts'
-import { type Link, ownRequest } from '../../links/link.ts'
+import { cancelledBy, type Link, ownRequest } from '../../links/link.ts'
 import { EVERY_QUESTION, type Relayed } from '../../links/relayed.ts'
 
 export const LISTS = ['tools', 'prompts', 'resources', 'resourceTemplates'] as const
@@ -129,10 +129,9 @@ class ListReading {
 
   /** Many servers declare resources and have no templates; some declare capabilities that they do not have. */
   async #page(method: string, cursor: string | undefined): Promise<Json> {
-    const signal = this.#signal
-    const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
+    const params = cursor === undefined ? {} : { cursor }
     try {
-      return await this.#link.request(listRequest(method, cursor === undefined ? {} : { cursor }, onCancel))
+      return await this.#link.request(listRequest(method, params, cancelledBy(this.#signal)))
     } catch (error) {
       if ((error as { code?: unknown }).code === CODES.METHOD_NOT_FOUND) return {}
       throw error
@@ -140,24 +139,29 @@ class ListReading {
   }
 }
 
-/** What a key or a value counts for beside its text, so that many short ones count as well. */
-const CHARS_EACH = 16
+/** The size of a value beside its text. */
+const CHARS_EACH = 32
 
-/** The size of a page. Goes by lengths, so that long texts cost nothing. */
 function charsIn(value: unknown): number {
+  const { chars, values } = sizeOf(value)
+  return chars + values * CHARS_EACH
+}
+
+/** The characters of all strings and names of a value, and the number of values. Long texts cost nothing. */
+export function sizeOf(value: unknown): { readonly chars: number; readonly values: number } {
   const open: unknown[] = [value]
-  let chars = 0
+  let [chars, values] = [0, 0]
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    chars += CHARS_EACH
+    values++
     if (typeof each === 'string') chars += each.length
     else if (Array.isArray(each)) for (const item of each) open.push(item)
     else if (isObject(each))
       for (const [name, member] of Object.entries(each)) {
-        chars += name.length + CHARS_EACH
+        chars += name.length
         open.push(member)
       }
   }
-  return chars
+  return { chars, values }
 }
 
 /** Declares all questions, because some servers list more to clients that can be asked; refuses each one. */

@@ -3,15 +3,22 @@
  * Redirects are followed only within the server's origin, because headers, tokens and sessions belong to that server.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { COUNTED, MessageOverLimit, readPaced, type SizeCounter, totalBytes } from '../../../client/internal.ts'
+import {
+  COUNTED,
+  eventBytes,
+  EventParser,
+  MessageOverLimit,
+  readPaced,
+  type SizeCounter,
+  type StreamEvent,
+  totalBytes,
+} from '../../../client/internal.ts'
 import { mediaTypeOf } from '../../../protocol/index.ts'
-import type { AnswerReceiver, UpstreamRequest } from '../../upstreams/request.ts'
-import type { Upstream } from '../../upstreams/upstreams.ts'
-import { EventReader, type EventSink } from './eventReader.ts'
+import type { AnswerReceiver, Upstream, UpstreamRequest } from '../../upstreams/upstreams.ts'
 
 export interface ExchangeRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
-  readonly headers: Headers
+  readonly headers: Iterable<readonly [string, string]>
   readonly body?: string
   /** Receives the events of a streamed response. Without it the response is read as text. */
   readonly sink?: EventSink | undefined
@@ -35,12 +42,18 @@ export interface Reply {
   text(): Promise<string>
 }
 
+/** One address of a server, or all of them. */
+export interface ExchangeTarget extends Pick<Upstream, 'send' | 'maxMessageBytes'> {
+  /** Redirects are followed from here. Undefined for several addresses, which have no redirects. */
+  readonly url?: string
+}
+
 const MAX_REDIRECTS = 3
 /** Other statuses turn a POST into a GET. */
 const REDIRECTS: ReadonlySet<number> = new Set([307, 308])
 
 export class Exchange implements AnswerReceiver {
-  readonly #upstream: Upstream
+  readonly #target: ExchangeTarget
   /** The exchanges in flight. */
   readonly #all: Set<Exchange>
   /** Needed until the response has begun. */
@@ -51,9 +64,11 @@ export class Exchange implements AnswerReceiver {
   #events: EventReader | undefined
   #text: TextBody | undefined
   #isOver = false
+  /** Whether the server may have got the request, after a failure. */
+  wasSent = true
 
-  constructor(upstream: Upstream, all: Set<Exchange>) {
-    this.#upstream = upstream
+  constructor(target: ExchangeTarget, all: Set<Exchange>) {
+    this.#target = target
     this.#all = all
   }
 
@@ -90,14 +105,15 @@ export class Exchange implements AnswerReceiver {
   #take(chunk: Buffer): void {
     const taken = this.#events?.take(chunk) ?? this.#text?.take(chunk)
     if (taken === false)
-      this.#end(new MessageOverLimit(`The message is longer than ${this.#upstream.maxMessageBytes} bytes, ${COUNTED}.`))
+      this.#end(new MessageOverLimit(`The message is longer than ${this.#target.maxMessageBytes} bytes, ${COUNTED}.`))
   }
 
   end(): void {
     this.#end(undefined)
   }
 
-  fail(error: Error): void {
+  fail(error: Error, wasSent: boolean): void {
+    this.wasSent = wasSent
     this.#end(error)
   }
 
@@ -115,24 +131,24 @@ export class Exchange implements AnswerReceiver {
       ...(body !== undefined && { body }),
       headers: [...headers].flat(),
     }
-    this.#sent = this.#upstream.send(message, this)
+    this.#sent = this.#target.send(message, this)
     // Sending may have failed synchronously.
     if (this.#isOver) this.#sent.cancel()
   }
 
   #read(head: Omit<Reply, 'isStream' | 'text'>, sink: EventSink | undefined): Reply {
     if (sink !== undefined) {
-      this.#events = new EventReader(sink, this.#upstream.maxMessageBytes)
+      this.#events = new EventReader(sink, this.#target.maxMessageBytes)
       return { ...head, isStream: true, text: () => Promise.resolve('') }
     }
-    const body = new TextBody(this.#upstream.maxMessageBytes)
+    const body = new TextBody(this.#target.maxMessageBytes)
     this.#text = body
     return { ...head, isStream: false, text: () => body.whole }
   }
 
   #pathOf(location: string | undefined): string | undefined {
-    const from = this.#upstream.url
-    if (location === undefined || !URL.canParse(location, from)) return undefined
+    const { url: from } = this.#target
+    if (location === undefined || from === undefined || !URL.canParse(location, from)) return undefined
     const { origin, pathname, search } = new URL(location, from)
     return origin === new URL(from).origin ? pathname + search : undefined
   }
@@ -145,7 +161,7 @@ export class Exchange implements AnswerReceiver {
     this.#opening?.settle.reject(error ?? new Error('There was no response.'))
     this.#opening = undefined
     this.#text?.end(error)
-    this.#events?.end(error instanceof MessageOverLimit ? error : undefined)
+    this.#events?.end(error)
   }
 }
 
@@ -179,4 +195,63 @@ class TextBody {
 
 export function isOk(status: number): boolean {
   return status >= 200 && status < 300
+}
+
+export interface EventSink {
+  event(event: StreamEvent): void
+  /** The server's delay before its stream is reopened. */
+  retry(ms: number): void
+  /** The response has ended. `error`: it broke off, or had an event that is too large. */
+  end(error?: Error): void
+}
+
+const LAST_ASCII = 0x7f
+/** A byte order mark may start a stream. Elsewhere it is an ordinary character. */
+const BYTE_ORDER_MARK = '\ufeff'
+
+/** Reads the events of one response. The next event may take hours, so it keeps as little as possible. */
+export class EventReader {
+  readonly #sink: EventSink
+  readonly #maxBytes: number
+  readonly #parser: EventParser
+  readonly #sizeWith = eventBytes()
+  /** Exists only while a character is split between two chunks. */
+  #decoder: TextDecoder | undefined
+  #hasBegun = false
+
+  /** `maxBytes`: the maximum size of an event. */
+  constructor(sink: EventSink, maxBytes: number) {
+    this.#sink = sink
+    this.#maxBytes = maxBytes
+    this.#parser = new EventParser({
+      onEvent: (event) => sink.event(event),
+      onRetry: (ms) => sink.retry(ms),
+    })
+  }
+
+  /** Returns false if an event is too large. */
+  take(chunk: Buffer): boolean {
+    if (this.#sizeWith(chunk) > this.#maxBytes) return false
+    this.#parser.feed(this.#withoutMark(this.#textOf(chunk)))
+    return true
+  }
+
+  end(error?: Error): void {
+    this.#sink.end(error)
+  }
+
+  #withoutMark(text: string): string {
+    if (this.#hasBegun || text === '') return text
+    this.#hasBegun = true
+    return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
+  }
+
+  #textOf(chunk: Buffer): string {
+    const isWhole = (chunk.at(-1) ?? 0) <= LAST_ASCII
+    if (isWhole && this.#decoder === undefined) return chunk.toString()
+    this.#decoder ??= new TextDecoder('utf-8', { ignoreBOM: true })
+    const text = this.#decoder.decode(chunk, { stream: !isWhole })
+    if (isWhole) this.#decoder = undefined
+    return text
+  }
 }

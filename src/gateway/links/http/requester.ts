@@ -1,10 +1,9 @@
-/** Requests to one address of a server, with the operator's login if there is one. */
+/** Requests to a server, with the operator's login if there is one. */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Authorizer } from '../../../client/index.ts'
 import { authorizedFetch, headersOf, sameOrigin } from '../../../client/internal.ts'
-import type { Upstream } from '../../upstreams/upstreams.ts'
 import { GATEWAY_INFO } from '../../version.ts'
-import { Exchange, type ExchangeRequest, type Reply } from './exchange.ts'
+import { Exchange, type ExchangeRequest, type ExchangeTarget, type Reply } from './exchange.ts'
 
 /** Some servers refuse clients without a user agent. Without `identity` a response may be compressed. */
 export const OWN_HEADERS = {
@@ -15,14 +14,18 @@ export const OWN_HEADERS = {
 /** The requests of a login also go to other servers. */
 const loginFetch = sameOrigin(fetch)
 
+const CLOSED = 'The connection is closed.'
+
 export class Requester {
-  readonly #upstream: Upstream
+  readonly #target: ExchangeTarget
   readonly #authorizer: Authorizer | undefined
   readonly #exchanges = new Set<Exchange>()
-  readonly #closed = new AbortController()
+  /** Cancels logins. */
+  #login: AbortController | undefined
+  #isClosed = false
 
-  constructor(upstream: Upstream, authorizer: Authorizer | undefined) {
-    this.#upstream = upstream
+  constructor(target: ExchangeTarget, authorizer: Authorizer | undefined) {
+    this.#target = target
     this.#authorizer = authorizer
   }
 
@@ -32,13 +35,14 @@ export class Requester {
 
   /** Cancels all exchanges. */
   close(): void {
-    this.#closed.abort(new Error('The connection is closed.'))
+    this.#isClosed = true
+    this.#login?.abort(new Error(CLOSED))
     for (const exchange of this.#exchanges) exchange.cancel()
   }
 
   #open(request: ExchangeRequest): Promise<Reply> {
-    if (this.#closed.signal.aborted) return Promise.reject(this.#closed.signal.reason as Error)
-    return new Exchange(this.#upstream, this.#exchanges).open(request)
+    if (this.#isClosed) return Promise.reject(new Error(CLOSED))
+    return new Exchange(this.#target, this.#exchanges).open(request)
   }
 
   /**
@@ -46,15 +50,17 @@ export class Requester {
    * without a login.
    */
   async #authorized(authorizer: Authorizer, request: ExchangeRequest): Promise<Reply> {
-    const { url } = this.#upstream
+    const { url = '' } = this.#target
     let reply: Reply | undefined
     const send: FetchLike = async (_, init) => {
       if (request.isCancelled?.()) throw new Error('The request was cancelled during a login.')
       reply = await this.#open({ ...request, headers: new Headers(init?.headers) })
       return new Response(null, { status: reply.status, headers: headersOf(plainHeaders(reply)) })
     }
-    const { method, headers } = request
-    const { signal } = this.#closed
+    const { method } = request
+    const headers = Object.fromEntries(request.headers)
+    this.#login ??= new AbortController()
+    const { signal } = this.#login
     await authorizedFetch(authorizer, url, send, loginFetch)(url, { method, headers, signal })
     if (reply === undefined) throw new Error('Nothing was sent.')
     return reply

@@ -2,9 +2,9 @@
  * A stream of a server's messages: the response to one request, or messages that belong to none. It outlives its
  * connections: a response resumes after the last event id, and the other stream is reopened.
  */
-import type { MessageOverLimit, StreamEvent } from '../../../client/internal.ts'
+import { MessageOverLimit, type StreamEvent } from '../../../client/internal.ts'
 import { backoffMs, type RequestId } from '../../../protocol/index.ts'
-import type { EventSink } from './eventReader.ts'
+import type { EventSink } from './exchange.ts'
 
 export interface StreamOwner {
   /** Receives the text of a message. `on`: the request on whose stream it came. */
@@ -90,10 +90,10 @@ export class SessionStream implements EventSink {
    * Handles the end of the connection. An event that is too large would come again after the same event id, so the
    * stream does not resume there.
    */
-  end(exceeded?: MessageOverLimit): void {
-    if (exceeded !== undefined) {
+  end(error?: Error): void {
+    if (error instanceof MessageOverLimit) {
       this.#lastEventId = undefined
-      if (this.#request !== undefined) this.#owner.exceeded(this.#request.id, exceeded)
+      if (this.#request !== undefined) this.#owner.exceeded(this.#request.id, error)
     }
     this.#goOn(0)
   }

@@ -3,10 +3,9 @@
  * person for hours, and the official SDK's transport with `fetch` needs four times the memory meanwhile.
  *
  * - A message is one POST. The response to a request is JSON, or a stream, which resumes by `Last-Event-ID` when it
- * breaks.
+ *   breaks.
  * - Messages that belong to no request come on their own stream (GET), from the moment the session is initialized.
- * Servers
- *   need not have one (405).
+ *   Servers need not have one (405).
  * - DELETE ends the session. Closing without it leaves the session for another gateway to resume.
  */
 import {
@@ -41,8 +40,7 @@ import {
 import type { Upstream } from '../../upstreams/upstreams.ts'
 import type { MessageInfo, UpstreamSession } from '../link.ts'
 import { type Exchange, type ExchangeRequest, isOk, type Reply } from './exchange.ts'
-import { sendNotice } from './notice.ts'
-import { refusalOfPost } from './refusedPost.ts'
+import { refusalOfPost, sendNotice } from './posts.ts'
 import { OWN_HEADERS, Requester } from './requester.ts'
 import { SessionStream, type Reopening, type StreamedRequest, type StreamOwner } from './sessionStream.ts'
 

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { isObject, type Json, ProtocolError, relatedTask, unref } from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'
 import { Quota } from '../../../state/quota/index.ts'
-import { callerOf } from '../../backends/callers.ts'
+import { callerOf } from '../../links/callers.ts'
 import { sessionForm } from './forms.ts'
 import type { TaskSource } from './source.ts'
 
@@ -44,8 +44,8 @@ export class FinishedTasks implements TaskSource {
   }
 
   /**
-   * Keeps a result as a task, and returns that task in the form of the extension. `quotaCaller`: the caller that it counts
-   * for, who may have many sessions.
+   * Keeps a result as a task, and returns that task in the form of the extension. `quotaCaller`: the caller whose quota it
+   * counts in.
    */
   keep(result: Json, call: Call, quotaCaller: string): Json {
     const id = randomUUID()

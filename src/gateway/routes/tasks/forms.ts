@@ -17,7 +17,7 @@ export function sessionForm(task: Json): Json {
   })
 }
 
-/** What both forms have, from that of the session era. */
+/** A task of the session era, as a client of the extension reads it. */
 export function modernForm(task: Json): Json {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl = null, pollInterval, _meta: meta } = task
   return withoutAbsent({
@@ -41,7 +41,7 @@ export function isOver({ status }: Json): boolean {
   return isTaskStatus(status) && hasEnded(status)
 }
 
-/** The message with the id that its task has for the reader, where it names one. */
+/** Replaces the task id in a message, if it has one, by the reader's id of the task. */
 export function relatedTo(message: Json, taskId: string | undefined): Json {
   const { _meta: meta } = message
   if (!isObject(meta) || readRelatedTask(meta) === undefined) return message
@@ -50,7 +50,7 @@ export function relatedTo(message: Json, taskId: string | undefined): Json {
   return { ...message, _meta: { ...rest, ...(taskId !== undefined && relatedTask(taskId)) } }
 }
 
-/** A question that belongs to a task, as it is pushed to a client. */
+/** A question of a task, as it is pushed to a client. */
 export function askedFor(request: InputRequest, taskId: string): InputRequest {
   const params = (request.params ?? {}) as Json
   const _meta = { ...(params['_meta'] as Json | undefined), ...relatedTask(taskId) }

@@ -1,6 +1,6 @@
 /**
- * Tasks of a server of the stateless era, or of another gateway, which is one. For session-era clients the gateway polls, and
- * pushes the questions.
+ * Tasks of a server of the stateless era, or of another gateway. For session-era clients the gateway polls, and pushes
+ * the questions.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import {
@@ -16,13 +16,14 @@ import {
 import type { Call } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { BackendError } from '../../errors.ts'
+import { withTasks } from '../../links/relayed.ts'
 import { askerOf } from '../relayedCall.ts'
 import { askedFor, sessionForm } from './forms.ts'
-import { requestFor, type TaskSource, withTasks } from './source.ts'
+import { requestFor, type TaskSource } from './source.ts'
 
 const POLL_MS = { usual: 1000, least: 100, most: 10_000 }
 
-/** Sends a request about a task, and gives the result. */
+/** Sends a request about a task; returns the result. */
 export type TaskRequest = (call: Call, method: string, params: Json) => Promise<Json>
 
 export class ModernTaskSource implements TaskSource {
@@ -67,7 +68,7 @@ export class ModernTaskSource implements TaskSource {
         await this.#ask(call, id, exposed, questions, left.signal)
         for (const key of questions.keys()) answered.add(key)
       } else {
-        // A key that is open no more may be asked again: then it is another question.
+        // A key that is no longer open may be used for another question.
         for (const key of answered) if (!open.some(([each]) => each === key)) answered.delete(key)
         await this.#pause(task, left.signal)
       }
@@ -121,7 +122,7 @@ export class ModernTaskSource implements TaskSource {
   }
 }
 
-/** A call for its polls, of which there may be thousands: they do not listen for its end. */
+/** The call for its polls. There may be thousands, so they do not listen for its cancellation. */
 function polling(call: Call): Call {
   const { channel } = call
   const { push } = channel

@@ -1,8 +1,8 @@
 /**
- * The open request for the result of a task of a session-era server, and what the server has asked on it.
+ * The open request for the result of a task of a session-era server, and the server's questions on it.
  *
- * - A question goes to every client that follows the task, and to whoever reads the task; the first answer counts.
- * - The request ends with the task, when the last client that follows it has left and nobody has read it, or after `maxMs`.
+ * - A question goes to every client that follows or reads the task; the first answer counts.
+ * - The request ends with the task, after `maxMs`, or when the last follower has left and no client has read the task.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, sleep, unref } from '../../../protocol/index.ts'
@@ -28,7 +28,7 @@ interface Follower {
 /** The way back from the request. */
 type ResultWay = Pick<Relayed, 'ask' | 'notify' | 'onCancel' | 'isDelivered'>
 
-/** A server sends its questions as soon as the result is asked for. */
+/** A server sends its questions as soon as the result is requested. */
 const QUESTIONS_MS = 1000
 
 export class OpenResult {
@@ -58,7 +58,7 @@ export class OpenResult {
     )
   }
 
-  /** What is open now, for clients that read it from the task. */
+  /** The open questions, for clients that read the task. */
   async questions(): Promise<ReadonlyMap<string, InputRequest>> {
     this.#isRead = true
     const over = new AbortController()

@@ -1,24 +1,83 @@
 /**
- * Tasks that live in one process of the gateway, because their server keeps them in a session or process that it has.
- * Requests about them may reach any replica, and go to that one, as requests of the stateless era.
+ * Ids and owners of tasks at the gateway. An id names the server, its own id of the task, and the process of the gateway
+ * that owns the task, so nothing has to be remembered. It is valid only for the caller of the task, because servers see
+ * all callers as one.
+ *
+ * A process owns a task if the server keeps it in a session or child process of that process. Requests about it may
+ * reach any gateway, and are forwarded to the owner as requests of the stateless era.
  */
-import type { Json } from '../../../protocol/index.ts'
-import type { Instance } from '../../../cluster/index.ts'
+import { type Json, parseJson } from '../../../protocol/index.ts'
+import { type Instance, readInstance, writeInstance } from '../../../cluster/index.ts'
+import type { Principal } from '../../../server/index.ts'
 import type { Call, MethodParts } from '../../../server/internal.ts'
+import { MARK_CHARS, type Marks } from '../../../state/seal/index.ts'
 import type { Backend } from '../../backends/backend.ts'
-import { callerOf } from '../../backends/callers.ts'
-import { taskLost } from '../../errors.ts'
-import { resultOf } from '../../response.ts'
-import { asModern } from '../placement/callForwarding.ts'
-import { placeOf } from '../placement/placement.ts'
-import type { OwnTaskId } from './ids.ts'
+import { resultOf, taskLost } from '../../errors.ts'
+import { callerOf } from '../../links/callers.ts'
+import { asModern } from '../../links/relayed.ts'
+import { placeOf } from '../../placement/placement.ts'
 import { ModernTaskSource } from './modernSource.ts'
 import type { TaskSource } from './source.ts'
+
+export interface OwnTaskId {
+  readonly server: string
+  readonly id: string
+  /** The process with the task's session or child process. */
+  readonly owner?: Instance | undefined
+}
+
+export class TaskIds {
+  readonly #marks: Marks
+
+  constructor(marks: Marks) {
+    this.#marks = marks
+  }
+
+  exposed(own: OwnTaskId, principal: Principal | undefined): string {
+    const mark = this.#marks.of(marked(own, principal))
+    // Addresses of replicas are hidden from clients.
+    const place = own.owner === undefined ? '' : `@${this.#marks.hidden(ownerText(own.owner), mark)}`
+    return `${encodeURIComponent(own.server)}${place}:${own.id}:${mark}`
+  }
+
+  /** Returns undefined for an id that is none of the gateway, or belongs to a task of another caller. */
+  resolve(exposed: string, principal: Principal | undefined): OwnTaskId | undefined {
+    const { server: written, place, id, mark } = PARTS.exec(exposed)?.groups ?? {}
+    const server = written === undefined ? undefined : decoded(written)
+    if (server === undefined || id === undefined || mark === undefined) return undefined
+    const owners = place === undefined ? [] : this.#marks.revealed(place, mark).flatMap((text) => readOwner(text) ?? [])
+    const possible: OwnTaskId[] =
+      place === undefined ? [{ server, id }] : owners.map((owner) => ({ server, id, owner }))
+    return possible.find((own) => this.#marks.isOf(marked(own, principal), mark))
+  }
+}
+
+const PARTS = new RegExp(`^(?<server>[^:@]+)(?:@(?<place>[\\w-]+))?:(?<id>.+):(?<mark>[\\w-]{${MARK_CHARS}})$`, 's')
+
+function marked({ server, id, owner }: OwnTaskId, principal: Principal | undefined): string {
+  return JSON.stringify([server, id, principal?.id ?? null, owner === undefined ? null : writeInstance(owner)])
+}
+
+function ownerText(owner: Instance): string {
+  return JSON.stringify(writeInstance(owner))
+}
+
+function readOwner(text: string): Instance | undefined {
+  return readInstance(parseJson(text))
+}
+
+function decoded(server: string): string | undefined {
+  try {
+    return decodeURIComponent(server)
+  } catch {
+    return undefined
+  }
+}
 
 export class TaskOwners {
   #parts: Pick<MethodParts, 'scope' | 'calls'> | undefined
 
-  /** From now on requests about a task in another process go there. */
+  /** Connects to the cluster: requests about tasks of other processes are forwarded from then on. */
   join(parts: Pick<MethodParts, 'scope' | 'calls'>): void {
     this.#parts = parts
   }
@@ -27,18 +86,18 @@ export class TaskOwners {
     return this.#parts?.scope.self
   }
 
-  /** The process that a new task of a server lives in; undefined where any can ask for it. */
+  /** The owner of a new task of a server; undefined if any process can ask for it. */
   ownerAt({ config, era, isShared }: Backend): Instance | undefined {
     const isProcess = !('url' in config.address)
     return isProcess || (era === 'legacy' && !isShared) ? this.self : undefined
   }
 
-  /** Whether another process has the task. */
+  /** Whether another process owns the task. */
   isElsewhere({ owner }: OwnTaskId): boolean {
     return owner !== undefined && this.self !== undefined && owner.id !== this.self.id
   }
 
-  /** The answer of the process that has the task; undefined where any can answer, or this one has it. */
+  /** The answer of the owner; undefined if this process or any process can answer. */
   async answer(call: Call, own: OwnTaskId): Promise<Json | undefined> {
     const { server, owner } = own
     if (owner === undefined || !this.isElsewhere(own)) return undefined
@@ -47,7 +106,7 @@ export class TaskOwners {
     return result
   }
 
-  /** A task that another process has, for a client of the session era. Its id is the one that clients know. */
+  /** A task of another process, for a session-era client. Its id is the one that clients know. */
   source(own: OwnTaskId): TaskSource {
     return new ModernTaskSource(own.server, async (call, method, params) => {
       const meta = call.params['_meta']

@@ -1,4 +1,4 @@
-/** Tasks through the gateway: calls that become tasks at a server, and what clients of either dialect ask about them. */
+/** Tasks through the gateway: calls that become tasks at a server, and the task methods of both dialects. */
 import {
   declaresTasks,
   isObject,
@@ -10,19 +10,18 @@ import {
 import type { TaskHost, TaskListening, Tasks, TaskService } from '../../../server/index.ts'
 import type { Call, MethodParts } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
-import { callerOf } from '../../backends/callers.ts'
+import { callerOf } from '../../links/callers.ts'
 import { FinishedTasks } from './finished.ts'
 import { isOver, modernForm, sessionForm } from './forms.ts'
-import type { OwnTaskId, TaskIds } from './ids.ts'
 import { ModernTaskSource, requestsTo } from './modernSource.ts'
-import { TaskOwners } from './owners.ts'
+import { type OwnTaskId, type TaskIds, TaskOwners } from './owners.ts'
 import { SessionTaskSource } from './sessionSource.ts'
 import { watchTasks } from './watching.ts'
 import { listsTasks, requestFor, takesTasks, type TaskSource } from './source.ts'
 
 type Answering = (call: Call) => Promise<string>
 
-/** A task that a client has named. */
+/** A task named by a client. */
 interface NamedTask {
   readonly backend: Backend
   readonly id: string
@@ -63,7 +62,7 @@ export class RelayedTasks implements Tasks, TaskService {
     return { tasks: { ...list, cancel: {}, requests: { tools: { call: {} } } } }
   }
 
-  /** A result as the caller reads it, where the call has become a task at a server or was to become one. */
+  /** The result for the caller, if the call has become a task at a server or was to become one. */
   shaped(result: Json, call: Call, backend: Backend): Json {
     const { resultType } = result
     const asksForTask = call.peer.era === 'legacy' && isObject(call.params['task'])
@@ -73,7 +72,7 @@ export class RelayedTasks implements Tasks, TaskService {
     return this.#created(this.#finished.keep(result, call, quotaCaller), call, backend)
   }
 
-  /** The same for what another gateway answered, where it has the task. */
+  /** The same for the answer of another gateway that owns the task. */
   forwarded(result: Json, call: Call, backend: Backend): Json {
     if (call.peer.era === 'modern') return result
     const { resultType, _meta: meta, ...task } = result
@@ -81,7 +80,7 @@ export class RelayedTasks implements Tasks, TaskService {
     return { task: sessionForm(task), ...(meta !== undefined && { _meta: meta }) }
   }
 
-  /** The same for a server of the session era, which was asked for a task. */
+  /** The same for a session-era server that was asked for a task. */
   asked(result: Json, call: Call, backend: Backend): Json {
     const { task } = result
     if (!isObject(task) || typeof task['taskId'] !== 'string') return result
@@ -99,14 +98,14 @@ export class RelayedTasks implements Tasks, TaskService {
   }
 
   method({ method, peer, forwardedBy }: Call): Answering | undefined {
-    // Another gateway asks for a client of the session era.
+    // Another gateway forwards it for a session-era client.
     const isList = method === 'tasks/list' && forwardedBy
     const here = (peer.era === 'modern' && !isList ? this.#modern : this.#session).get(method)
     return here && (async (call) => (await this.#elsewhere(call)) ?? here(call))
   }
 
   async #elsewhere(call: Call): Promise<string | undefined> {
-    if (call.peer.era !== 'modern') return undefined // its requests are others, and its questions are asked here
+    if (call.peer.era !== 'modern') return undefined // its dialect has other requests, and its questions are asked here
     const { taskId } = call.params
     const own = typeof taskId === 'string' ? this.#options.ids.resolve(taskId, call.principal) : undefined
     const answer = own && (await this.#owners.answer(call, own))
@@ -183,7 +182,7 @@ export class RelayedTasks implements Tasks, TaskService {
     }
   }
 
-  /** The task, wherever it lives. */
+  /** The task, from its owner. */
   async #read(call: Call, found: NamedTask): Promise<Json> {
     const { _meta: meta } = call.params
     const asking = { ...call, method: 'tasks/get', params: { taskId: found.exposed, _meta: meta } }

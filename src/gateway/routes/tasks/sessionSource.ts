@@ -1,6 +1,6 @@
 /**
  * Tasks of a server of the session era (2025-11-25). It asks only while `tasks/result` is open, and each question once. So
- * there is one such request for all who follow a task, here or by way of another gateway.
+ * all followers of a task, here or through other gateways, share one such request.
  */
 import { isObject, type Json, RemoteError, toObject } from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'

@@ -1,6 +1,13 @@
 /** The tasks of one server behind the gateway, whichever of the two dialects it speaks. Ids are the server's own. */
-import { isObject, type Json, offersTasks, TASKS_EXTENSION } from '../../../protocol/index.ts'
-import type { Call, Peer } from '../../../server/internal.ts'
+import {
+  declaresTasks,
+  isObject,
+  type Json,
+  offersTasks,
+  ProtocolError,
+  TASKS_EXTENSION,
+} from '../../../protocol/index.ts'
+import type { Call } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import type { Relayed } from '../../links/relayed.ts'
 import { CallState } from '../clientState.ts'
@@ -17,7 +24,7 @@ export interface TaskSource {
   cancel(call: Call, id: string): Promise<void>
 }
 
-/** One request about tasks, for a call: what the client keeps for the server goes with it, and comes back. */
+/** Sends a request about tasks for a call, with the client's state for the server. */
 export async function requestFor(
   backend: Backend,
   call: Call,
@@ -27,17 +34,17 @@ export async function requestFor(
   const relayed = relayedOf({ call: { ...call, method }, trace: {} }, sent.params, { state })
   const answer = await backend.request({ ...relayed, ...sent, params: relayed.params })
   const { result } = answer
-  // What a server sets is named as its own wherever it stands.
+  // The server's changes of the state get its prefix, in the answer and in the result within it.
   const named = state.result(answer)
   return isObject(result) ? { ...named, result: state.result(result) } : named
 }
 
-/** A server by what it declares. */
+/** The declared capabilities of a server. */
 export interface DeclaringServer extends Pick<Backend, 'era'> {
   readonly connector: Pick<Backend['connector'], 'about'>
 }
 
-/** Whether calls of a server may become tasks, by what it declares. */
+/** Whether a server declares that calls may become tasks. */
 export function takesTasks({ connector, era }: DeclaringServer): boolean {
   return offersTasks(era, connector.about?.capabilities ?? {})
 }
@@ -54,8 +61,8 @@ export function taskSupportOf(listed: Json | undefined): 'optional' | 'required'
 }
 
 /**
- * How a tool is listed for the session era. A server of the stateless era decides with each call whether it becomes a
- * task; one that has no tasks says nothing of them.
+ * The `execution` of a tool in session-era lists. A server of the stateless era decides with each call whether it
+ * becomes a task.
  */
 export function taskListing(backend: DeclaringServer, listed: Json): Json {
   if (!takesTasks(backend)) return { execution: undefined }
@@ -63,20 +70,47 @@ export function taskListing(backend: DeclaringServer, listed: Json): Json {
   return { execution: { ...memberOf(listed, 'execution'), taskSupport: 'optional' } }
 }
 
-/** The caller, as one who takes tasks of the stateless era: the gateway does so for clients of the session era. */
-export function withTasks(peer: Peer): Peer {
-  const { capabilities } = peer
-  const extensions = { ...memberOf(capabilities, 'extensions'), [TASKS_EXTENSION]: {} }
-  return { ...peer, capabilities: { ...capabilities, extensions } }
-}
-
-/** The caller, as one who takes none: in the session era a call becomes a task only where it says so itself. */
-export function withoutTasks(peer: Peer): Peer {
-  const { [TASKS_EXTENSION]: _, ...extensions } = peer.capabilities.extensions ?? {}
-  return { ...peer, capabilities: { ...peer.capabilities, extensions } }
-}
-
 function memberOf(object: object, name: string): Json {
   const value: unknown = (object as Json)[name]
   return isObject(value) ? value : {}
+}
+
+/**
+ * Whether a call of a tool is to become a task at its server, and in which dialect:
+ *
+ * - `plain`: no task is requested. A server of the stateless era may still make one if the client accepts tasks.
+ * - `extension`: the gateway accepts tasks for its client.
+ * - `session`: the call asks for a task, as revision 2025-11-25 has it.
+ */
+export type RelayedTaskMode = 'plain' | 'extension' | 'session'
+
+export interface CalledTool {
+  readonly backend: Backend
+  readonly name: string
+  readonly listed?: Json
+}
+
+export function taskModeOf(
+  { peer, params, forwardedBy }: Call,
+  { backend, name, listed }: CalledTool,
+): RelayedTaskMode {
+  // Another gateway has decided this for its session-era client.
+  if (forwardedBy && isObject(params['task']) && backend.era === 'legacy') return 'session'
+  const support = takesTasks(backend) ? taskSupportOf(listed) : 'never'
+  if (peer.era === 'legacy') {
+    if (!isObject(params['task'])) return 'plain'
+    if (support !== 'never') return backend.era === 'legacy' ? 'session' : 'extension'
+    throw new ProtocolError(
+      'METHOD_UNKNOWN',
+      `The tool "${name}" does not run as a task; call it without "params.task".`,
+    )
+  }
+  // A tool that need not be a task is called plainly: questions park the call, without support for tasks in the client.
+  if (support !== 'required' || backend.era === 'modern') return 'plain'
+  if (declaresTasks(peer.capabilities)) return 'session'
+  throw new ProtocolError(
+    'CAPABILITY_MISSING',
+    `The tool "${name}" runs only as a task, and this client does not declare that it supports tasks.`,
+    { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
+  )
 }

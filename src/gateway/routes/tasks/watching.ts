@@ -6,8 +6,8 @@ import { isOver } from './forms.ts'
 const WATCH_MS = { least: 250, usual: 1000, most: 10_000 }
 
 /**
- * Sends the present status of each task, and then each change, until all have ended. One is read after the other, so that
- * a client that watches many asks for one at a time. Rejects when the signal is aborted.
+ * Sends the current status of each task, and then each change, until all have ended. Tasks are read one at a time,
+ * however many a client watches. Rejects when the signal aborts.
  */
 export async function watchTasks<T>(
   watched: readonly T[],

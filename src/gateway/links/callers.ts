@@ -1,0 +1,54 @@
+/** The identity of a caller, and the caller that quotas count for. */
+import { networkOf, type Principal } from '../../server/internal.ts'
+import type { Relayed } from './relayed.ts'
+
+const ANONYMOUS = 'anonymous'
+
+type CallerParts = Pick<Relayed, 'principal' | 'peer' | 'caller'>
+
+/**
+ * The identity of a caller: the principal, else the session of a session-era client, else the name that the client
+ * keeps for the gateway, else one identity for all anonymous callers.
+ */
+export function callerOf({ principal, peer, caller }: CallerParts): string {
+  if (principal !== undefined) return `principal ${principal.id}`
+  if (peer.session !== undefined) return `session ${peer.session}`
+  return caller === undefined ? ANONYMOUS : clientCaller(caller)
+}
+
+/** A client identified by the name that the gateway gave it. */
+export function clientCaller(name: string): string {
+  return `client ${name}`
+}
+
+/** Whether the caller is anonymous. */
+export function isNameless(caller: CallerParts): boolean {
+  return callerOf(caller) === ANONYMOUS
+}
+
+/**
+ * The caller that quotas count for. Anonymous sessions cost nothing to open, so those of one network count together.
+ */
+export function quotaCaller(relayed: CallerParts & Pick<Relayed, 'address'>): string {
+  const { principal, address } = relayed
+  return principal === undefined && address === undefined ? callerOf(relayed) : quotaCallerByHeaders(principal, address)
+}
+
+/** The same for a request whose headers only have been read. */
+export function quotaCallerByHeaders(principal: Principal | undefined, address: string | undefined): string {
+  // In a name of two lines the first would be a group.
+  if (principal !== undefined) return `principal ${principal.id.replaceAll('\n', ' ')}`
+  return address === undefined ? ANONYMOUS : networkCaller(address)
+}
+
+/** Cache of callers by address: a string built for each request would be hashed each time. */
+const networks = new Map<string, string>()
+const MAX_NETWORKS = 1000
+
+function networkCaller(address: string): string {
+  const known = networks.get(address)
+  if (known !== undefined) return known
+  const caller = `network ${networkOf(address)}`
+  if (networks.size < MAX_NETWORKS) networks.set(address, caller)
+  return caller
+}

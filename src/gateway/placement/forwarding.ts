@@ -1,0 +1,126 @@
+/** Forwards calls of callers that another gateway serves: that gateway answers, and its questions are asked here. */
+import { isObject, type Json, RemoteError } from '../../protocol/index.ts'
+import type { Instance } from '../../cluster/index.ts'
+import { type Call, type MethodParts, withObjectOutput } from '../../server/internal.ts'
+import { type BackendCode, callLost, resultOf } from '../errors.ts'
+import { asModern } from '../links/relayed.ts'
+import type { ServerLeases } from './serverLeases.ts'
+
+/** A call, and the record of its result. */
+export interface PlacingCall {
+  readonly call: Call
+  result(result: Json): void
+}
+
+/** The target of a call, and its server. */
+export interface PlacedTarget {
+  readonly backend: {
+    readonly name: string
+    /** Whether any gateway may serve any caller. */
+    readonly isShared: boolean
+    readonly leases: ServerLeases | undefined
+  }
+  readonly name: string
+  /** The arguments, as the server gets them. */
+  readonly args?: unknown
+  /** Converts another gateway's result for this session-era caller. @default unchanged */
+  readonly forwarded?: (result: Json) => Json
+}
+
+/** A call whose rounds are run here, and whose questions are asked on the caller's stream. */
+export interface CallInPlace {
+  readonly call: Call
+  readonly server: string
+  readonly name: string
+  /** The arguments, as the server gets them. */
+  readonly args: unknown
+  /** Runs one round with its state and answers; the first has none. */
+  readonly round: (brought: Json) => Promise<Json>
+  readonly finish: (result: Json) => Json
+}
+
+/** Returns the text of the result. */
+export type RunInPlace = (inPlace: CallInPlace) => Promise<string>
+
+/**
+ * The reason why the other gateway did not start the call: it is gone; it is silent, and may have got the call all the
+ * same; nothing was sent, because it was not found; it does not serve the caller; or it does not know whether it does.
+ */
+export class ForwardFailure {
+  readonly kind: 'gone' | 'silent' | 'unsent' | 'moved' | 'unplaced'
+  /** The error for a caller whose call has started before. */
+  readonly error: Error | undefined
+
+  constructor(kind: ForwardFailure['kind'], error?: Error) {
+    this.kind = kind
+    this.error = error
+  }
+}
+
+/** The reason in the error for a call that a silent gateway may have got. */
+export const SILENT = 'the gateway that serves this caller did not answer'
+const ENDED = 'the gateway that serves this caller ended'
+/** Error codes of a gateway that has not started the call. */
+const NOT_BEGUN: Readonly<Partial<Record<BackendCode, ForwardFailure['kind']>>> = {
+  CALLER_MOVED: 'moved',
+  CALLER_UNPLACED: 'unplaced',
+}
+
+export class CallForwarding {
+  readonly #parts: MethodParts
+  readonly #runInPlace: RunInPlace
+
+  constructor(parts: MethodParts, runInPlace: RunInPlace) {
+    this.#parts = parts
+    this.#runInPlace = runInPlace
+  }
+
+  /** Returns the text of the result, or the reason why there is none. */
+  async answer(placing: PlacingCall, target: PlacedTarget, owner: Instance): Promise<string | ForwardFailure> {
+    const { call } = placing
+    if (!call.peer.takesInputRequired) return this.#answerInPlace(placing, target, owner)
+    const result = await this.#forward(call, target, owner)
+    if (result instanceof ForwardFailure) return result
+    placing.result(result)
+    return JSON.stringify(call.peer.era === 'modern' ? result : withObjectOutput(result))
+  }
+
+  /** Other clients of the session era are asked here, on the stream of their call. */
+  async #answerInPlace(placing: PlacingCall, target: PlacedTarget, owner: Instance): Promise<string | ForwardFailure> {
+    const { call } = placing
+    const { backend, name, args, forwarded = (result) => result } = target
+    let failure: ForwardFailure | undefined
+    const round = async (brought: Json): Promise<Json> => {
+      const result = await this.#forward({ ...call, params: { ...call.params, ...brought } }, target, owner)
+      if (!(result instanceof ForwardFailure)) {
+        placing.result(result)
+        return result
+      }
+      if (brought['requestState'] !== undefined) throw result.error ?? callLost(backend.name, name, ENDED)
+      failure = result
+      return {}
+    }
+    const text = await this.#runInPlace({ call, server: backend.name, name, args, round, finish: forwarded })
+    return failure ?? text
+  }
+
+  async #forward(call: Call, { backend, name }: PlacedTarget, owner: Instance): Promise<Json | ForwardFailure> {
+    // A later round is identified by its ticket, and has one outcome.
+    const isOnce = call.params['requestState'] === undefined
+    const forwarded = await this.#parts.calls.forward(owner, asModern(call), { isOnce })
+    if (forwarded.kind === 'broken') throw callLost(backend.name, name, ENDED)
+    if (forwarded.kind !== 'answered') return new ForwardFailure(forwarded.kind)
+    try {
+      return resultOf(forwarded.response)
+    } catch (error) {
+      const kind = whyNotBegun(error)
+      if (kind === undefined || !(error instanceof Error)) throw error
+      return new ForwardFailure(kind, kind === 'unplaced' ? error : undefined)
+    }
+  }
+}
+
+function whyNotBegun(error: unknown): ForwardFailure['kind'] | undefined {
+  const code = error instanceof RemoteError && isObject(error.data) ? error.data['code'] : undefined
+  return NOT_BEGUN[code as BackendCode]
+}

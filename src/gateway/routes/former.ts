@@ -1,0 +1,88 @@
+/**
+ * Directories and routes from before a reload, kept until the drain timeout. A call that began before it, and waits or
+ * runs, continues under its name and at its address; no new call begins there.
+ */
+import { type HeaderReader, unref } from '../../protocol/index.ts'
+import type { DrainOptions } from '../../server/index.ts'
+import { DRAIN_MS } from '../../server/internal.ts'
+import type { RouteDirectory } from './directory.ts'
+
+/** Maximum number kept: a file may be written many times within that timeout. */
+const MAX_FORMER = 8
+
+export class FormerDirectories {
+  /** Latest first. */
+  readonly #kept: RouteDirectory[] = []
+
+  /** Keeps a snapshot of this directory until the drain timeout. */
+  keep(directory: RouteDirectory): void {
+    const former = directory.frozen()
+    this.#kept.unshift(former)
+    this.#kept.splice(MAX_FORMER)
+    unref(setTimeout(() => this.#drop(former), DRAIN_MS))
+  }
+
+  /** The matches in all of them, latest first. */
+  all<T>(look: (directory: RouteDirectory) => T | undefined): readonly T[] {
+    return this.#kept.flatMap((directory) => look(directory) ?? [])
+  }
+
+  /**
+   * Whether rounds of calls may come that are parked at a server of an earlier configuration: their tickets must be
+   * read.
+   */
+  get mayHaveParked(): boolean {
+    return this.#kept.some(({ hasLegacyServer }) => hasLegacyServer)
+  }
+
+  #drop(former: RouteDirectory): void {
+    const index = this.#kept.indexOf(former)
+    if (index >= 0) this.#kept.splice(index, 1)
+  }
+}
+
+/** A route that a reload has removed. */
+interface RemovedRoute {
+  readonly path: string
+  /** Tells messages of other gateways. */
+  readonly assembly: { readonly cluster: { readonly mediaType: string } }
+  drain(options: DrainOptions): Promise<void>
+}
+
+/** Methods that may be another round of a call. */
+const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
+export class FormerRoutes<Route extends RemovedRoute> {
+  readonly #byPath = new Map<string, { readonly route: Route; readonly timer: ReturnType<typeof setTimeout> }>()
+
+  get all(): readonly Route[] {
+    return Array.from(this.#byPath.values(), ({ route }) => route)
+  }
+
+  keep(route: Route): void {
+    const timer = setTimeout(() => {
+      this.#byPath.delete(route.path)
+      void route.drain({ deadlineMs: 0 })
+    }, DRAIN_MS)
+    this.#byPath.set(route.path, { route, timer: unref(timer) })
+  }
+
+  /** The route of a path that the configuration has again. */
+  take(path: string): Route | undefined {
+    const former = this.#byPath.get(path)
+    clearTimeout(former?.timer)
+    this.#byPath.delete(path)
+    return former?.route
+  }
+
+  /** The route for a request that may belong to a call that began there. */
+  at(path: string, header: HeaderReader): Route | undefined {
+    const route = this.#byPath.get(path)?.route
+    return route !== undefined && mayComeBack(header, route) ? route : undefined
+  }
+}
+
+function mayComeBack(header: HeaderReader, { assembly }: RemovedRoute): boolean {
+  const isOfSession = typeof header('mcp-session-id') === 'string'
+  return isOfSession || CALLS.has(header('mcp-method') ?? '') || header('content-type') === assembly.cluster.mediaType
+}

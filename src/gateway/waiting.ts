@@ -1,0 +1,32 @@
+import { unref } from '../protocol/index.ts'
+
+/** Rejects with an error if the work takes longer than `withinMs`. */
+export async function inTime<T>(work: T | Promise<T>, withinMs: number, late: () => Error): Promise<T> {
+  const timeout = Promise.withResolvers<never>()
+  const timer = unref(setTimeout(() => timeout.reject(late()), withinMs))
+  try {
+    return await Promise.race([work, timeout.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A condition that several tasks wait for. It wakes all of them, and each checks again. */
+export class Waiters {
+  readonly #wakes = new Set<() => void>()
+
+  wakeAll(): void {
+    for (const wake of this.#wakes) wake()
+    this.#wakes.clear()
+  }
+
+  /** Resolves when woken, or after this time. */
+  async wait(withinMs = Infinity): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = withinMs === Infinity ? undefined : unref(setTimeout(resolve, withinMs))
+    this.#wakes.add(resolve)
+    await promise
+    clearTimeout(timer)
+    this.#wakes.delete(resolve)
+  }
+}
