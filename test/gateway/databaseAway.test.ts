@@ -194,8 +194,10 @@ test('while PostgreSQL is frozen for ten seconds no call waits long, and afterwa
           expect(confirmed, `${name} ${server}`).toBe(isServed ? 'accept true, accept true' : 'CALLER_UNPLACED')
         }
         const cancel = new AbortController()
-        const waiting = call(client, 'ours_wait', {}, { signal: cancel.signal }).catch(() => 'cancelled')
-        await new Promise((resolve) => setTimeout(resolve, 200))
+        const began = Promise.withResolvers<void>()
+        const options = { signal: cancel.signal, onprogress: () => began.resolve() }
+        const waiting = call(client, 'ours_wait', {}, options).catch(() => 'cancelled')
+        await began.promise
         cancel.abort()
         expect(await timed(`${name} cancelled`, waiting)).toBe('cancelled')
       }
