@@ -1,13 +1,11 @@
 /** Gateways with PostgreSQL that read a file again in which the entry of a server has changed, while callers use the server. */
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { call as byHand } from '../fixtures/modernClient.ts'
 import { newDatabase, runSql } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { call, connectClient, sessionServer, stdioEntry } from './fixtures/gateways.ts'
 import { sure, textOf } from './fixtures/parkedRounds.ts'
-
-const PATIENCE = { timeout: 30_000 }
 
 /** Two gateways, and a caller of the first whose call waits for an answer while the entries of the servers change. */
 async function start() {

@@ -312,8 +312,9 @@ test('a response that comes on the stream of the session is taken, and a call th
   const { server, client } = await behindGateway(
     {
       call({ message: { id, params } }, res) {
-        stream(res).end(`retry: 100\nid: ${String(params?.arguments?.['event'] ?? 'e0')}\ndata:\n\n`)
-        if (params?.arguments?.['way'] === 'news') news?.write(event({ id, result: said('elsewhere') }))
+        const { way, last = 'e0' } = (params?.arguments ?? {}) as { way?: string; last?: string }
+        stream(res).end(`retry: 100\nid: ${last}\ndata:\n\n`)
+        if (way === 'news') news?.write(event({ id, result: said('elsewhere') }))
       },
       listen({ headers }, res) {
         const last = headers['last-event-id']?.toString()
@@ -325,8 +326,8 @@ test('a response that comes on the stream of the session is taken, and a call th
   )
   expect(await call(client, 'a_go', { way: 'news' })).toBe('elsewhere')
   const resumed = (last: string) => server.of('GET').filter(({ headers }) => headers['last-event-id'] === last).length
-  await expect(call(client, 'a_go', { event: 'e1' })).rejects.toThrow('has not answered within 1 seconds')
-  const next = call(client, 'a_go', { event: 'e2' })
+  await expect(call(client, 'a_go', { last: 'e1' })).rejects.toThrow('has not answered within 1 seconds')
+  const next = call(client, 'a_go', { last: 'e2' })
   next.catch(() => {})
   await vi.waitFor(() => expect(resumed('e2')).toBeGreaterThan(1), PATIENCE) // one of the former may have been under way
   const before = resumed('e1')

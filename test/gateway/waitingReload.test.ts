@@ -2,7 +2,7 @@
 import type { Client as ClientV2 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { call as byHand } from '../fixtures/modernClient.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
@@ -12,7 +12,6 @@ import { call, type ClientKind, CLIENTS, connectClient, modernServer, stdioEntry
 import { sdkStatelessServer } from './fixtures/statelessServers.ts'
 import { FRESH, WORKERS } from './fixtures/workers.ts'
 
-const PATIENCE = { timeout: 30_000 }
 const until = untilAllEnd()
 let servers: Record<string, object> = {}
 
