@@ -8,6 +8,7 @@ import { Self } from './instance.ts'
 import { INSTANCE_HEADER, MAX_MESSAGE_BYTES, Messenger } from './messenger.ts'
 import { Members } from './members.ts'
 import { Discovery } from './discovery.ts'
+import { NAMED_WITHIN_MS } from './times.ts'
 
 const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
 const keyring = createKeyring(newKey())
@@ -154,12 +155,20 @@ test('an instance that another one told of is waited for until it answers', asyn
   a!.members.meet(b!.self)
   await a!.members.all()
   const answer = network.handlers.get(b!.self.url!)!
+  const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   network.handlers.set(b!.self.url!, async (...args) => {
-    await new Promise((resolve) => setTimeout(resolve, 600))
+    asked.resolve()
+    await released.promise
     return answer(...args)
   })
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   c!.members.meet(a!.self)
-  expect(await c!.members.all()).toHaveLength(2)
+  const all = c!.members.all()
+  await asked.promise
+  await vi.advanceTimersByTimeAsync(2 * NAMED_WITHIN_MS)
+  released.resolve()
+  expect(await all).toHaveLength(2)
 })
 
 test('what is forwarded to an instance that was silent a moment ago waits for a second at most, and finds it again', async () => {

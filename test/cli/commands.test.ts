@@ -62,7 +62,7 @@ describe.each(places)('against $name', ({ maker, host }) => {
     await new Promise((resolve) => child.stderr?.once('data', resolve))
     child.kill('SIGINT')
     expect(await ended).toEqual({ status: 130, stdout: '', stderr: '[info] on the stove\nCancelled.\n' })
-    await expect.poll(() => readFileSync(done, 'utf8').slice(before)).toBe('cancelled\n')
+    await expect.poll(() => readFileSync(done, 'utf8').slice(before)).toBe('simmering\ncancelled\n')
   })
 })
 
@@ -167,6 +167,6 @@ describe.each(['pannierServer', 'sdkV1Server'] as const)('with %s', (maker) => {
     const before = readFileSync(done, 'utf8').length
     const ran = await hosted(line('call', 'simmer', '--timeout', '3'))
     expect(ran).toEqual({ status: 7, stdout: '', stderr: 'error: The server was silent for 3 s.\n' })
-    await expect.poll(() => readFileSync(done, 'utf8').slice(before)).toBe('cancelled\n')
+    await expect.poll(() => readFileSync(done, 'utf8').slice(before)).toBe('simmering\ncancelled\n')
   })
 })

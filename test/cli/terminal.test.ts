@@ -92,5 +92,5 @@ test('progress is a bar that goes away, and Ctrl-C cancels the call on the serve
   const cleared = `\r${String.fromCharCode(27)}[K`
   expect(pty.raw().split(cleared).at(-2)).toMatch(/25% on the stove(\^C)?$/)
   expect(pty.raw().split(cleared).at(-1)).toBe('Cancelled.\r\n')
-  await expect.poll(() => readFileSync(done, 'utf8')).toBe('cancelled\n')
+  await expect.poll(() => readFileSync(done, 'utf8')).toBe('simmering\ncancelled\n')
 })

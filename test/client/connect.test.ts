@@ -2,7 +2,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import type { Client } from '@modelcontextprotocol/client'
 import { type ConnectOptions, connect, fixed, type Notice, type Target } from 'pannier/client'
 import { memoryJar } from 'pannier/state'
@@ -33,6 +32,12 @@ afterAll(() => {
   for (const kitchen of kitchens.values()) kitchen.close()
   rmSync(folder, { recursive: true, force: true })
 })
+
+/** What servers note from now on. */
+function notes(): () => string {
+  const before = readFileSync(done, 'utf8').length
+  return () => readFileSync(done, 'utf8').slice(before)
+}
 
 async function using<Result>(target: Target, options: ConnectOptions, work: (client: Client) => Promise<Result>) {
   const client = await connect(target, options)
@@ -71,35 +76,39 @@ describe.each(places)('connected to $name', ({ maker, host, era }) => {
   })
 
   test('nobody hurries the person who answers, and the server may not be silent for ever', async () => {
-    const form = async () => {
-      await setTimeout(900)
-      return soup()
-    }
-    await using(target(), { answerers: { form }, timeoutMs: 600 }, async (client) => {
-      expect(await client.callTool({ name: 'cook' })).toMatchObject(text('Here is your stew.'))
-      await expect(client.callTool({ name: 'simmer' })).rejects.toMatchObject({ data: { code: 'REQUEST_TIMED_OUT' } })
+    const timeoutMs = 600
+    await using(target(), { timeoutMs }, async (waiting) => {
+      const form = async () => {
+        const simmering = waiting.callTool({ name: 'simmer' })
+        await expect(simmering).rejects.toMatchObject({ data: { code: 'REQUEST_TIMED_OUT' } })
+        return soup()
+      }
+      await using(target(), { answerers: { form }, timeoutMs }, async (client) => {
+        expect(await client.callTool({ name: 'cook' })).toMatchObject(text('Here is your stew.'))
+      })
     })
   })
 
   test('a call that is open when the client closes ends with that, and is not called lost', async () => {
     const client = await connect(target())
+    const noted = notes()
     const simmering = client.callTool({ name: 'simmer' })
     simmering.catch(() => undefined)
-    await setTimeout(300)
+    await expect.poll(noted).toMatch('simmering')
     await client.close()
     await expect(simmering).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
   })
 
   test('a call that is cancelled before the client closes is cancelled on the server', async () => {
-    const before = readFileSync(done, 'utf8').length
+    const noted = notes()
     const abort = new AbortController()
     await using(target(), {}, async (client) => {
       const simmering = client.callTool({ name: 'simmer' }, { signal: abort.signal })
-      await setTimeout(300)
+      await expect.poll(noted).toMatch('simmering')
       abort.abort()
       await expect(simmering).rejects.toThrow()
     })
-    await expect.poll(() => readFileSync(done, 'utf8').slice(before)).toMatch('cancelled')
+    await expect.poll(noted).toMatch('cancelled')
   })
 })
 

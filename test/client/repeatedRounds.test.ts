@@ -3,7 +3,16 @@ import { once } from 'node:events'
 import { createServer as createHost, type Server as Host, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
-import { type Answerer, type Answerers, clientCode, connect, resume, suspend, suspendedOf } from 'pannier/client'
+import {
+  type Answerer,
+  type Answerers,
+  clientCode,
+  connect,
+  type ConnectOptions,
+  resume,
+  suspend,
+  suspendedOf,
+} from 'pannier/client'
 import { createServer, type Server } from 'pannier/server'
 import { memoryLedger } from 'pannier/state'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -94,7 +103,8 @@ describe('over the network', () => {
   })
   afterAll(close)
 
-  const connected = (answerers: Answerers) => connect(`http://127.0.0.1:${port}/mcp`, { answerers })
+  const connected = (answerers: Answerers, options: ConnectOptions = {}) =>
+    connect(`http://127.0.0.1:${port}/mcp`, { answerers, ...options })
 
   test.each([[[502, 502]], [[503, 504]], [['cut']], [['broken']], [['broken', 503, 'broken']]] as const)(
     'a round that meets %j is sent again, and what is done once is done once',
@@ -128,11 +138,17 @@ describe('over the network', () => {
   })
 
   test('a round that finds no listener is sent again when there is one', async () => {
+    const refused = vi.fn<() => void>()
+    const counting: typeof fetch = (...request) =>
+      fetch(...request).catch((error: unknown) => {
+        refused()
+        throw error
+      })
     const form = person(async () => {
       await close()
-      setTimeout(() => void listen(port), 150)
+      void vi.waitFor(() => expect(refused).toHaveBeenCalled()).then(() => listen(port))
     })
-    await using(await connected({ form }), async (client) => {
+    await using(await connected({ form }, { fetch: counting }), async (client) => {
       expect(await client.callTool({ name: 'order' })).toMatchObject(soup)
     })
     expect(orders).toEqual(['soup'])

@@ -111,13 +111,16 @@ describe('docs/snippets/layers.ts', () => {
   })
 
   test('the SDK’s own time limit counts the time of a person', async () => {
+    const timedOut = Promise.withResolvers<void>()
     const form = async () => {
-      await setTimeout(150)
+      await timedOut.promise
       return { action: 'accept', content: { name: 'Ann' } }
     }
     const client = closing(await connectV2(await greeter(), { form }))
+    const patient = callPatiently(client, 'greet')
     await expect(client.callTool({ name: 'greet' }, { timeout: 50 })).rejects.toThrow('timed out')
-    expect(await callPatiently(client, 'greet')).toMatchObject(said('Hello, Ann!'))
+    timedOut.resolve()
+    expect(await patient).toMatchObject(said('Hello, Ann!'))
   })
 
   test('a task is followed, its questions are answered, and its status is told as progress and by onStatus', async () => {

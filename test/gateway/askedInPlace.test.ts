@@ -84,113 +84,144 @@ beforeAll(async () => {
   }
 })
 
-interface Ending {
+interface AskedCall {
   readonly kind: keyof typeof CLIENTS
   readonly tool: string
+}
+
+const keyOf = ({ kind, tool }: AskedCall): string => `${tool} ${kind}`
+
+interface Ending {
   readonly args?: readonly string[]
   readonly signal?: 'SIGKILL' | 'SIGTERM'
   readonly onAsked?: () => Promise<void>
 }
 
-/** The gateway that a call waits in ends at its second question; the answer comes to the other. */
-async function endedWhileAsking({ kind, tool, args = [], signal = 'SIGKILL', onAsked }: Ending): Promise<unknown> {
+/** Two gateways that know each other. */
+async function twoGateways(args: readonly string[]) {
   const balancer = await startBalancer()
   onTestFinished(() => balancer.close())
   const owner = await startGatewayProcess(servers, { args })
-  const env = { PANNIER_PEERS: new URL(owner.url).origin }
-  const other = await startGatewayProcess(servers, { args, env })
+  const other = await startGatewayProcess(servers, { args, env: { PANNIER_PEERS: new URL(owner.url).origin } })
   balancer.targets = [owner.url]
-  const answers = ['Ann', 'Lee']
+  return { balancer, owner, other }
+}
+
+/** The gateway that calls wait in ends at their second questions; the answers come to the other. */
+async function endedWhileAsking(
+  calls: readonly AskedCall[],
+  { args = [], signal = 'SIGKILL', onAsked }: Ending,
+): Promise<unknown[]> {
+  const { balancer, owner, other } = await twoGateways(args)
   const hasEnded = Promise.withResolvers<void>()
-  const asked = Promise.withResolvers<void>()
-  const client = await CLIENTS[kind](balancer.url, async () => {
-    const name = answers.shift() ?? 'nobody'
-    if (answers.length > 0) return name
-    asked.resolve()
-    await hasEnded.promise
-    return name
+  const begun = calls.map(async (each) => {
+    const answers = ['Ann', 'Lee']
+    const asked = Promise.withResolvers<void>()
+    const client = await CLIENTS[each.kind](balancer.url, async () => {
+      const name = answers.shift() ?? 'nobody'
+      if (answers.length > 0) return name
+      asked.resolve()
+      await hasEnded.promise
+      return name
+    })
+    const outcome = client.call(each.tool, keyOf(each)).catch((error: unknown) => (error as Error).message)
+    await asked.promise
+    return { outcome }
   })
-  const outcome = client.call(tool, `${tool} ${kind}`).catch((error: unknown) => (error as Error).message)
-  await asked.promise
+  const waiting = await Promise.all(begun)
   await onAsked?.()
   balancer.targets = [owner.url, other.url]
   await owner.end(signal)
   hasEnded.resolve()
-  return outcome
+  return Promise.all(waiting.map(({ outcome }) => outcome))
 }
 
+const LOST = expect.stringMatching(/may have had effects|may have happened/)
+
 test.each([
-  ['v1', 'SIGKILL'],
-  ['v2', 'SIGKILL'],
-  ['v1', 'SIGTERM'],
+  ['SIGKILL', [{ kind: 'v1', tool: 'desk_book' }]],
+  ['SIGTERM', []],
 ] as const)(
-  'a call of the client %s goes on in another gateway, from its state in PostgreSQL: %s',
+  'calls go on in another gateway, from their states in PostgreSQL, and those that have none end with a word: %s',
   LONG,
-  async (kind, signal) => {
+  async (signal, stateless) => {
     const database = await newDatabase()
     const args = ['--postgres', database]
     const stored = (): Promise<unknown[]> => runSql(database, 'SELECT token FROM pannier.carried')
     const onAsked = async (): Promise<void> => {
-      // The state of the first question is removed in the background.
-      await vi.waitFor(async () => expect(await stored()).toHaveLength(1))
+      // The states of the first questions are removed in the background.
+      await vi.waitFor(async () => expect(await stored()).toHaveLength(2))
       expect(JSON.stringify(await stored())).not.toMatch(/modern_book|Second|Ann/)
     }
     effects.splice(0)
-    expect(await endedWhileAsking({ kind, tool: 'modern_book', args, signal, onAsked })).toBe('Ann Lee')
-    expect(effects).toEqual([`booked modern_book ${kind}`])
+    const carried = [
+      { kind: 'v1', tool: 'modern_book' },
+      { kind: 'v2', tool: 'modern_book' },
+    ] as const
+    const heard = await endedWhileAsking([...carried, ...stateless], { args, signal, onAsked })
+    expect(heard).toEqual(['Ann Lee', 'Ann Lee', ...stateless.map(() => LOST)])
+    const expected = [
+      ...carried.map((each) => `booked ${keyOf(each)}`),
+      ...stateless.map((each) => `began ${keyOf(each)}`),
+    ]
+    expect(effects.toSorted()).toEqual(expected.toSorted())
     await vi.waitFor(async () => expect(await stored()).toEqual([]))
   },
 )
 
-test('a call of a client that echoes states goes on in another gateway, from that state', LONG, async () => {
-  effects.splice(0)
-  expect(await endedWhileAsking({ kind: 'that echoes states', tool: 'modern_book' })).toBe('Ann Lee')
-  expect(effects).toEqual(['booked modern_book that echoes states'])
-})
-
-test.each([
-  ['v1', 'modern_book', async () => [], 'booked'],
-  ['v1', 'desk_book', async () => ['--postgres', await newDatabase()], 'began'],
-  ['that echoes states', 'desk_book', async () => [], 'began'],
-] as const)(
-  'a call of the client %s at %s that has no state anywhere ends with a word',
+test(
+  'a call of a client that echoes states goes on in another gateway, and those without a state end with a word',
   LONG,
-  async (kind, tool, argsOf, effect) => {
+  async () => {
     effects.splice(0)
     const began = performance.now()
-    const heard = await endedWhileAsking({ kind, tool, args: await argsOf() })
-    expect(heard).toMatch(/may have had effects|may have happened/)
+    const heard = await endedWhileAsking(
+      [
+        { kind: 'that echoes states', tool: 'modern_book' },
+        { kind: 'that echoes states', tool: 'desk_book' },
+        { kind: 'v1', tool: 'modern_book' },
+      ],
+      {},
+    )
+    expect(heard).toEqual(['Ann Lee', LOST, LOST])
     expect(performance.now() - began).toBeLessThan(30_000)
-    expect(effects).toEqual([`${effect} ${tool} ${kind}`])
+    expect(effects.toSorted()).toEqual([
+      'began desk_book that echoes states',
+      'booked modern_book that echoes states',
+      'booked modern_book v1',
+    ])
   },
 )
 
 test.each([
-  ['http', []],
-  ['stdio', []],
-  ['http', ['--postgres']],
+  [['http', 'stdio'], []],
+  [['http'], ['--postgres']],
 ] as const)(
-  'a session finds what the server %s keeps for it when another gateway ends through which it was asked %j',
+  'a session finds what the servers %j keep for it when another gateway ends through which it was asked %j',
   LONG,
-  async (server, [option]) => {
+  async (kept, [option]) => {
     const args = option === undefined ? [] : [option, await newDatabase()]
-    const balancer = await startBalancer()
-    onTestFinished(() => balancer.close())
-    const owner = await startGatewayProcess(servers, { args })
-    const through = await startGatewayProcess(servers, { args, env: { PANNIER_PEERS: new URL(owner.url).origin } })
-    balancer.targets = [owner.url]
-    const asked = Promise.withResolvers<void>()
-    const client = await CLIENTS.v1(balancer.url, async () => {
-      asked.resolve()
-      return new Promise(() => {})
+    const { balancer, owner, other: through } = await twoGateways(args)
+    const sessions = kept.map(async (server) => {
+      const asked = Promise.withResolvers<void>()
+      const client = await CLIENTS.v1(balancer.url, async () => {
+        asked.resolve()
+        return new Promise(() => {})
+      })
+      await client.call(`${server}_note`, 'milk')
+      return { server, client, asked: asked.promise }
     })
-    await client.call(`${server}_note`, 'milk')
+    const clients = await Promise.all(sessions)
     balancer.targets = [through.url]
-    const outcome = client.call(`${server}_confirm`, '').catch((error: unknown) => (error as Error).message)
-    await asked.promise
+    const outcomes = clients.map(({ server, client }) =>
+      client.call(`${server}_confirm`, '').catch((error: unknown) => (error as Error).message),
+    )
+    await Promise.all(clients.map(({ asked }) => asked))
     balancer.targets = [owner.url]
     await through.end('SIGKILL')
-    for (let time = 0; time < 3; time++) expect(await client.call(`${server}_recall`, '')).toBe('milk')
-    if (option === undefined) expect(await outcome).toMatch(/may have had effects|may have happened/)
+    for (const { server, client } of clients) {
+      for (let time = 0; time < 3; time++) expect(await client.call(`${server}_recall`, '')).toBe('milk')
+    }
+    if (option === undefined) expect(await Promise.all(outcomes)).toEqual([LOST, LOST])
   },
 )

@@ -28,17 +28,20 @@ const otherKeys = (address: string) => ({
 test('a gateway says once which address has a gateway with other keys, and where none is', async () => {
   const servers = { ours: { url: (await modernServer()).url } }
   const first = await startGateway(servers)
-  vi.stubEnv('PANNIER_PEERS', `${new URL(first.url).origin},${NOWHERE}`)
+  const other = await new ScriptedServer().start()
+  other.answer = ({ res }) => res.writeHead(404).end()
+  vi.stubEnv('PANNIER_PEERS', `${new URL(first.url).origin},${NOWHERE},${other.url}`)
   onTestFinished(() => void vi.unstubAllEnvs())
   const { logger, ofPeers } = recording()
   const { gateway } = await startGateway(servers, { keys: newKey(), logger })
-  await vi.waitFor(() => expect(ofPeers()).toHaveLength(2), PATIENCE)
-  await new Promise((resolve) => setTimeout(resolve, 700))
-  expect(ofPeers()).toHaveLength(2)
+  await vi.waitFor(() => expect(ofPeers()).toHaveLength(3), PATIENCE)
+  const looks = other.received.length
+  await vi.waitFor(() => expect(other.received.length).toBeGreaterThan(looks + 3), PATIENCE)
+  expect(ofPeers()).toHaveLength(3)
   expect(ofPeers()).toContainEqual(otherKeys(first.url))
   expect(ofPeers()).toContainEqual(expect.objectContaining({ level: 'warn', address: `${NOWHERE}/mcp` }))
   const warnings = gateway.report().health['warnings']
-  expect(warnings).toHaveLength(2)
+  expect(warnings).toHaveLength(3)
   expect(warnings).toContain(
     `The instance at ${first.url} cannot open what this gateway seals, so they do not work together: it has other keys, or is no gateway. Give all gateways the same PANNIER_KEYS.`,
   )

@@ -1,7 +1,6 @@
 /** Connections of calls that are over: servers may keep them open, and each takes a socket of the gateway. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { expect, test, vi } from 'vitest'
 import { call, connectClient, sessionServer, startGateway, testIsOver } from './fixtures/gateways.ts'
@@ -17,8 +16,7 @@ test('the stream of a call that was cancelled is closed, though servers of the S
     const server = new McpServer({ name: 'sdk', version: '1' })
     server.registerTool('wait', { description: 'Waits.' }, async () => {
       begun++
-      await pause(60_000, undefined, { ref: false })
-      return { content: [] }
+      return new Promise<never>(() => {})
     })
     return server
   }

@@ -23,16 +23,19 @@ beforeAll(async () => {
 
 const STORES = { 'no store': async () => [], PostgreSQL: async () => ['--postgres', await newDatabase()] }
 
-interface Fleet {
-  readonly server: 'http' | 'stdio'
-  readonly store?: keyof typeof STORES
-}
-
 /** Resolves when the first question may be answered; all others are at once. */
 type FirstAnswer = () => Promise<void>
 
-/** One call waits, and another one asks. The question goes out by way of `first`, where the stream of the one that waits is. */
-async function askedOnAnotherStream(firstAnswer: FirstAnswer, { server, store = 'no store' }: Fleet) {
+interface Caller {
+  readonly server: 'http' | 'stdio'
+  readonly firstAnswer: FirstAnswer
+}
+
+/**
+ * For each caller one call waits, and another one asks. The question goes out by way of `first`, where the stream of the one
+ * that waits is.
+ */
+async function askedOnAnotherStream(callers: readonly Caller[], store: keyof typeof STORES = 'no store') {
   const args = await STORES[store]()
   const balancer = await startBalancer()
   onTestFinished(() => balancer.close())
@@ -41,6 +44,25 @@ async function askedOnAnotherStream(firstAnswer: FirstAnswer, { server, store = 
   const start = () => startGatewayProcess(servers, { args, env })
   const [first, second] = await Promise.all([start(), start()])
   balancer.targets = [owner.url]
+  const clients = await Promise.all(callers.map((caller) => connectCaller(caller, balancer.url)))
+  await Promise.all(clients.map(({ call }) => call('note', { text: 'milk' })))
+  const passed: string[] = []
+  balancer.onPass = (_, body) => void passed.push(String(body))
+  balancer.targets = [first.url]
+  const waiting = clients.map(({ call }) => call('wait').catch((error: unknown) => (error as Error).message))
+  await vi.waitFor(() => expect(passed.filter((body) => body.includes('_wait'))).toHaveLength(clients.length), LONG)
+  balancer.targets = [owner.url]
+  for (const { call } of clients) await vi.waitFor(async () => expect(await call('recall')).toBe('milk waiting'), LONG)
+  balancer.targets = [second.url]
+  const asking = clients.map(({ call }) => call('confirm'))
+  await vi.waitFor(() => {
+    for (const { questions } of clients) expect(questions).toContain('Sure?')
+  }, LONG)
+  balancer.targets = [owner.url, second.url]
+  return { first, waiting, asking, clients }
+}
+
+async function connectCaller({ server, firstAnswer }: Caller, url: string) {
   const questions: string[] = []
   const client = new Client({ name: 'two', version: '1' }, { capabilities: { elicitation: {} } })
   client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
@@ -48,7 +70,7 @@ async function askedOnAnotherStream(firstAnswer: FirstAnswer, { server, store = 
     if (questions.length === 1) await firstAnswer()
     return { action: 'accept', content: { sure: true } }
   })
-  await client.connect(new StreamableHTTPClientTransport(new URL(balancer.url)))
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
   onTestFinished(() => client.close())
   const leave = new AbortController()
   const call = async (tool: string, more = {}): Promise<string> => {
@@ -56,35 +78,24 @@ async function askedOnAnotherStream(firstAnswer: FirstAnswer, { server, store = 
     const { content } = await client.callTool({ name: `${server}_${tool}`, arguments: more }, undefined, options)
     return (content as { text: string }[])[0]?.text ?? ''
   }
-  await call('note', { text: 'milk' })
-  const passed: string[] = []
-  balancer.onPass = (_, body) => void passed.push(String(body))
-  balancer.targets = [first.url]
-  const waiting = call('wait').catch((error: unknown) => (error as Error).message)
-  await vi.waitFor(() => expect(passed.join()).toContain(`${server}_wait`), LONG)
-  balancer.targets = [owner.url]
-  await vi.waitFor(async () => expect(await call('recall')).toBe('milk waiting'), LONG)
-  balancer.targets = [second.url]
-  const asking = call('confirm')
-  await vi.waitFor(() => expect(questions).toContain('Sure?'), LONG)
-  balancer.targets = [owner.url, second.url]
-  return { first, waiting, asking, call, leave: () => leave.abort() }
+  return { questions, call, leave: () => leave.abort() }
 }
 
-const never = (): Promise<void> => new Promise(() => {})
+const never: FirstAnswer = () => new Promise(() => {})
 
 test.each([
-  ['stdio', 'no store'],
-  ['http', 'no store'],
-  ['stdio', 'PostgreSQL'],
+  ['no store', ['stdio', 'http']],
+  ['PostgreSQL', ['stdio']],
 ] as const)(
-  'a question at the server %s is asked again in another call when the gateway is killed on whose stream it was asked: %s',
+  'a question is asked again in another call when the gateway is killed on whose stream it was asked: %s, at %j',
   LONG,
-  async (server, store) => {
-    const { first, waiting, asking } = await askedOnAnotherStream(never, { server, store })
+  async (store, at) => {
+    const callers = at.map((server) => ({ server, firstAnswer: never }))
+    const { first, waiting, asking } = await askedOnAnotherStream(callers, store)
     await first.end('SIGKILL')
-    expect(await asking).toBe('accept true, accept true')
-    if (store === 'no store') expect(await waiting).toMatch(/may have had effects/)
+    expect(await Promise.all(asking)).toEqual(at.map(() => 'accept true, accept true'))
+    if (store !== 'no store') return
+    expect(await Promise.all(waiting)).toEqual(at.map(() => expect.stringMatching(/may have had effects/)))
   },
 )
 
@@ -93,31 +104,27 @@ test(
   LONG,
   async () => {
     const stopped = Promise.withResolvers<void>()
-    const { first, asking } = await askedOnAnotherStream(() => stopped.promise, { server: 'stdio' })
+    const caller = { server: 'stdio', firstAnswer: () => stopped.promise } as const
+    const { first, asking } = await askedOnAnotherStream([caller])
     await first.end('SIGTERM')
     stopped.resolve()
-    expect(await asking).toBe('accept true, accept true')
-  },
-)
-
-test.each(['stdio', 'http'] as const)(
-  'a question at the server %s is asked again in another call when the one is cancelled in which it was asked',
-  LONG,
-  async (server) => {
-    const { asking, call, leave } = await askedOnAnotherStream(never, { server })
-    leave()
-    expect(await asking).toBe('accept true, accept true')
-    await vi.waitFor(async () => expect(await call('recall')).toBe('milk waiting cancelled'), LONG)
+    expect(await Promise.all(asking)).toEqual(['accept true, accept true'])
   },
 )
 
 test(
-  'a question that its client cannot answer ends the call in which it was asked, and is asked again in another',
+  'a question is asked again in another call when the one is cancelled in which it was asked, or its client cannot answer',
   LONG,
   async () => {
-    const fail = (): Promise<void> => Promise.reject(new Error('No.'))
-    const { asking, call } = await askedOnAnotherStream(fail, { server: 'stdio' })
-    expect(await asking).toBe('accept true, accept true')
-    await vi.waitFor(async () => expect(await call('recall')).toBe('milk waiting cancelled'), LONG)
+    const fail: FirstAnswer = () => Promise.reject(new Error('No.'))
+    const { asking, clients } = await askedOnAnotherStream([
+      { server: 'stdio', firstAnswer: never },
+      { server: 'http', firstAnswer: never },
+      { server: 'stdio', firstAnswer: fail },
+    ])
+    for (const { leave } of clients.slice(0, 2)) leave()
+    expect(await Promise.all(asking)).toEqual(clients.map(() => 'accept true, accept true'))
+    for (const { call } of clients)
+      await vi.waitFor(async () => expect(await call('recall')).toBe('milk waiting cancelled'), LONG)
   },
 )

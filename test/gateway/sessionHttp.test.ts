@@ -203,16 +203,26 @@ test('news come on the stream of the session, which is opened again after the la
 
 test('a call waits for the stream of its session where the server is only busy: what it sends before would be lost', async () => {
   const open = new Set<unknown>()
-  const { client } = await behindGateway({
-    async listen({ headers }, res) {
+  const held: (() => void)[] = []
+  const { server, url, client } = await behindGateway({
+    listen({ headers }, res) {
       const session = headers['mcp-session-id']
-      if (session !== 's1') await pause(1500)
-      open.add(session)
-      stream(res)
+      const begin = (): void => {
+        open.add(session)
+        stream(res)
+      }
+      if (session === 's2') held.push(begin)
+      else begin()
     },
     call: (request, res) => json(res, request, said(String(open.has(request.headers['mcp-session-id'])))),
   })
-  expect(await call(client, 'a_go')).toBe('true')
+  const waiting = call(client, 'a_go')
+  await vi.waitFor(() => expect(held).toHaveLength(1), PATIENCE)
+  // A session that was begun later has its stream and is called.
+  expect(await call(await connectClient('v2 in a session', url), 'a_go')).toBe('true')
+  expect(server.of('POST', 'tools/call').map(({ headers }) => headers['mcp-session-id'])).toEqual(['s3'])
+  held[0]!()
+  expect(await waiting).toBe('true')
 })
 
 test('a server that answers for the stream of a session with the first event only is not waited for long', async () => {
@@ -255,7 +265,8 @@ test('the stream of the session is not asked for again when the server says 405,
   const refuse = (status: number) => behindGateway({ listen: (_, res) => res.writeHead(status).end() })
   const refusing = await Promise.all([405, 404, 400].map(refuse))
   for (const { server } of refusing) await vi.waitFor(() => expect(server.of('GET')).toHaveLength(1), PATIENCE)
-  await pause(1500) // the first attempt would come after a second
+  const { server: busy } = await refuse(503)
+  await vi.waitFor(() => expect(busy.of('GET')).toHaveLength(2), PATIENCE)
   for (const { server } of refusing) expect(server.of('GET')).toHaveLength(1)
 })
 
@@ -301,24 +312,29 @@ test('a response that comes on the stream of the session is taken, and a call th
   const { server, client } = await behindGateway(
     {
       call({ message: { id, params } }, res) {
-        stream(res).end('retry: 100\nid: e1\ndata:\n\n')
-        if (params?.arguments?.['way'] === 'news') news?.write(event({ id, result: said('elsewhere') }))
+        const { way, last = 'e0' } = (params?.arguments ?? {}) as { way?: string; last?: string }
+        stream(res).end(`retry: 100\nid: ${last}\ndata:\n\n`)
+        if (way === 'news') news?.write(event({ id, result: said('elsewhere') }))
       },
       listen({ headers }, res) {
-        if (headers['last-event-id'] === undefined) news = stream(res)
-        else stream(res).end('id: e1\ndata:\n\n')
+        const last = headers['last-event-id']?.toString()
+        if (last === undefined) news = stream(res)
+        else stream(res).end(`id: ${last}\ndata:\n\n`)
       },
     },
     { ...STATEFUL, timeoutSeconds: 1 },
   )
   expect(await call(client, 'a_go', { way: 'news' })).toBe('elsewhere')
-  await expect(call(client, 'a_go')).rejects.toThrow('has not answered within 1 seconds')
-  const resumed = () => server.of('GET').filter(({ headers }) => headers['last-event-id'] === 'e1').length
-  await pause(300) // one may be under way
-  const before = resumed()
+  const resumed = (last: string) => server.of('GET').filter(({ headers }) => headers['last-event-id'] === last).length
+  await expect(call(client, 'a_go', { last: 'e1' })).rejects.toThrow('has not answered within 1 seconds')
+  const next = call(client, 'a_go', { last: 'e2' })
+  next.catch(() => {})
+  await vi.waitFor(() => expect(resumed('e2')).toBeGreaterThan(1), PATIENCE) // one of the former may have been under way
+  const before = resumed('e1')
   expect(before).toBeGreaterThan(2)
-  await pause(500)
-  expect(resumed()).toBe(before)
+  await expect(next).rejects.toThrow('has not answered within 1 seconds')
+  expect(resumed('e2')).toBeGreaterThan(4)
+  expect(resumed('e1')).toBe(before)
 })
 
 test.each([

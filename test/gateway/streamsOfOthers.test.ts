@@ -66,16 +66,21 @@ const accepted = (name: string) => ({ action: 'accept' as const, content: { name
 
 const STORES = { 'no store': async () => [], PostgreSQL: async () => ['--postgres', await newDatabase()] }
 
-interface Fleet {
+interface AskedCall {
+  /** Also the name under which the server notes what it did. */
+  readonly key: string
   readonly kind?: keyof typeof CLIENTS
   readonly server: 'http' | 'stdio'
+}
+
+interface Fleet {
   readonly store?: keyof typeof STORES
-  /** Gateways beside the owner of the caller and the one with the stream. @default none */
+  /** Gateways beside the owner of the callers and the one with the streams. @default none */
   readonly more?: number
 }
 
-/** A call waits for its second answer: its server's call in `owner`, and its stream in `through`. */
-async function askedThroughAnother(key: string, { kind = 'v1', server, store = 'no store', more = 0 }: Fleet) {
+/** Calls wait for their second answers: their servers' calls in `owner`, and their streams in `through`. */
+async function askedThroughAnother(calls: readonly AskedCall[], { store = 'no store', more = 0 }: Fleet = {}) {
   const balancer = await startBalancer()
   onTestFinished(() => balancer.close())
   const args = await STORES[store]()
@@ -83,10 +88,18 @@ async function askedThroughAnother(key: string, { kind = 'v1', server, store = '
   const env = { PANNIER_PEERS: new URL(owner.url).origin }
   const start = () => startGatewayProcess(servers, { args, env })
   const [through, others] = await Promise.all([start(), Promise.all(Array.from({ length: more }, start))])
+  balancer.targets = [owner.url]
+  const callers = await Promise.all(calls.map((each) => callerOf(each, balancer.url)))
+  balancer.targets = [through.url]
+  const asked = await Promise.all(callers.map((caller) => caller.begin()))
+  return { balancer, owner, through, others, asked }
+}
+
+/** A client whose caller has been served for the first time. */
+async function callerOf({ key, kind = 'v1', server }: AskedCall, url: string) {
   const questions: string[] = []
   const answered = Promise.withResolvers<void>()
-  balancer.targets = [owner.url]
-  const client = await CLIENTS[kind](balancer.url, async (question) => {
+  const client = await CLIENTS[kind](url, async (question) => {
     questions.push(question)
     if (questions.length === 4) await answered.promise
     return question
@@ -97,71 +110,71 @@ async function askedThroughAnother(key: string, { kind = 'v1', server, store = '
     return (content as { text: string }[])[0]?.text ?? ''
   }
   await call('look', 'at the owner')
-  balancer.targets = [through.url]
-  const outcome = call('book', key).catch((error: unknown) => (error as Error).message)
-  await vi.waitFor(() => expect(questions).toHaveLength(4), LONG)
-  return { balancer, owner, through, others, client, call, outcome, questions, answer: () => answered.resolve() }
+  const begin = async () => {
+    const outcome = call('book', key).catch((error: unknown) => (error as Error).message)
+    await vi.waitFor(() => expect(questions).toHaveLength(4), LONG)
+    return { key, client, outcome, questions, answer: () => answered.resolve() }
+  }
+  return { begin }
+}
+
+type Asked = Awaited<ReturnType<typeof askedThroughAnother>>['asked']
+
+/** The second questions are answered now, and each call has run once. */
+async function expectDone(asked: Asked): Promise<void> {
+  for (const { answer } of asked) answer()
+  for (const { key, outcome } of asked) {
+    expect(await outcome, key).toBe('First? Second?')
+    expect(effectsOf(key), key).toEqual(['began', 'done'])
+  }
 }
 
 test.each([
-  ['v1', 'http', 'SIGTERM', 'no store'],
-  ['v2', 'stdio', 'SIGTERM', 'no store'],
-  ['v2', 'http', 'SIGTERM', 'PostgreSQL'],
-  ['v1', 'stdio', 'SIGTERM', 'PostgreSQL'],
-  ['v1', 'http', 'SIGKILL', 'PostgreSQL'],
-  ['v2', 'stdio', 'SIGKILL', 'PostgreSQL'],
+  ['SIGTERM', 'no store', 'v1', 'v2'],
+  ['SIGTERM', 'PostgreSQL', 'v2', 'v1'],
+  ['SIGKILL', 'PostgreSQL', 'v1', 'v2'],
 ] as const)(
-  'a call of the client %s at the server %s runs once when the gateway with its stream ends: %s, %s',
+  'calls run once when the gateway with their streams ends: %s, %s, the client %s at a server over HTTP and %s at a process',
   LONG,
-  async (kind, server, signal, store) => {
-    const key = [kind, server, signal, store].join('-')
-    const { balancer, owner, through, outcome, questions, answer } = await askedThroughAnother(key, {
-      kind,
-      server,
-      store,
-    })
+  async (signal, store, http, stdio) => {
+    const calls = [
+      { key: `http-${signal}-${store}`, kind: http, server: 'http' },
+      { key: `stdio-${signal}-${store}`, kind: stdio, server: 'stdio' },
+    ] as const
+    const { balancer, owner, through, asked } = await askedThroughAnother(calls, { store })
     balancer.targets = [owner.url]
     await through.end(signal)
-    answer()
-    expect(await outcome).toBe('First? Second?')
-    // A gateway that was killed may have had the answer in its hands, so that the open question may be asked again.
-    if (signal === 'SIGTERM') expect(questions).toHaveLength(4)
-    expect(questions.filter((question) => question === 'First?')).toHaveLength(2)
-    expect(effectsOf(key)).toEqual(['began', 'done'])
+    await expectDone(asked)
+    for (const { key, questions } of asked) {
+      // A gateway that was killed may have had the answer in its hands, so that the open question may be asked again.
+      if (signal === 'SIGTERM') expect(questions, key).toHaveLength(4)
+      expect(questions.filter((question) => question === 'First?')).toHaveLength(2)
+    }
   },
 )
 
-test.each(['http', 'stdio'] as const)(
-  'a call at the server %s runs once when gateway after gateway with its stream is stopped',
-  LONG,
-  async (server) => {
-    const key = `stopped-${server}`
-    const { balancer, owner, through, others, outcome, questions, answer } = await askedThroughAnother(key, {
-      server,
-      more: 1,
-    })
-    balancer.targets = [owner.url, ...others.map(({ url }) => url)]
-    await through.end('SIGTERM')
-    balancer.targets = [owner.url]
-    for (const other of others) await other.end('SIGTERM')
-    answer()
-    expect(await outcome).toBe('First? Second?')
-    expect(questions).toHaveLength(4)
-    expect(effectsOf(key)).toEqual(['began', 'done'])
-  },
-)
+test('calls run once when gateway after gateway with their streams is stopped', LONG, async () => {
+  const calls = [
+    { key: 'stopped-http', server: 'http' },
+    { key: 'stopped-stdio', server: 'stdio' },
+  ] as const
+  const { balancer, owner, through, others, asked } = await askedThroughAnother(calls, { more: 1 })
+  balancer.targets = [owner.url, ...others.map(({ url }) => url)]
+  await through.end('SIGTERM')
+  balancer.targets = [owner.url]
+  for (const other of others) await other.end('SIGTERM')
+  await expectDone(asked)
+  for (const { key, questions } of asked) expect(questions, key).toHaveLength(4)
+})
 
 test('an answer that comes to a third gateway reaches the call, from its state in PostgreSQL', LONG, async () => {
-  const { balancer, through, others, outcome, answer } = await askedThroughAnother('third', {
-    server: 'stdio',
+  const { balancer, through, others, asked } = await askedThroughAnother([{ key: 'third', server: 'stdio' }], {
     store: 'PostgreSQL',
     more: 1,
   })
   balancer.targets = others.map(({ url }) => url)
   await through.end('SIGKILL')
-  answer()
-  expect(await outcome).toBe('First? Second?')
-  expect(effectsOf('third')).toEqual(['began', 'done'])
+  await expectDone(asked)
 })
 
 test.each([
@@ -172,16 +185,12 @@ test.each([
   LONG,
   async (server, store) => {
     const key = `lost-${server}`
-    const { balancer, owner, through, others, outcome, answer } = await askedThroughAnother(key, {
-      server,
-      store,
-      more: 1,
-    })
+    const { balancer, owner, through, others, asked } = await askedThroughAnother([{ key, server }], { store, more: 1 })
     balancer.targets = others.map(({ url }) => url)
     await owner.end('SIGKILL')
     await through.end('SIGTERM')
-    answer()
-    expect(await outcome).toMatch(/may have happened|may have had effects/)
+    for (const { answer } of asked) answer()
+    for (const { outcome } of asked) expect(await outcome).toMatch(/may have happened|may have had effects/)
     expect(effectsOf(key)).toEqual(['began'])
   },
 )
@@ -194,9 +203,9 @@ test.each([
   LONG,
   async (server, store) => {
     const key = `gone-${server}`
-    const { balancer, owner, through, client } = await askedThroughAnother(key, { server, store })
+    const { balancer, owner, through, asked } = await askedThroughAnother([{ key, server }], { store })
     balancer.targets = [owner.url]
-    await client.close()
+    for (const { client } of asked) await client.close()
     await through.end('SIGTERM')
     // By now the owner has taken the call over.
     const next = await CLIENTS.v1(balancer.url, async (question) => question)

@@ -4,7 +4,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { proves } from '../proves.ts'
 import { accept, call as callByHand } from '../fixtures/modernClient.ts'
@@ -129,8 +128,9 @@ test('what a process printed that ended at its start is in the log, the first ti
   }
   const folder = mkdtempSync(join(tmpdir(), 'pannier-printed-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const mark = join(folder, 'mark')
-  const print = `const { existsSync } = require('node:fs')
+  const [mark, starts] = [join(folder, 'mark'), join(folder, 'starts')]
+  const print = `const { appendFileSync, existsSync } = require('node:fs')
+    appendFileSync('${starts}', '.')
     console.error(Array.from({ length: 30 }, (_, at) => 'line ' + at).join('\\n'))
     console.error('\\x1b[31m' + process.pid + (existsSync('${mark}') ? ': no such file' : ': KEY is not set') + '\\x1b[0m')
     process.exit(1)`
@@ -140,7 +140,8 @@ test('what a process printed that ended at its start is in the log, the first ti
   expect(log).toMatchObject([{ server: 'failing', why }])
   expect(log[0]?.printed).toHaveLength(10)
   expect(log[0]?.printed.at(-1)).toMatch(/^\d+: KEY is not set$/)
-  await sleep(1500) // it has been started again meanwhile, with another process id
+  // The third start comes after the end of the second, which had another process id.
+  await vi.waitFor(() => expect(readFileSync(starts, 'utf8').length).toBeGreaterThan(2), PATIENCE)
   expect(log).toHaveLength(1)
   writeFileSync(mark, '')
   await vi.waitFor(() => expect(log[1]?.printed.at(-1)).toMatch(/^\d+: no such file$/), PATIENCE)
@@ -181,26 +182,34 @@ test('a call has its time without that in which its caller is asked, in both era
   const effects: string[] = []
   const { url: address } = await sessionServer(undefined, () => effectTools(effects))
   const { url } = await startGateway({ desk: { url: address, pannier: { state: 'stateful', timeoutSeconds: 1 } } })
-  const thinking = () => sleep(1300)
+  const late = { data: { code: 'BACKEND_TIMEOUT', server: 'desk' } }
+  /** Takes as long as a call may that waits for its server: another one times out. */
+  const thinking = async (key: string): Promise<void> => {
+    const { message } = await callByHand(url, 'desk_wait', { key })
+    const params = answered(message.result, 'Bob')
+    expect((await callByHand(url, 'desk_wait', { key }, { params })).message.error).toMatchObject(late)
+  }
   const inSession = async () => {
     const session = await RawSession.begin(url, { capabilities: { elicitation: {} } })
     const stream = await session.call('desk_wait', { key: 'session' })
     const asked = await stream.next()
-    await thinking()
+    await thinking('while session')
     await session.answer(asked, accept({ name: 'Ann' }))
     return (await stream.rest()).at(-1)?.error
   }
   const inRounds = async () => {
     const { message } = await callByHand(url, 'desk_wait', { key: 'rounds' })
-    await thinking()
+    await thinking('while rounds')
     const params = answered(message.result, 'Ann')
     return (await callByHand(url, 'desk_wait', { key: 'rounds' }, { params })).message.error
   }
-  const late = { data: { code: 'BACKEND_TIMEOUT', server: 'desk' } }
   expect(await Promise.all([inSession(), inRounds()])).toMatchObject([late, late])
   await vi.waitFor(() => {
     for (const key of ['session', 'rounds'])
-      expect(effects.filter((effect) => effect.endsWith(key))).toEqual([`waits ${key}`, `cancelled ${key}`])
+      expect(effects.filter((effect) => effect.endsWith(` ${key}`) && !effect.includes('while'))).toEqual([
+        `waits ${key}`,
+        `cancelled ${key}`,
+      ])
   }, PATIENCE)
 })
 

@@ -149,12 +149,16 @@ test('an instance that took a cancellation, and is stopped at once, passes it on
   const session = await sessionOf(b, a)
   const call = await session.open('tools/call', { name: 'hold', _meta: { progressToken: 1 } })
   await call.next()
-  let isHeld = true
-  way.hold = new Promise((resolve) => setTimeout(resolve, 300)).then(() => (isHeld = false))
+  const held = Promise.withResolvers<void>()
+  way.hold = held.promise
   session.url = b.url
   await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } })
-  await b.stop()
-  expect(isHeld).toBe(false)
+  let hasStopped = false
+  const stopped = b.stop().then(() => (hasStopped = true))
+  await expect.poll(() => accepts(b)).toBe(false)
+  expect(hasStopped).toBe(false)
+  held.resolve()
+  await stopped
 })
 
 test('a call that is cancelled while it goes to another instance is cancelled there', async () => {

@@ -5,10 +5,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { newDatabase } from '../postgres/database.ts'
-import { type Balancer, startBalancer } from '../survival/balancer.ts'
-import { type Caller, kinds } from '../survival/clients.ts'
+import { startBalancer } from '../survival/balancer.ts'
+import { kinds } from '../survival/clients.ts'
 import { type Gate, startGate } from './fixtures/gate.ts'
 import { type Program, startProgram } from './fixtures/instances.ts'
 import { RawSession } from './fixtures/rawSession.ts'
@@ -18,79 +18,93 @@ const TOLD_WITHIN_MS = 15_000
 const ANN = { action: 'accept', content: { name: 'Ann' } }
 const LOST = /The instance that ran this call is gone, and the call with it\. It may have had effects/
 
-let balancer: Balancer
-let gate: Gate
-let folder: string
-let client: Caller | undefined
-let programs: Program[] = []
-/** Called with how far an instance has come, which waits there. */
-let onReached: (point: string, pid: number) => Promise<void>
-
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'pannier-answers-'))
-  gate = await startGate((point, pid) => onReached(point, pid))
-  balancer = await startBalancer()
-})
-afterEach(async () => {
-  await client?.close()
-  await Promise.all(programs.splice(0).map((program) => program.kill()))
-  gate.close()
-  balancer.close()
-  rmSync(folder, { recursive: true })
-})
-
 type Store = 'SQLite' | 'PostgreSQL'
 
-/** Two instances with a common store. */
-async function startInstances(store: Store): Promise<[owner: Program, other: Program]> {
-  const env = { GATE: gate.url, FOLDER: folder, ...(store === 'PostgreSQL' && { DATABASE: await newDatabase() }) }
-  programs = await Promise.all([startProgram('stored', env), startProgram('stored', env)])
-  return programs as [Program, Program]
+interface Instances {
+  readonly owner: Program
+  readonly other: Program
+  readonly gate: Gate
+  /** Starts one more over the same store. */
+  start(): Promise<Program>
 }
 
+/** Two instances with a common store. `onReached` is called with how far an instance has come, which waits there. */
+async function startInstances(
+  store: Store,
+  onReached: (point: string, pid: number) => Promise<void> = () => Promise.resolve(),
+): Promise<Instances> {
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-answers-'))
+  const gate = await startGate(onReached)
+  const programs: Program[] = []
+  onTestFinished(async () => {
+    await Promise.all(programs.map((program) => program.kill()))
+    gate.close()
+    rmSync(folder, { recursive: true })
+  })
+  const env = { GATE: gate.url, FOLDER: folder, ...(store === 'PostgreSQL' && { DATABASE: await newDatabase() }) }
+  const start = async (): Promise<Program> => {
+    const program = await startProgram('stored', env)
+    programs.push(program)
+    return program
+  }
+  const [owner, other] = await Promise.all([start(), start()])
+  return { owner, other, gate, start }
+}
+
+type Kill = readonly [kind: 'v1' | 'v2', store: Store, point: string]
+
 /** Calls at one instance, which is killed at the given point; the client then reaches another one. */
-async function callAndKill(kind: 'v1' | 'v2', store: Store, point: string): Promise<string> {
-  const [owner, other] = await startInstances(store)
-  onReached = async (reached, pid) => {
+async function callAndKill([kind, store, point]: Kill) {
+  const instances = await startInstances(store, async (reached, pid) => {
+    const { owner, other } = instances
     if (reached !== point || pid !== owner.child.pid) return
     balancer.targets = [other.url]
     await owner.kill()
-  }
-  balancer.targets = [owner.url]
-  client = await kinds[kind](balancer.url)
-  return client.call('order', {}, { timeout: TOLD_WITHIN_MS }).then(JSON.stringify, String)
+  })
+  const balancer = await startBalancer()
+  balancer.targets = [instances.owner.url]
+  const client = await kinds[kind](balancer.url)
+  onTestFinished(async () => {
+    await client.close()
+    balancer.close()
+  })
+  const told = await client.call('order', {}, { timeout: TOLD_WITHIN_MS }).then(JSON.stringify, String)
+  return { kill: `${kind}, ${store}, ${point}`, told, effects: Object.fromEntries(instances.gate.effects) }
 }
 
-test.each([
-  ['v1', 'SQLite'],
-  ['v2', 'SQLite'],
-  ['v1', 'PostgreSQL'],
-  ['v2', 'PostgreSQL'],
-] as const)('a client %s is asked again for an answer that nobody has claimed, from %s', async (kind, store) => {
-  expect(await callAndKill(kind, store, 'claiming')).toContain('For Ann.')
-  expect(Object.fromEntries(gate.effects)).toEqual({ reserved: 1, charged: 1 })
+test('a client is asked again for an answer that nobody has claimed, from either store', async () => {
+  const kills: readonly Kill[] = [
+    ['v1', 'SQLite', 'claiming'],
+    ['v2', 'SQLite', 'claiming'],
+    ['v1', 'PostgreSQL', 'claiming'],
+    ['v2', 'PostgreSQL', 'claiming'],
+  ]
+  for (const { kill, told, effects } of await Promise.all(kills.map(callAndKill))) {
+    expect(told, kill).toContain('For Ann.')
+    expect(effects, kill).toEqual({ reserved: 1, charged: 1 })
+  }
 })
 
-test.each([
-  ['v1', 'SQLite', 'claimed', 0],
-  ['v2', 'SQLite', 'signed', 0],
-  ['v1', 'SQLite', 'answered', 0],
-  ['v2', 'SQLite', 'charged', 1],
-  ['v2', 'PostgreSQL', 'claimed', 0],
-  ['v1', 'PostgreSQL', 'signed', 0],
-] as const)(
-  'a client %s is told of a call in %s whose instance was killed when it had %s',
-  async (kind, store, point, charged) => {
-    expect(await callAndKill(kind, store, point)).toMatch(LOST)
-    expect(Object.fromEntries(gate.effects)).toEqual({ reserved: 1, ...(charged > 0 && { charged }) })
-  },
-)
+test('a client is told of a call whose instance was killed with the answer, however far it was', async () => {
+  const kills: readonly Kill[] = [
+    ['v1', 'SQLite', 'claimed'],
+    ['v2', 'SQLite', 'signed'],
+    ['v1', 'SQLite', 'answered'],
+    ['v2', 'PostgreSQL', 'claimed'],
+    ['v1', 'PostgreSQL', 'signed'],
+  ]
+  const [charged, ...others] = await Promise.all([['v2', 'SQLite', 'charged'] as const, ...kills].map(callAndKill))
+  expect(charged).toMatchObject({ told: expect.stringMatching(LOST), effects: { reserved: 1, charged: 1 } })
+  for (const { kill, told, effects } of others) {
+    expect(told, kill).toMatch(LOST)
+    expect(effects, kill).toEqual({ reserved: 1 })
+  }
+})
 
 test.each(['first', 'second'] as const)(
   'a question that waits when its instance is killed is withdrawn and asked again, and an answer to the %s counts, once',
   async (which) => {
-    const [owner, other] = await startInstances('SQLite')
-    onReached = () => Promise.resolve()
+    const { owner, other, gate } = await startInstances('SQLite')
     const session = await RawSession.begin(owner.url, { capabilities: { elicitation: {} } })
     const call = await session.call('order')
     const first = await call.next()
@@ -111,10 +125,10 @@ test.each(['first', 'second'] as const)(
 )
 
 test('a client that knows no events without data is told, too, of a call whose instance died with its answer', async () => {
-  const [owner, other] = await startInstances('SQLite')
-  onReached = async (point) => {
-    if (point === 'answered') await owner.kill()
-  }
+  const instances = await startInstances('SQLite', async (point) => {
+    if (point === 'answered') await instances.owner.kill()
+  })
+  const { owner, other } = instances
   const session = await RawSession.begin(owner.url, { version: '2025-06-18', capabilities: { elicitation: {} } })
   const call = await session.call('order')
   const question = await call.next()
@@ -127,10 +141,8 @@ test('a client that knows no events without data is told, too, of a call whose i
 })
 
 test('a call whose second instance is killed as well is asked for a third time', async () => {
-  const [owner, other] = await startInstances('SQLite')
-  onReached = () => Promise.resolve()
-  const third = await startProgram('stored', { GATE: gate.url, FOLDER: folder })
-  programs.push(third)
+  const { owner, other, gate, start } = await startInstances('SQLite')
+  const third = await start()
   const session = await RawSession.begin(owner.url, { capabilities: { elicitation: {} } })
   let stream = await session.call('order')
   await stream.next()

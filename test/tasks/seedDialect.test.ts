@@ -99,9 +99,13 @@ describe('toward a client that declared rounds', () => {
     const task = await session.request('tools/call', { name: 'slow', arguments: {}, task: {} })
     const { taskId, ttl } = task.result!['task'] as { taskId: string; ttl: number | null }
     expect(ttl).toBeNull()
-    const waiting = session.request('tasks/result', { taskId })
-    const early = await Promise.race([waiting, new Promise((resolve) => setTimeout(() => resolve('waits'), 100))])
-    expect(early).toBe('waits')
+    let isAnswered = false
+    const waiting = session.request('tasks/result', { taskId }).finally(() => (isAnswered = true))
+    // Each later request is answered.
+    for (let turn = 0; turn < 5; turn++) {
+      expect((await session.request('tasks/get', { taskId })).result).toMatchObject({ status: 'working' })
+    }
+    expect(isAnswered).toBe(false)
     finish()
     expect((await waiting).result).toMatchObject({ content: [{ text: 'done' }] })
   })

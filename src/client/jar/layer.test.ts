@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Above, FakeTransport, settled } from '../../../test/client/fixtures/fakeTransport.ts'
 import { proves } from '../../../test/proves.ts'
 import { type JarNews, type JarStore, memoryJar } from '../../state/jar/index.ts'
@@ -142,7 +142,7 @@ describe('with a slow store', () => {
         id % 3 === 0 ? { method: `n${id}` } : { id, result: id % 2 ? {} : { _meta: { [SESSION]: { [id]: id } } } },
       )
     }
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await vi.waitFor(() => expect(above.heard).toHaveLength(numbers.length))
     expect(above.heard.map(({ id, method }) => id ?? Number(method?.slice(1)))).toEqual(numbers)
   })
 
@@ -151,7 +151,7 @@ describe('with a slow store', () => {
     const next: Promise<void>[] = []
     above.transport.onmessage = () => void next.push(above.send({ id: 2, method: 'x' }))
     wire.say({ id: 1, result: { _meta: { [SESSION]: { fresh: true } } } })
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await vi.waitFor(() => expect(next).toHaveLength(1))
     await Promise.all(next)
     expect(wire.sent[0]?.params?.['_meta']).toEqual({ [SESSION]: { fresh: true } })
   })

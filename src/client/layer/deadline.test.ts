@@ -1,9 +1,11 @@
-import { setTimeout } from 'node:timers/promises'
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { Above, FakeTransport, settled } from '../../../test/client/fixtures/fakeTransport.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Above, FakeTransport } from '../../../test/client/fixtures/fakeTransport.ts'
 import { deadline } from './deadline.ts'
 
 const SILENCE_MS = 150
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
 
 function open() {
   const transport = new FakeTransport()
@@ -16,7 +18,7 @@ const timeout = (id: number) => ({ id, error: { code: -32603, data: { code: 'REQ
 test('a request that gets no answer ends with an error and is cancelled on the server', async () => {
   const { transport, above } = open()
   await above.send({ id: 1, method: 'tools/list' })
-  await setTimeout(SILENCE_MS * 2)
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 2)
   expect(above.heard).toMatchObject([timeout(1)])
   expect(transport.sent[1]).toMatchObject({ method: 'notifications/cancelled', params: { requestId: 1 } })
 })
@@ -25,7 +27,7 @@ test('a cancellation in the stateless revision says who sends it, as its request
   const { transport, above } = open()
   const envelope = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
   await above.send({ id: 1, method: 'tools/list', params: { _meta: { ...envelope, progressToken: 1, other: 2 } } })
-  await setTimeout(SILENCE_MS * 2)
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 2)
   expect(transport.sent[1]?.params?.['_meta']).toEqual(envelope)
 })
 
@@ -33,7 +35,7 @@ test('where a request has a stream of its own, ending that is the cancellation',
   const { transport, above } = open()
   const caller = new AbortController()
   await above.send({ id: 1, method: 'tools/list' }, { requestSignal: caller.signal })
-  await setTimeout(SILENCE_MS * 2)
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 2)
   expect(above.heard).toMatchObject([timeout(1)])
   expect(transport.options[0]?.['requestSignal']).toMatchObject({ aborted: true })
   expect(transport.sent).toHaveLength(1)
@@ -46,7 +48,7 @@ test("the caller's own cancellation reaches the transport, and nothing is said a
   await above.send({ id: 1, method: 'tools/list' }, { requestSignal: caller.signal })
   caller.abort()
   expect(transport.options[0]?.['requestSignal']).toMatchObject({ aborted: true })
-  await setTimeout(SILENCE_MS * 2)
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 2)
   expect(above.heard).toEqual([])
 })
 
@@ -57,7 +59,7 @@ test.each([
   const { transport, above } = open()
   await above.send({ id: 1, method: 'tools/list' })
   transport.say(answer)
-  await setTimeout(SILENCE_MS * 2)
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 2)
   expect(above.heard).toMatchObject([answer])
 })
 
@@ -66,7 +68,7 @@ test('progress of a request begins its time again, and only its own', async () =
   await above.send({ id: 1, method: 'tools/call', params: { _meta: { progressToken: 'a' } } })
   await above.send({ id: 2, method: 'tools/call', params: { _meta: { progressToken: 'b' } } })
   for (let step = 0; step < 6; step++) {
-    await setTimeout(SILENCE_MS / 3)
+    await vi.advanceTimersByTimeAsync(SILENCE_MS / 3)
     transport.say({ method: 'notifications/progress', params: { progressToken: 'a', progress: step } })
   }
   const ended = above.heard.filter(({ error }) => error !== undefined)
@@ -80,7 +82,7 @@ test.each([
   const { transport, above } = open()
   await above.send({ id: 1, method: 'tools/call', params: { _meta: { progressToken: 7 } } })
   for (let step = 0; step < 6; step++) {
-    await setTimeout(SILENCE_MS / 3)
+    await vi.advanceTimersByTimeAsync(SILENCE_MS / 3)
     transport.say({ method: 'notifications/progress', params })
   }
   expect(above.heard.filter(({ error }) => error !== undefined)).toMatchObject(ended)
@@ -90,7 +92,7 @@ test('a server that only pings is silent', async () => {
   const { transport, above } = open()
   await above.send({ id: 1, method: 'tools/call' })
   for (let id = 0; id < 6; id++) {
-    await setTimeout(SILENCE_MS / 3)
+    await vi.advanceTimersByTimeAsync(SILENCE_MS / 3)
     transport.say({ id, method: 'ping' })
     await above.send({ id, result: {} })
   }
@@ -109,8 +111,6 @@ test.each([0, -1, Number.NaN])('no deadline can be %s', (silenceMs) => {
 })
 
 test('a deadline that is longer than timers take is a long one', async () => {
-  vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
   const transport = new FakeTransport()
   const above = new Above(deadline(Number.POSITIVE_INFINITY)(transport))
   await above.send({ id: 1, method: 'tools/call' })
@@ -122,10 +122,10 @@ test('time stands still while the server waits for an answer of ours', async () 
   const { transport, above } = open()
   await above.send({ id: 1, method: 'tools/call' })
   transport.say({ id: 'q', method: 'elicitation/create', params: { message: 'Sure?' } })
-  await setTimeout(SILENCE_MS * 3)
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 3)
   expect(above.heard).toMatchObject([{ id: 'q' }])
   await above.send({ id: 'q', result: { action: 'accept' } })
-  await setTimeout(SILENCE_MS * 2)
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 2)
   expect(above.heard).toMatchObject([{ id: 'q' }, timeout(1)])
 })
 
@@ -141,7 +141,7 @@ test.each([
   await above.send({ id: 1, method: 'tools/call', params: { _meta } })
   transport.say({ id: 'q', method: 'elicitation/create', params: { message: 'Sure?' } })
   transport.say(next)
-  await setTimeout(SILENCE_MS * 3)
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 3)
   expect(above.heard.at(-1)).toMatchObject(timeout(1))
 })
 
@@ -149,7 +149,7 @@ test('an answer under another spelling of the id is one', async () => {
   const { transport, above } = open()
   await above.send({ id: 1, method: 'tools/list' })
   transport.say({ id: '1', result: {} })
-  await setTimeout(SILENCE_MS * 2)
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 2)
   expect(above.heard).toMatchObject([{ id: '1' }])
 })
 
@@ -185,7 +185,7 @@ test('a subscription may be silent for ever, and a closed connection has no time
   await above.send({ id: 1, method: 'subscriptions/listen' })
   await above.send({ id: 2, method: 'tools/list' })
   await above.transport.close()
-  await setTimeout(SILENCE_MS * 2)
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 2)
   expect(above.heard).toEqual([])
   expect(transport.sent).toHaveLength(2)
 })
@@ -196,6 +196,6 @@ test('a request that cannot be sent fails as it would without a deadline', async
     throw new Error('cut')
   }
   await expect(above.send({ id: 1, method: 'tools/list' })).rejects.toThrow('cut')
-  await settled()
+  await vi.advanceTimersByTimeAsync(SILENCE_MS * 2)
   expect(above.heard).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Above, FakeTransport, type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
 import { accept, call, done, form, inputRequired, layered } from '../../../test/client/fixtures/roundsClient.ts'
 import { proves } from '../../../test/proves.ts'
@@ -266,15 +266,17 @@ describe('cancelling', () => {
   })
 
   test('ends the pause of a round that asks nothing', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
     const { wire, above } = layered()
     wire.react = ({ id, method }) => {
       if (method === 'tools/call') wire.say(inputRequired(id, { requestState: 's' }))
     }
     await above.send(call(1))
-    await settled()
+    await vi.advanceTimersByTimeAsync(0)
     const before = wire.sent.length
     await above.send(cancel)
-    await new Promise((resolve) => setTimeout(resolve, 120))
+    await vi.advanceTimersByTimeAsync(10_000)
     expect(wire.sent.length).toBe(before)
     expect(above.heard).toEqual([])
   })

@@ -34,9 +34,6 @@ function heardBy(bus: EventBus): ServerEvent[] {
 const updated = (uri: string): ServerEvent => ({ kind: 'updated', uri })
 const numbered = (count: number, name = 'x') => Array.from({ length: count }, (_, at) => updated(`${name}://${at}`))
 
-/** A moment in which an event too many would arrive. */
-const settled = () => new Promise((resolve) => setTimeout(resolve, 300))
-
 /** Ends all connections of these tests, as a restart of the database does. */
 async function terminateConnections(): Promise<void> {
   await runSql(
@@ -55,8 +52,12 @@ test('an event reaches the publisher at once, every other bus, and each of them 
   await vi.waitFor(() => expect(heard).toEqual([[event], [event], [event]]))
   buses[1].publish(updated('x://y'))
   await vi.waitFor(() => expect(heard.map(({ length }) => length)).toEqual([2, 2, 2]))
-  await settled()
-  expect(heard).toEqual(Array(3).fill([event, updated('x://y')]))
+  // A second copy would come before what its publisher sends last.
+  buses[0].publish(updated('last of 0'))
+  await vi.waitFor(() => expect(heard.map((each) => each.at(-1))).toEqual(Array(3).fill(updated('last of 0'))))
+  buses[1].publish(updated('last of 1'))
+  await vi.waitFor(() => expect(heard.map((each) => each.at(-1))).toEqual(Array(3).fill(updated('last of 1'))))
+  expect(heard).toEqual(Array(3).fill([event, updated('x://y'), updated('last of 0'), updated('last of 1')]))
 })
 
 test('two buses on one connection exchange events, beside a task engine', async () => {
@@ -112,16 +113,20 @@ test('a bus whose connections are cut delivers all events once, and reports noth
     if (at % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   }
   await vi.waitFor(() => expect(heard).toHaveLength(events.length))
-  here.publish(updated('after'))
-  await vi.waitFor(() => expect(heard.at(-1)).toEqual(updated('after')))
-  await settled()
-  expect(heard).toEqual([...events, updated('after')])
+  for (const last of ['after', 'and after']) {
+    here.publish(updated(last))
+    await vi.waitFor(() => expect(heard.at(-1)).toEqual(updated(last)))
+  }
+  expect(heard).toEqual([...events, updated('after'), updated('and after')])
 })
 
 test('while the database refuses connections, publish returns, the publisher gets its events, and others later', async () => {
   const away = await newDatabase()
   const name = new URL(away).pathname.slice(1)
-  const [here, there] = [newBus({ url: away }), newBus({ url: away })]
+  const pool = new pg.Pool({ connectionString: away })
+  fixture.onTestEnd(() => pool.end())
+  const connect = vi.spyOn(pool, 'connect')
+  const [here, there] = [newBus({ url: away }), newBus({ pool })]
   const [own, heard] = [heardBy(here), heardBy(there)]
   here.publish(updated('before'))
   await vi.waitFor(() => expect(heard).toHaveLength(1))
@@ -129,7 +134,8 @@ test('while the database refuses connections, publish returns, the publisher get
   await runSql(url, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
   here.publish(updated('meanwhile'))
   expect(own).toEqual([updated('before'), updated('meanwhile')])
-  await settled()
+  const attempts = connect.mock.calls.length
+  await vi.waitFor(() => expect(connect.mock.calls.length).toBeGreaterThan(attempts + 1))
   expect(heard).toHaveLength(1)
   await runSql(url, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
   await vi.waitFor(() => expect(heard).toEqual(own))
@@ -165,12 +171,12 @@ test('a bus that begins later gets no events of the past', async () => {
 })
 
 test('buses of other schemas and of other audiences do not get each others events', async () => {
-  const others = [
+  const others = () => [
     newBus({ url, schema: 'other' }),
     newBus({ url }, { audience: 'b' }),
     newBus({ url, schema: 'other' }, { audience: 'a' }),
   ]
-  const heardByOthers = others.map(heardBy)
+  const heardByOthers = others().map(heardBy)
   const [here, there] = [newBus({ url }, { audience: 'a' }), newBus({ url }, { audience: 'a' })]
   const heard = heardBy(there)
   here.publish(updated('x://y'))
@@ -178,8 +184,9 @@ test('buses of other schemas and of other audiences do not get each others event
   await terminateConnections() // all of them search after this
   here.publish(updated('x://z'))
   await vi.waitFor(() => expect(heard).toHaveLength(2))
-  await settled()
-  expect(heardByOthers).toEqual([[], [], []])
+  for (const other of others()) other.publish(updated('own'))
+  await vi.waitFor(() => expect(heardByOthers.map((each) => each.at(-1))).toEqual(Array(3).fill(updated('own'))))
+  expect(heardByOthers).toEqual(Array(3).fill([updated('own')]))
 })
 
 test('a notification contains nothing of an event, and one that somebody else made up does no harm', async () => {
@@ -227,7 +234,7 @@ test('expired events are removed', async () => {
 
 test('a bus that is closed at once has sent its events, and then neither sends nor delivers', async () => {
   const there = newBus()
-  const heard = heardBy(there)
+  const [heard, heardLater] = [heardBy(there), heardBy(newBus())]
   const here = postgresBus(fixture.connect({ url }), audienceOfTest())
   const own = heardBy(here)
   here.publish(updated('x://y'))
@@ -236,7 +243,7 @@ test('a bus that is closed at once has sent its events, and then neither sends n
   here.publish(updated('late'))
   await vi.waitFor(() => expect(heard).toEqual([updated('x://y')]))
   there.publish(updated('other'))
-  await settled()
+  await vi.waitFor(() => expect(heardLater).toEqual([updated('x://y'), updated('other')]))
   expect(own).toEqual([updated('x://y')])
   expect(heard).toEqual([updated('x://y'), updated('other')])
 })

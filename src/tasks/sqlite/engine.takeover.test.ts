@@ -1,7 +1,6 @@
 /** What is special about workers over one file: they know the processes of their machine, and have one clock. */
 import { spawnSync } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { newTask, ContractHarness } from '../../../test/tasks/contract/harness.ts'
 import { WorkerProcess } from '../../../test/tasks/contract/workerProcess.ts'
@@ -24,6 +23,13 @@ async function renewals(count: number): Promise<void> {
     { timeout: 10_000, interval: 5 },
   )
 }
+
+/** Waits until the lease that the file names has been over for this time. */
+async function overFor(ms: number): Promise<void> {
+  const [task] = store.sql('SELECT leased_until FROM tasks WHERE worker IS NOT NULL')
+  await vi.waitFor(() => expect(Date.now() - Number(task?.['leased_until'])).toBeGreaterThan(ms))
+}
+
 const NOW = Date.UTC(2026, 6, 28)
 
 test('the tasks of a killed process are taken over at once, however long its lease', async () => {
@@ -146,7 +152,7 @@ test('while another process has locked the file for longer than a lease, a worke
   const locking = new DatabaseSync(store.path, { timeout: 5000 })
   harness.onTestEnd(() => locking.close())
   locking.exec('BEGIN IMMEDIATE')
-  await sleep(2500)
+  await overFor(1600)
   expect([lease.isOver(), lease.signal.aborted]).toEqual([false, false])
   locking.exec('ROLLBACK')
   await renewals(3)
