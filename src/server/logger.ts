@@ -37,8 +37,7 @@ export class LoggerSlot {
     if (level !== 'silent' && !Object.hasOwn(pino.levels.values, level)) throw new TypeError(WRONG_LEVEL)
     // `err` is already plain details (errorDetails); pino's own serializer would report only that it is an object.
     const serializers = { err: (details: unknown) => details }
-    const { isatty } = await import('node:tty')
-    const format = isatty(destination) ? (await import('./terminalLog.ts')).terminalLine : escapeUnprintable
+    const format = await formatFor(destination)
     const write = (line: string): void => writeLine(destination, format(line))
     this.#logger = pino({ name: 'pannier', level, serializers }, { write })
   }
@@ -56,4 +55,65 @@ function writeLine(destination: 1 | 2, line: string): void {
   } catch {
     // There is no other place to report it.
   }
+}
+
+/** Lines for people at a terminal, JSON elsewhere. */
+async function formatFor(destination: 1 | 2): Promise<(line: string) => string> {
+  const { isatty } = await import('node:tty')
+  if (!isatty(destination)) return escapeUnprintable
+  const { styleText } = await import('node:util')
+  const stream = destination === 1 ? process.stdout : process.stderr
+  return (line) => terminalLine(line, (color, text) => styleText(color, text, { stream }))
+}
+
+type Style = (color: Color, text: string) => string
+type Color = 'dim' | 'green' | 'yellow' | 'red'
+
+const LEVELS: Readonly<Record<number, readonly [name: string, style: Color]>> = {
+  10: ['TRACE', 'dim'],
+  20: ['DEBUG', 'dim'],
+  30: ['INFO ', 'green'],
+  40: ['WARN ', 'yellow'],
+  50: ['ERROR', 'red'],
+  60: ['FATAL', 'red'],
+}
+/** What is the same in every line of a process, or has a place of its own. */
+const ELSEWHERE = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'err'])
+const MAX_MEMBERS = 4
+const MAX_VALUE_CHARS = 120
+
+/** One JSON line of pino, as a line for a terminal. What is no such line stays as it is. */
+export function terminalLine(json: string, style: Style): string {
+  let entry: Record<string, unknown>
+  try {
+    entry = JSON.parse(json) as Record<string, unknown>
+  } catch {
+    return json
+  }
+  const [level, color] = LEVELS[Number(entry['level'])] ?? ['     ', 'dim']
+  const time = new Date(Number(entry['time'])).toTimeString().slice(0, 8)
+  const members = Object.entries(entry)
+    .filter(([name]) => !ELSEWHERE.has(name))
+    .slice(0, MAX_MEMBERS)
+    .map(([name, value]) => style('dim', `${oneLine(name)}=${shown(value)}`))
+  const head = [style('dim', time), style(color, level), shown(entry['msg'] ?? '', Infinity), ...members].join(' ')
+  return `${head}\n${errorLines(entry['err'])}`
+}
+
+function shown(value: unknown, maxChars = MAX_VALUE_CHARS): string {
+  const text = oneLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+  return text.length <= maxChars ? text : `${text.slice(0, maxChars)}…`
+}
+
+/** Servers and clients choose texts that are logged: none may move the cursor, or look like a line of its own. */
+function oneLine(text: string): string {
+  return escapeUnprintable(text).replaceAll('\n', '\\n')
+}
+
+/** The stack begins with the class and the message of the error. */
+function errorLines(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return ''
+  const { type, message, stack, cause } = error as Record<string, unknown>
+  const text = typeof stack === 'string' ? stack : [type, message].filter(Boolean).join(': ')
+  return `${escapeUnprintable(text).replace(/^/gm, '    ')}\n${cause === undefined ? '' : `    because of\n${errorLines(cause)}`}`
 }

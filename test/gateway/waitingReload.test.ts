@@ -164,8 +164,7 @@ test('what a file denies cannot be called at the server of before, while the one
   const forged = { params: { requestState: 'forged' } }
   expect((await byHand(gateway.url, 'ours_add', { a: 1, b: 2 }, forged)).message.result.content[0].text).toBe('3')
   const ours = { url: 'http://127.0.0.1:9/mcp', pannier: { tools: { deny: ['add'] } } }
-  gateway.reload(JSON.stringify({ mcpServers: { ours }, gateway: { admin: false } }))
-  await vi.waitFor(() => expect(gateway.shown()).toContain('1 changed'), PATIENCE)
+  await gateway.reload(JSON.stringify({ mcpServers: { ours }, gateway: { admin: false } }))
   const { message } = await byHand(gateway.url, 'ours_add', { a: 1, b: 2 }, forged)
   expect(message.error?.message).toBe('There is no tool "ours_add".')
 })

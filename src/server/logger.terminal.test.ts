@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { errorDetails } from './logger.ts'
-import { terminalLine } from './terminalLog.ts'
+import { errorDetails, terminalLine } from './logger.ts'
 
-const plain = ((_: unknown, text: string) => text) as Parameters<typeof terminalLine>[1]
+const plain = (_: unknown, text: string): string => text
 const at = new Date(2026, 0, 2, 3, 4, 5).getTime()
 const line = (entry: object): string =>
   terminalLine(`${JSON.stringify({ level: 30, time: at, pid: 1, hostname: 'h', name: 'pannier', ...entry })}\n`, plain)
