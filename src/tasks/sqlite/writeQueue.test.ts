@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { leaseLost } from '../errors.ts'
 import { WriteQueue } from './writeQueue.ts'
 
@@ -107,10 +106,13 @@ test('writes wait while another process has locked the file, and are then made i
 
 test('a write that has waited too long for the lock fails, and later ones go on waiting', async () => {
   const { outside, put, kept } = newFile(100)
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
+  onTestFinished(() => clock.mockRestore())
   outside.exec('BEGIN IMMEDIATE')
   const first = put('a')
-  await sleep(50)
+  clock.mockReturnValue(50)
   const second = put('b')
+  clock.mockReturnValue(101)
   await expect(first).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   outside.exec('ROLLBACK')
   await second
