@@ -5,12 +5,12 @@
  * - A promise is waited for when somebody called its `then`, as `await` does, and it has settled.
  * - `then(f)` without a second function passes a rejection on, so the promise it returns must be waited for as well, unless
  *   it was fulfilled.
- * - Whatever follows from such a promise may reject where nobody handles it, as an async function does that is not awaited.
- *   That counts as forgotten, too.
+ * - A promise derived from a given one counts as forgotten, too, when its rejection is unhandled: as that of an async function
+ *   that is not awaited.
  */
 import { isRoundEnded } from './roundLifecycle.ts'
 
-/** Told of what happens to promises that nobody waits for. */
+/** Reports promises that were not waited for. */
 export interface GivenListener {
   /** A promise rejected, and the handler did not wait for it. */
   lost(what: string, error: unknown): void
@@ -64,7 +64,7 @@ export class GivenPromises {
     if (given.isSettled) this.#open.delete(given)
   }
 
-  /** What follows from one of these promises rejected, and nobody handles that. */
+  /** A derived promise rejected, and its rejection is unhandled. */
   unhandled(what: string, error: unknown): void {
     this.#listener.lost(what, error)
     this.#unhandled.add(what)
@@ -156,8 +156,8 @@ function noteError(error: unknown, source: Source): void {
 }
 
 /**
- * Whether a rejection that nobody handles follows from a promise that a context gave. Its call fails, if it has not
- * returned yet, and the log tells of it; so nothing is lost when the process does not end.
+ * Whether an unhandled rejection comes from a promise that a context gave. Its call fails, if it has not returned yet, and
+ * the rejection is logged, so the process may continue.
  */
 export function isGivenRejection(reason: unknown, promise: unknown): boolean {
   const sources = givenErrorsIn(reason)

@@ -123,7 +123,7 @@ export class Run implements RoundListener, GivenListener {
     await ignoreRejection(this.#lifecycle.wait())
   }
 
-  /** Who answered a question; undefined where nobody has. `caller` is who it was where nothing else is recorded. */
+  /** Who answered a question: the recorded giver, else the caller. Undefined while there is no answer. */
   answererOf(key: string, caller: string | undefined): string | undefined {
     const answer = this.#options.journal.answers.get(key)
     return answer && (answer.by ?? caller)
@@ -141,7 +141,7 @@ export class Run implements RoundListener, GivenListener {
     return this.#given.give(what, promise)
   }
 
-  /** What the handler's signal is aborted with. Nobody may wait for what that ends, which must not end the process. */
+  /** The abort reason of the handler's signal. Unhandled rejections with this reason do not end the process. */
   abortReason(): DOMException {
     this.#given ??= new GivenPromises(this)
     return this.#given.abortReason()

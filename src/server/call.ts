@@ -1,4 +1,4 @@
-/** One client request as plain data, who sent it, the way back to them, and whoever can answer it. */
+/** One client request as plain data: its sender, the channel back to it, and the handlers that can answer it. */
 import type { ClientCapabilities, Implementation, InputRequest, LoggingLevel } from '@modelcontextprotocol/client'
 import type { Journal } from '../journal/index.ts'
 import type { Era, HeaderReader, Json, RequestId } from '../protocol/index.ts'
@@ -63,7 +63,7 @@ export function isLaterRound({ params, resumed }: Pick<Call, 'params' | 'resumed
   return requestState !== undefined || inputResponses !== undefined || resumed !== undefined
 }
 
-/** Told of what telemetry cannot see in the answer. */
+/** Reports to telemetry what the answer does not show. */
 export interface CallObserver {
   /** The round ended with a question. */
   asked(): void
@@ -73,7 +73,7 @@ export interface CallObserver {
   answerRefused(): void
 }
 
-/** The client of one request: what it said of itself, in the request's envelope or when its session began. */
+/** The client of one request, as it described itself in the request's envelope or when its session began. */
 export interface Peer {
   readonly era: Era
   readonly version: string
@@ -99,8 +99,8 @@ export interface Channel {
    */
   push?(request: InputRequest, carried: CarriedCall): Promise<unknown>
   /**
-   * Notes that the call waits for what any instance could wait for (session era only). When this process stops
-   * meanwhile, another instance goes on with the call, and here it is cancelled. Gives the function that ends this.
+   * Marks the call as waiting for something that any instance can wait for (session era only). When this process stops
+   * meanwhile, another instance resumes the call, and it is cancelled here. Gives the function that removes the mark.
    */
   waitAnywhere?(carried: Omit<CarriedCall, 'key'>): () => void
   /** Closes the connection without ending the stream; the client resumes it (session era only). */
@@ -124,10 +124,10 @@ export interface CarriedCall {
   readonly carry?: Carry | undefined
   /** The journal as it is at the moment of asking. */
   readonly body: () => unknown
-  /** Whether the call hangs on a connection of this process, so that no other instance can go on with it. @default false */
+  /** Whether the call needs a connection of this process, so that no other instance can resume it. @default false */
   readonly isBound?: boolean
-  /** Whether who answers still may, by what their answer comes with. @default whoever was asked */
+  /** Whether the sender of an answer may still answer, by the credentials that came with it. @default the one who was asked */
   readonly mayAnswer?: ((answerer: Caller) => boolean) | undefined
-  /** Told who answered, by what the answer came with, before the answer is given. */
+  /** Called with the sender of the answer, before the answer is given. */
   readonly onAnswer?: ((answerer: Caller) => void) | undefined
 }

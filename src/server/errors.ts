@@ -19,7 +19,7 @@ export class ServerError extends CodedError<ServerCode> {
   override readonly name = 'ServerError'
 }
 
-/** A result that JSON cannot hold. Whoever knows which tool it is of says so. */
+/** A result that JSON cannot hold. `ofTool` adds the name of its tool. */
 export class UnwritableResultError extends ServerError {
   constructor(cause: unknown, what = 'The result') {
     const advice = 'give a bigint as a string, and look for a cycle or a toJSON that throws'
@@ -31,7 +31,7 @@ export class UnwritableResultError extends ServerError {
   }
 }
 
-/** What a client of the session era hears that comes back for a call, in the `data` of the error. */
+/** The codes in the `data` of an error for a session-era client that comes back for a call. */
 export const LOST_CODES = ['CALL_LOST', 'CALL_UNREACHABLE'] as const
 
 export const LIMIT_CODES = ['LIMIT_REQUESTS', 'LIMIT_CALLS'] as const

@@ -12,6 +12,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs } from '../protocol/index.ts'
 import { isLeaseLost } from './errors.ts'
 
+/** The default of `maxLosses`. */
+export const MAX_LOSSES = 20
+
 const RETRY_WRITE_MS = 1000
 
 export function isSuspect(attempts: number): boolean {

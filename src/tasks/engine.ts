@@ -23,7 +23,10 @@ import type { Approvers, Journal } from '../journal/index.ts'
 import { DAY_MS, type Json, type OptionNames, type TaskStatus } from '../protocol/index.ts'
 import type { Logger } from '../server/index.ts'
 import type { StateError } from '../state/internal.ts'
+import { MAX_LOSSES } from './attempts.ts'
 import { TaskError } from './errors.ts'
+import { MAX_TASKS_PER_CALLER } from './fairness.ts'
+import { LEASE_MS } from './leaseTimes.ts'
 
 /** A JSON-RPC error as it goes over the wire. */
 export interface TaskFailure {
@@ -67,7 +70,7 @@ export interface NewTask {
   readonly id: string
   /** Identifies the caller; empty on a server that does not authenticate callers. */
   readonly owner: string
-  /** For whom the task is counted, also where nobody knows the caller: the principal, the network, or the session. */
+  /** The quota that the task counts for: that of the principal, or for anonymous callers of the network or session. */
   readonly holder: string
   /** Which of the holder's members has it: a session of a network. Its limit is that of one caller. */
   readonly member?: string | undefined
@@ -180,8 +183,8 @@ export interface TaskEngine {
   create(task: NewTask): Promise<TaskRecord>
   read(id: string, owner: string): Promise<TaskRecord | undefined>
   /**
-   * A task of any owner, while it waits for somebody else than its owner; without its progress. Whoever calls this
-   * decides who may see it, by `approvers`.
+   * A task of any owner, without its progress, while it waits for approvers. It does not check that the reader is one of
+   * `approvers`.
    */
   awaiting(id: string): Promise<TaskRecord | undefined>
   /** Those of the tasks that the owner has. It reads no results, which may be large. */
@@ -237,8 +240,8 @@ export const MAX_OPTION = 1e14
 
 /** Checks the options and fills in the defaults. */
 export function engineSettings(options: EngineOptions): EngineSettings {
-  const { leaseMs = 15_000, keepMs = 7 * DAY_MS, maxLosses = 20 } = options
-  const { maxEntryBytes = 4_194_304, maxTasksPerCaller = 1000 } = options
+  const { leaseMs = LEASE_MS, keepMs = 7 * DAY_MS, maxLosses = MAX_LOSSES } = options
+  const { maxEntryBytes = 4_194_304, maxTasksPerCaller = MAX_TASKS_PER_CALLER } = options
   assertBetween('leaseMs', leaseMs, 100, DAY_MS)
   assertBetween('keepMs', keepMs, 0, MAX_OPTION)
   assertBetween('maxLosses', maxLosses, 0, MAX_OPTION)

@@ -5,7 +5,7 @@ import { jsonText, StateError } from '../state/internal.ts'
 import type { TaskProgress } from './engine.ts'
 import { entryTooLarge, TaskError } from './errors.ts'
 
-/** A question as in the tables of both engines: every string is JSON text. */
+/** A question as it is stored: every string is JSON text. */
 export interface QuestionText {
   readonly key: string
   readonly question: string | null

@@ -5,11 +5,13 @@
  * Anyone can begin sessions, so all the anonymous sessions of one network count as one caller here, whose members they are.
  * Each has a limit, and all together have a larger one, because many people may have one address.
  *
- * Looking at all callers who wait would take the longer the more there are. Engines look at `MAX_CALLERS` of them, the next
- * ones each time, and where there are more also at those who have waited longest. So a claim costs about the same however
- * many tasks and callers wait, and nobody is left out.
+ * A claim looks at `MAX_CALLERS` of the waiting callers, the next ones each time, and where there are more also at those who
+ * have waited longest. So its cost does not grow with the number of tasks and callers, and every caller gets a turn.
  */
 import { type TaskError, tooManyTasks } from './errors.ts'
+
+/** The default of `maxTasksPerCaller`. */
+export const MAX_TASKS_PER_CALLER = 1000
 
 export const MAX_CALLERS = 64
 
@@ -42,7 +44,7 @@ export interface WaitingCaller {
   readonly oldest: number
 }
 
-/** How many tasks of each caller are run next, when there are so many free slots. */
+/** How many tasks of each caller take the free slots. */
 export function fairShares(callers: readonly WaitingCaller[], slots: number): Map<string, number> {
   const shares = new Map<string, number>()
   const shareOf = ({ holder }: WaitingCaller): number => shares.get(holder) ?? 0

@@ -8,6 +8,10 @@
  * So an outage of the database costs no lease if it is over within 7/12 of `leaseMs`, and a run has the time from 3/4 to
  * 13/16 to notice that it is aborted before the next one begins.
  */
+
+/** The default of `leaseMs`. */
+export const LEASE_MS = 15_000
+
 const RENEW_SHARE = 1 / 6
 const RUN_SHARE = 3 / 4
 const HOLD_SHARE = 13 / 16

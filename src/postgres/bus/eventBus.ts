@@ -3,7 +3,7 @@
  *
  * - Every user of the database may LISTEN. Events contain URIs of resources and ids of sessions, so no event is sent in a
  *   notification, however small: notifications contain a digest of the audience and a random id of the publisher.
- *   Whoever reads events needs rights on the table. Events of more than 8000 bytes need no path of their own, either.
+ *   Reading events needs rights on the table. And large events, of more than 8000 bytes, need no path of their own.
  * - A publisher numbers its events and writes one batch at a time. A reader remembers the last number of each publisher,
  *   so events arrive in the publisher's order, and once, also when a batch was written twice.
  * - Events stay in the table for two minutes. After a broken connection, missed events are read, and those that could not be

@@ -36,7 +36,7 @@ export function postgresRates(connection: PostgresConnection): RateStore {
   // Instances write times by their own clocks, which differ.
   const text = `DELETE FROM ${database.names.tables}.rates WHERE expire < $1`
   const sweep = makeSweeper(performance.now.bind(performance), () => {
-    query({ text, values: [Date.now() - CLOCKS_DIFFER_MS] }).catch(() => {}) // whoever counts gets the error itself
+    query({ text, values: [Date.now() - CLOCKS_DIFFER_MS] }).catch(() => {}) // `count` reports the error
   })
   return {
     count: (key, limit) => {

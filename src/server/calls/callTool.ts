@@ -101,7 +101,7 @@ export function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
   }
 }
 
-/** For tasks: whoever answers one needs the same rights as whoever calls its tool. */
+/** For tasks: answering one needs the same rights as calling its tool. */
 export function assertMayCall({ registry, access }: Pick<CallToolOptions, 'registry' | 'access'>) {
   return (call: Call, tool: string): void =>
     access.assertAllowed(registry.tools.get(tool)?.access, call, () => unknownTool(tool))

@@ -43,6 +43,6 @@ function hasScopes({ scopes }: AccessRule, principal: Principal | undefined): bo
 export function obeysRule({ allow }: AccessRule, principal: Principal | undefined): boolean {
   const verdict: unknown = allow === undefined ? true : allow(principal)
   if (typeof verdict === 'boolean') return verdict
-  if (verdict instanceof Promise) verdict.catch(() => {}) // nobody waits for it, and its rejection would end the process
+  if (verdict instanceof Promise) verdict.catch(() => {}) // an unhandled rejection would end the process
   throw new TypeError('An allow rule must return true or false, and not a promise.')
 }

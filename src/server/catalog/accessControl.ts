@@ -1,6 +1,5 @@
 /**
- * Refuses whoever may not use an entry: a call reads as if the entry did not exist, unless a token with more scopes would
- * help.
+ * Refuses callers who may not use an entry: with the error of an unknown entry, unless a token with more scopes would help.
  */
 import type { ProtocolError } from '../../protocol/index.ts'
 import type { Principal, ScopeChallenge } from '../auth/authenticator.ts'
@@ -51,7 +50,7 @@ export class AccessControl {
     if (error !== undefined) throw error
   }
 
-  /** Warns, once, of entries that need scopes. For hosts that do not know who calls: there nobody has any. */
+  /** Warns, once, of entries that need scopes, on hosts that do not identify their callers: these have no scopes. */
   warnOfScopes(logger: LoggerSlot, remedy: string): void {
     const { scoped } = this.#registry
     if (this.#hasWarned || scoped.length === 0) return
@@ -72,7 +71,7 @@ export class AccessControl {
   }
 }
 
-/** A rule that throws fails calls with its error. News has nobody to tell. */
+/** For notifications: a rule that throws hides the entry. Calls fail with its error. */
 function obeys(rule: AccessRule | undefined, principal: Principal | undefined): boolean {
   try {
     return isAllowed(rule, principal)

@@ -35,7 +35,7 @@ export class SessionDeclaration {
 
   /**
    * `isAlone`: no other instance opens what this one seals. `isReachable`: another instance can bring answers here.
-   * `keepsState`: whether a server behind this one keeps something between calls, and callers are told apart otherwise
+   * `keepsState`: whether a server behind this one keeps something between calls, and identifies callers otherwise
    * than by their sessions.
    */
   constructor(

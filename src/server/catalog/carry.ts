@@ -71,7 +71,7 @@ export class CarryRules {
     for (const mode of this.#modesOf(carry)) this.#inUse.add(mode)
   }
 
-  /** The mode of this question of an entry; undefined where nobody has chosen one. */
+  /** The mode of this question of an entry; undefined where none was chosen. */
   modeOf(request: InputRequest, own: Carry | undefined): CarryMode | undefined {
     return this.#resolve(kindOf(request), own)
   }

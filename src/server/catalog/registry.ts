@@ -72,7 +72,7 @@ export class Registry {
     addOnce(this.completions, completionKey(target), entry, 'completion')
   }
 
-  /** Replaces all entries. None of them has a rule. `changed` names the lists that clients are told of. */
+  /** Replaces all entries. None of them has a rule. `changed` names the lists whose change is notified. */
   replace({ tools, prompts, resources, templates }: Entries, changed: Iterable<ListName>): void {
     refill(this.tools, tools, ({ name }) => name)
     refill(this.prompts, prompts, ({ name }) => name)

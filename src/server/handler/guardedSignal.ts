@@ -1,6 +1,6 @@
 /**
  * The signal of a handler. It is aborted when a client disconnects, so a listener that fails then would let a client end
- * the process: the event would throw it where nobody can catch it. Here its error goes to `onError`.
+ * the process: its error would be thrown outside of any handler. Here it goes to `onError`.
  */
 type AbortListener = (this: AbortSignal, event: Event) => unknown
 

@@ -31,7 +31,7 @@ export function hiddenCaller(caller: string): string {
   return group === caller ? digestOf(caller) : `${digestOf(group)}\n${digestOf(caller)}`
 }
 
-/** Whoever has one address of IPv6 usually has its whole /64, so that is counted as one, however it is written. */
+/** The network of an address. The holder of an IPv6 address usually has its whole /64, so that is one network. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const groups = groupsOf(address.split('%', 1).join(''))

@@ -25,7 +25,7 @@ export interface LimitOptions {
 
 /** Counts the calls of each caller that are under way. */
 export interface CallCounter {
-  /** Counts one more of a caller, unless there are so many already. Gives whether it was counted. */
+  /** Counts one more call of a caller, unless that exceeds the limit. Gives whether it was counted. */
   begin(caller: string, limit: number): boolean | Promise<boolean>
   end(caller: string): void
 }
@@ -79,7 +79,7 @@ export class RequestLimits {
     return CALLS.has(call.method) ? this.#begin(caller) : done
   }
 
-  /** The same for a request whose body nobody reads: it counts as a call, whatever it is. */
+  /** The same for a request that is passed on unread, which counts as a call. */
   async enterUnread(principal: Principal | undefined, address: string | undefined): Promise<() => void> {
     const caller = callerOf(principal, undefined, address)
     await this.#count(caller)
@@ -92,8 +92,8 @@ export class RequestLimits {
   }
 
   /**
-   * The refusal of a caller who was told to wait and does not, before the body is read. With a session, the body may be an
-   * answer, which is not counted.
+   * Refuses, before the body is read, a caller who did not wait as asked. In a session the body may be an answer, which is
+   * not counted.
    */
   refusalOf(
     header: HeaderReader,

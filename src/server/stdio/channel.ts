@@ -20,7 +20,7 @@ export class StdioChannel implements Channel {
   #cancelled = false
   #finished = false
 
-  /** `notify` may leave out what nobody reads. */
+  /** `notify` may drop messages that are not read. */
   constructor(send: (message: string) => void, notify: (message: string) => void, pushes: PushBroker) {
     this.#send = send
     this.#notify = notify

@@ -225,7 +225,7 @@ class Connection implements DrainableHost {
       // All calls of this connection began in this process, so no call has to be resumed.
       await pushes.take(message, { peer: this.#peer, principal: this.#principal })
     } catch (error) {
-      // As over HTTP: whoever answered is told, and the question stays open.
+      // As over HTTP: the error goes to the sender of the answer, and the question stays open.
       if (!isExpected(error)) logger.current.error({ err: errorDetails(error) }, 'An answer could not be taken.')
       this.send(errorMessage(message.id, toWireError(error)))
     }

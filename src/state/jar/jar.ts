@@ -32,9 +32,9 @@ export interface JarOptions {
   maxNamesPerServer?: number
   /** The maximum number of names for one principal, over all servers and contexts. @default 300 */
   maxNames?: number
-  /** An entry expires when its server has not set it for so long; at most 34560000 (400 days). @default never */
+  /** An entry expires this long after its server has set it last; at most 34560000 (400 days). @default never */
   maxAgeSeconds?: number
-  /** Session state expires when it was not used for so long, because its host may have ended. @default 2592000 */
+  /** Session state expires this long after its last use, because its host may have ended. @default 2592000 */
   sessionIdleSeconds?: number
   /** The time in milliseconds. @default Date.now */
   clock?: () => number
@@ -88,7 +88,7 @@ function assertSeconds(name: string, seconds: number, max: number): void {
   throw new StateError('STATE_OPTION', `${name} must be more than 0${bound}.`)
 }
 
-/** An entry as a backend stores it. The value is JSON text, so that nobody who reads it can change the stored value. */
+/** An entry as a backend stores it. The value is JSON text, so that readers cannot change the stored value. */
 export interface JarRecord {
   readonly scope: StateScope
   readonly name: string

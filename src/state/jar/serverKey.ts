@@ -1,6 +1,6 @@
 /**
  * The key under which state of a server is kept (SEP-1655, state scope): a domain name, or the path of a program. Some
- * servers have none. Then the result is a sentence for the host, no state is kept, and calls go on without it.
+ * servers have none. Then the result is a sentence for the host, and calls work without state.
  */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { basename, delimiter, dirname, extname, join, resolve } from 'node:path'

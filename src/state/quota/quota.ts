@@ -209,7 +209,7 @@ export class Quota<T = never> {
   }
 }
 
-/** The group of a caller: the first line of its name. The second, which may be empty, tells callers of the group apart. */
+/** The group of a caller: the first line of its name. The second, which may be empty, distinguishes callers of the group. */
 export function groupOf(caller: string): string {
   const end = caller.indexOf('\n')
   return end < 0 ? caller : caller.slice(0, end)

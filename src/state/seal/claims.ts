@@ -54,7 +54,7 @@ export function readClaims(text: string, audience: string, binding: Binding, now
   return sealed
 }
 
-/** All claims, unchecked: for whoever has the keys and looks for an error. */
+/** All claims, unchecked: for `inspectToken`. */
 export function parseClaims(text: string): Sealed & { readonly audience: string; readonly binding: Binding } {
   const { bound, sealed } = parseRow(text)
   const [audience = '', principal, session, method, name, argumentsDigest] = bound

@@ -33,7 +33,7 @@ export function createKeyring(value: string | readonly Uint8Array[]): Keyring {
   return makeKeyring(typeof value === 'string' ? readKeys(value) : value, false)
 }
 
-/** The same for a setting. What is wrong with its value is told with its name. */
+/** The same for a setting, whose name is in the error. */
 export function keyringIn(setting: string, value: string): Keyring {
   try {
     return createKeyring(value)

@@ -1,7 +1,7 @@
 /**
  * Marks: short keyed digests that show that a text which everybody may read was written by an instance with these keys.
- * What of a text nobody else should read can be hidden by its mark: the mark is then the synthetic initial vector of a
- * deterministic cipher, so the same text is always hidden alike (RFC 5297 explains the construction).
+ * A secret part of the text can be encrypted with the mark as the synthetic initial vector: a deterministic cipher, so the
+ * same text always gives the same ciphertext (RFC 5297 explains the construction).
  */
 import { createCipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { type Keyring, keysOf } from './keyring.ts'

@@ -148,7 +148,7 @@ function assertTtl(ttlSeconds: number): void {
   throw new StateError('STATE_OPTION', 'ttlSeconds is a positive, finite number of seconds.')
 }
 
-/** A token as whoever has the keys can read it. */
+/** All claims of a token. */
 export interface Inspected extends Sealed {
   readonly purpose: Purpose
   /** The id of the key that sealed it. */

@@ -6,8 +6,8 @@ import { openStateFile, SQLITE_FILE_OPTIONS, type SqliteFileOptions, withStoreEr
 import { SqliteWrites } from './sqliteWrites.ts'
 
 /**
- * A store for sealed journals on the server's side, in place of the client. It holds sealed tokens: nobody who reads the
- * store learns an answer, and a token from the store is verified like one from a client.
+ * A store for sealed journals on the server's side, in place of the client. It holds sealed tokens, which reveal no answer to a
+ * reader of the store, and are verified like those from a client.
  */
 export interface CarryStore {
   /** Stores a token until a time, in seconds since 1970. A second put with the same id replaces the first. */

@@ -34,7 +34,7 @@ export async function lockFile(path: string, { waitMs = LOCK_WAIT_MS }: FileLock
   }
 }
 
-/** Runs a function while nobody else has the lock. */
+/** Runs a function that has the lock. */
 export async function withFileLock<Result>(
   path: string,
   run: () => Promise<Result>,

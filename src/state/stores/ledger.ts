@@ -4,7 +4,7 @@
  *
  * Invariants, for every ledger:
  * - of all claims of one id before it expires, exactly one is fresh;
- * - a claim whose process died stays `running` until it expires: nobody can know how far the work came;
+ * - a claim whose process died stays `running` until it expires: how far the work came is unknown;
  * - the first settled value is kept, and `release` does not remove it;
  * - a value is written as JSON and read back, and undefined stays undefined.
  */

@@ -20,7 +20,7 @@ export interface PushOptions {
   /** Whether the question with this key is for who answers. */
   readonly mayAnswer: (key: string, answerer: Viewer) => boolean
   readonly read: () => Promise<TaskRecord | undefined>
-  /** The request whose stream the questions go on. */
+  /** The request whose stream carries the questions. */
   readonly carried: { readonly id: string; readonly body: () => unknown }
   readonly signal: AbortSignal
 }

@@ -1,7 +1,7 @@
 /**
  * Runs the handler of each task that was leased to this process.
  *
- * - Each step is committed before the handler goes on, and the outcome of the run before its lease ends.
+ * - Each step is committed before the handler continues, and the outcome of the run before its lease ends.
  * - A run whose lease is lost continues without effect: the engine refuses its writes.
  * - While the process drains, runs hand over at their next checkpoint. Tasks that have not stopped by the deadline go
  *   back to the queue, and another run continues from the last committed step.

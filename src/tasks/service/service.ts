@@ -49,7 +49,7 @@ export function createTasks(engine: TaskEngine, options: TaskServiceOptions = {}
 }
 
 /**
- * Whether the client disconnected before it learned the id of its task, so that nobody can ever ask for it. A later
+ * Whether the client disconnected before it learned the id of its task, so that no request can name it. A later
  * round can be sent again, and then gets the same task.
  */
 function isAbandoned({ channel }: Call, { round }: Journal): boolean {

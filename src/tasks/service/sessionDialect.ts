@@ -129,7 +129,7 @@ async function taskResult(options: DialectOptions, call: Call): Promise<string> 
   const { isOwner } = found
   const read = isOwner ? () => engine.read(id, ownerOf(call)) : () => engine.awaiting(id)
   const view = (task: TaskRecord): TaskView => viewOf({ task, isOwner }, call, host)
-  // A client that is asked by results gets an empty one where it can answer nothing; others wait for whoever can.
+  // A client that is asked by results gets an empty one where it can answer nothing; others wait for the approvers.
   const until = (task: TaskRecord): boolean => {
     if (task.status !== 'input_required') return hasEnded(task.status)
     return !isOwner || call.peer.takesInputRequired || view(task).questions.size > 0

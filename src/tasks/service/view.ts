@@ -1,8 +1,8 @@
 /**
  * A task as one caller may see and answer it.
  *
- * - Its owner sees all of it. Whoever else may answer an open question, because the question names them, sees that
- *   question and the bare status, as long as it is open. To everybody else the task does not exist.
+ * - Its owner sees all of it. The approvers that an open question names see that question and the bare status, while it is
+ *   open. For all others the task does not exist.
  * - A client is sent only questions that it declares (MRTR). The others wait for a client that has declared them.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'

@@ -107,7 +107,7 @@ export interface TaskDriver {
   trouble(): StateError | undefined
   /** Whether no process can write now, so that none can claim the tasks of another. */
   isLocked(): boolean
-  /** Milliseconds by a clock that never goes back, and goes on while the machine sleeps where the times of leases do. */
+  /** Milliseconds of a monotonic clock. It counts the sleep of the machine where the times of leases do. */
   elapsedMs(): number
   /** A new id for a worker of this process. */
   newWorkerId(): string

@@ -14,7 +14,7 @@ import { failTask } from './transitions.ts'
 
 // The share of `leaseMs` between two looks after which this process counts as suspended.
 const SILENCE_SHARE = 3 / 4
-// A transaction that had to wait for longer begins again: nobody could renew a lease meanwhile.
+// A transaction that had to wait for longer does nothing: no lease could be renewed meanwhile.
 const MAX_WAIT_MS = 1000
 
 interface WorkerRow {

@@ -1,4 +1,4 @@
-/** Tasks as their owners see them. One statement reads a task and its questions, whatever its status and whoever asks. */
+/** Tasks as their owners see them. One statement reads a task and its questions, independent of its status and of the reader. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'

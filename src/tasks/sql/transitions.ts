@@ -16,8 +16,8 @@ interface LockedRow {
 }
 
 /**
- * Stores answers. Partial answers are kept; the last one makes the task ready. Whoever is not the owner can answer only
- * questions that name their approvers.
+ * Stores answers. Partial answers are kept; the last one makes the task ready. Only the owner can answer questions that do not name
+ * their approvers.
  */
 export function answerTask(
   store: TaskStore,

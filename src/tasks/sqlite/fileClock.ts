@@ -18,7 +18,7 @@ interface Anchor {
 /** How long the time since the last look at the machine is measured by the process itself. */
 const LOOK_EVERY_MS = 1000
 
-/** The time of this file in whole milliseconds. A clock that is given goes on by itself, from the time of the file. */
+/** The time of this file in whole milliseconds. A given clock is shifted to the time of the file, and then advances by itself. */
 export function fileClock(database: DatabaseSync, given?: () => number): () => number {
   const clock = given ?? Date.now
   const anchor = withStoreErrors(() => anchorOf(database, clock))
