@@ -58,6 +58,8 @@ export interface AuthErrorOptions extends ErrorOptions {
   challenge?: string
   /** For the log: what exactly was wrong. */
   reason?: string
+  /** Logs a warning: the operator has to look, not the caller. @default false, which logs at the level debug */
+  warns?: boolean
 }
 
 const AUTH_STATUS = { AUTH_MISSING: 401, AUTH_INVALID: 401, AUTH_SCOPE: 403, AUTH_UNAVAILABLE: 503 } as const
@@ -71,11 +73,13 @@ export class AuthError extends CodedError<AuthCode> {
   readonly status: 401 | 403 | 503
   readonly challenge: string | undefined
   readonly reason: string | undefined
+  readonly warns: boolean
 
-  constructor(code: AuthCode, message: string, { challenge, reason, cause }: AuthErrorOptions = {}) {
+  constructor(code: AuthCode, message: string, { challenge, reason, warns, cause }: AuthErrorOptions = {}) {
     super(code, message, cause === undefined ? undefined : { cause })
     this.status = AUTH_STATUS[code]
     this.challenge = challenge ?? (this.status === 503 ? undefined : 'Bearer')
     this.reason = reason
+    this.warns = warns ?? false
   }
 }

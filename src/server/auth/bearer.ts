@@ -5,7 +5,7 @@
 import { assertOptionNames, type HeaderReader, type OptionNames } from '../../protocol/index.ts'
 import { AuthError } from '../errors.ts'
 import type { Principal, ReadyAuthenticator } from './authenticator.ts'
-import { tokenVerifier, type TokenVerifierOptions } from './jwt.ts'
+import { tokenVerifier, type TokenVerdict, type TokenVerifierOptions } from './jwt.ts'
 import { isWebAddress, type ProtectedResource, protectedResource } from './protectedResource.ts'
 import { assertScopes, scopesOf } from './scopes.ts'
 
@@ -55,6 +55,15 @@ export function bearer(options: BearerOptions): BearerAuthenticator {
   const challenge = (more: Challenge = {}): string =>
     bearerChallenge({ scopes, ...more, resourceMetadata: metadata.url })
 
+  const { clock = Date.now } = options
+  let warnedAt = -Infinity
+  /** A wrong audience is a mistake in the setup, and comes with every request. */
+  const mayWarn = (): boolean => {
+    if (clock() - warnedAt < WARN_EVERY_MS) return false
+    warnedAt = clock()
+    return true
+  }
+
   const authenticate = async ({ header }: { readonly header: HeaderReader }): Promise<Principal> => {
     const token = tokenOf(header('authorization'))
     if (token === undefined) throw new AuthError('AUTH_MISSING', MISSING, { challenge: challenge() })
@@ -64,7 +73,7 @@ export function bearer(options: BearerOptions): BearerAuthenticator {
         return allowed(principalOf(issuer, verdict), scopes, challenge)
       case 'expired':
       case 'invalid':
-        throw refused(verdict.kind === 'expired' ? EXPIRED : INVALID, verdict.reason, challenge)
+        throw refused(verdict, challenge, verdict.isForeign === true && mayWarn())
       case 'unknown':
         throw new AuthError('AUTH_UNAVAILABLE', UNAVAILABLE, { cause: verdict.cause })
       default:
@@ -77,6 +86,7 @@ export function bearer(options: BearerOptions): BearerAuthenticator {
   return { authenticate, metadata, scopeChallenge }
 }
 
+const WARN_EVERY_MS = 60_000
 const MISSING = 'Send an access token for this server in the Authorization header, as Bearer.'
 const INVALID = 'The access token is not valid for this server; get a new one from its authorization server.'
 const EXPIRED = 'The access token has expired; get a new one.'
@@ -84,9 +94,13 @@ const UNAVAILABLE = 'Access tokens cannot be checked right now; try again later.
 
 type MakeChallenge = (more?: Challenge) => string
 
-function refused(sentence: string, reason: string, challenge: MakeChallenge): AuthError {
+type Refused = Extract<TokenVerdict, { readonly reason: string }>
+
+function refused({ kind, reason }: Refused, challenge: MakeChallenge, warns: boolean): AuthError {
+  const sentence = kind === 'expired' ? EXPIRED : INVALID
   return new AuthError('AUTH_INVALID', sentence, {
     reason,
+    warns,
     challenge: challenge({ error: 'invalid_token', description: sentence }),
   })
 }

@@ -13,6 +13,7 @@ import {
   jwtVerify,
 } from 'jose'
 import { isLocalHost } from '../localHost.ts'
+import { shortened } from '../logger.ts'
 import { type KeyLike, keySetAlgorithms, verificationKey } from './verificationKey.ts'
 
 export interface TokenVerifierOptions {
@@ -36,8 +37,8 @@ export interface TokenVerifierOptions {
 
 export type TokenVerdict =
   | { readonly kind: 'valid'; readonly subject: string; readonly claims: JWTPayload }
-  /** `reason` is for the log. */
-  | { readonly kind: 'invalid' | 'expired'; readonly reason: string }
+  /** `reason` is for the log. `isForeign`: its signature is good, but it is for another server or of another issuer. */
+  | { readonly kind: 'invalid' | 'expired'; readonly reason: string; readonly isForeign?: boolean }
   /** The token could not be checked, for example because the key set could not be fetched. */
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
@@ -49,7 +50,7 @@ export function tokenVerifier(options: TokenVerifierOptions): (token: string) =>
     try {
       return judge(await verify(token, getKey, { ...rules, currentDate: new Date(clock()) }))
     } catch (error) {
-      return explain(error)
+      return explain(error, rules)
     }
   }
 }
@@ -119,7 +120,19 @@ function judge(claims: JWTPayload): TokenVerdict {
 // jose's codes for a key set that could not be fetched or read.
 const KEYS_FAILED = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'])
 
-function explain(error: unknown): TokenVerdict {
+function explain(error: unknown, { audience, issuer }: JWTVerifyOptions): TokenVerdict {
   if (!(error instanceof errors.JOSEError) || KEYS_FAILED.has(error.code)) return { kind: 'unknown', cause: error }
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const { claim, payload } = error
+    if (claim === 'aud') return { kind: 'invalid', reason: wrongClaim(claim, payload.aud, audience), isForeign: true }
+    if (claim === 'iss') return { kind: 'invalid', reason: wrongClaim(claim, payload.iss, issuer), isForeign: true }
+    return { kind: 'invalid', reason: `its claim "${claim}": ${error.reason.replaceAll('_', ' ')}` }
+  }
   return { kind: error instanceof errors.JWTExpired ? 'expired' : 'invalid', reason: error.code }
+}
+
+/** Neither whom a token is for nor who issued it is a secret. */
+function wrongClaim(claim: string, received: unknown, expected: unknown): string {
+  const shown = (value: unknown): string => shortened(JSON.stringify(value) ?? 'missing')
+  return `its claim "${claim}" is ${shown(received)}, and ${shown(expected)} is expected`
 }

@@ -102,11 +102,10 @@ export class Pipeline implements CallHandler {
     const code = (error as { code?: unknown } | undefined)?.code
     const logger = this.#options.logger()
     const method = shortened(call.method)
-    // The peer gets the same error for every bad state; the log says which it was. An unknown key may mean that one
-    // instance has other keys.
+    // The peer gets the same error for every bad state; the log says what was wrong.
     if (!isExpected(error))
       logger.error({ method, ...this.#entryOf(call), err: errorDetails(error) }, 'A request failed.')
-    else if (error instanceof StateError) logger.warn({ method, code }, 'A state was refused.')
+    else if (error instanceof StateError) logger.warn({ method, code, why: error.message }, 'A state was refused.')
     else logger.debug({ method, code }, 'A request was refused.')
     // Of both eras: it is by the status that a client gets another token, or waits.
     const headers = refusalHeaders(error)

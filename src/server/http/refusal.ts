@@ -53,6 +53,7 @@ function authReply(error: AuthError, logger: Logger): HttpReply {
     logger.error({ code, err: errorDetails(cause) }, 'Callers cannot be authenticated right now.')
     return { status, headers: { 'retry-after': String(RETRY_AFTER_SECONDS) }, body }
   }
-  logger.debug({ code, reason }, 'A caller was refused.')
+  if (error.warns) logger.warn({ code, reason }, 'Callers bring tokens that are not for this server.')
+  else logger.debug({ code, reason }, 'A caller was refused.')
   return { status, ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }), body }
 }

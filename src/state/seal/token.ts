@@ -73,13 +73,13 @@ export function encrypt(key: TokenKey, purpose: Purpose, nonce: Uint8Array, plai
 export function decrypt(keys: ReadonlyMap<number, TokenKey>, purpose: Purpose, token: string): Plain {
   const bytes = readToken(token)
   const flags = bytes.readUInt8(1)
-  const key = keys.get(bytes.readUInt32BE(2))
-  if (!key) {
-    throw new StateError(
-      'STATE_UNKNOWN_KEY',
-      'State was sealed with a key that is not in this keyring; was it retired?',
+  const tag = bytes.readUInt32BE(2)
+  const key = keys.get(tag)
+  if (!key)
+    throw unknownKey(
+      tag,
+      [...keys.values()].map(({ ringKey }) => ringKey.id),
     )
-  }
   if (flags >> 1 !== PURPOSES.indexOf(purpose)) {
     throw new StateError('STATE_PURPOSE', `State was sealed for another purpose than ${purpose}.`)
   }
@@ -162,4 +162,14 @@ export function inflate(bytes: Uint8Array, maxOutputLength: number): Buffer {
 /** The text of a token. */
 export function unpack({ content, deflated }: Plain, maxInflatedBytes: number): string {
   return (deflated ? inflate(content, maxInflatedBytes) : content).toString()
+}
+
+/** The likeliest cause is an instance with other keys, so the sentence names the ids, which are no secrets. */
+function unknownKey(tag: number, ids: readonly string[]): StateError {
+  const sealedBy = tag.toString(16).padStart(8, '0')
+  const cause = `State was sealed with the key ${sealedBy}, and the keys here are ${ids.join(', ')}`
+  return new StateError(
+    'STATE_UNKNOWN_KEY',
+    `${cause}. Give all instances the same PANNIER_KEYS; or was that key retired?`,
+  )
 }

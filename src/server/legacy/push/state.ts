@@ -135,7 +135,7 @@ export class PushStates {
       if (!(error instanceof StateError)) throw error
       const stored = await this.#readInstead(question, caller)
       if (stored !== undefined) return { ...stored, refused: error }
-      this.#options.logger().warn({ code: error.code }, 'A state was refused.')
+      this.#options.logger().warn({ code: error.code, why: error.message }, 'A state was refused.')
       throw error
     }
   }
