@@ -78,7 +78,7 @@ export function isLogLevel(value: unknown): value is LoggingLevel {
   return rank.has(value)
 }
 
-/** Whether a message of `level` is wanted by someone who asked for `minimum` and above. */
+/** Whether `level` is at least `minimum`. */
 export function reaches(level: LoggingLevel, minimum: LoggingLevel): boolean {
   return (rank.get(level) ?? 0) >= (rank.get(minimum) ?? 0)
 }

@@ -32,7 +32,7 @@ export const PROTOCOL_CODES = [
 
 export type ProtocolCode = (typeof PROTOCOL_CODES)[number]
 
-/** An error with a code of a closed list. Each folder has a class of it, and says in its messages what to do. */
+/** An error with a code of a closed list. Each folder has a subclass, whose messages say what to do. */
 export abstract class CodedError<Code extends string> extends Error {
   readonly code: Code
 

@@ -12,7 +12,7 @@ export function assertOptionNames<T extends object>(given: T, names: OptionNames
   }
 }
 
-/** Those of the options that have these names. */
+/** The options with these names. */
 export function optionsNamed<T extends object>(given: T, names: OptionNames<T>): T {
   return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(names, name))) as T
 }

@@ -121,7 +121,7 @@ async function orExplain<T>(begin: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Without its admin address the gateway serves all the same: another one may have the port. */
+/** The gateway also serves without an admin address: another gateway may have the port. */
 async function startAdmin(served: ServedGateway, { display }: CommandContext): Promise<void> {
   try {
     const pages = await served.listenAdmin()
@@ -137,7 +137,7 @@ async function startAdmin(served: ServedGateway, { display }: CommandContext): P
 async function showTable(served: ServedGateway, url: string, { display, signal }: CommandContext): Promise<void> {
   display.note(`Serving ${url}`)
   const show = async (withinMs: number): Promise<boolean> => {
-    // A worker that ends meanwhile shows none.
+    // A worker that ends before its reply has no table.
     const table = served.table({ width: lineWidth(), withinMs }).catch(() => undefined)
     const shown = await Promise.race([table, aborted(signal)])
     if (shown) display.note(shown.text)

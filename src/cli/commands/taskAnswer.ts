@@ -131,7 +131,7 @@ async function askRest(
   return Object.fromEntries(await Promise.all(answered))
 }
 
-/** The error for a task that has no question for this caller. It may wait for somebody else, as only the server can say. */
+/** The error for a task that has no question for this caller. Only the server can say whom the task waits for. */
 function nothingAsked(task: Task): ClientError {
   if (task.status !== 'input_required') return new ClientError('QUESTION_UNANSWERED', 'The task asks nothing now.')
   const reason = serverReason(task)

@@ -88,7 +88,7 @@ export async function storedLogin(serverUrl: string, path: string): Promise<Auth
   const { invalidateCredentials } = authorizer
   return {
     ...authorizer,
-    // Somebody may have logged in again, or another program may have refreshed the tokens. What is in the file stays.
+    // A new login, or another program, may have changed the tokens. The file keeps them.
     invalidateCredentials: async (what) => {
       if (what === 'discovery' || what === 'verifier') return invalidateCredentials?.(what)
       const stored = await file.load()

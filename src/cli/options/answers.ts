@@ -134,7 +134,7 @@ export function answeredLater(): Answerers {
   return unanswered('The server asks before the call is a task. Run this in a terminal, or give --answers or --yes.')
 }
 
-/** For `task watch` without an answerer: the server may ask, and somebody else may answer. */
+/** For `task watch` without an answerer: the server may ask, and another client may answer. */
 export function answeredElsewhere(): Answerers {
   return unanswered('It asks something. Run this in a terminal, give --answers, or use "pannier task answer".')
 }

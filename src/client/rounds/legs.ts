@@ -78,7 +78,7 @@ export class Legs {
     }
   }
 
-  /** Meanwhile no leg is under way, and the call can be cancelled. */
+  /** During the pause no leg is under way, and the call can be cancelled. */
   async #pause(call: RoundCall, ms: number): Promise<void> {
     this.#calls.legAnswered(call)
     this.#calls.continues(call)

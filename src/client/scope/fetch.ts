@@ -59,6 +59,6 @@ async function sendRefusal(inner: FetchLike, url: string | URL, stream: Headers,
     const response = await inner(url, { method: 'POST', headers, body })
     await response.body?.cancel()
   } catch {
-    // The server does not get the refusal. The request is refused all the same: the client does not see it.
+    // The server does not get the refusal. The client does not see the request in any case.
   }
 }

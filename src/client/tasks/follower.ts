@@ -61,7 +61,7 @@ export class TaskFollower {
     void this.#run(call, poller, first)
   }
 
-  /** The caller wants no answer any more, which cancels the task unless it was only watched. False where there is none. */
+  /** Ends following for a caller, which cancels the task unless it was only watched. False where no task is followed. */
   giveUp(id: RequestId): boolean {
     const call = this.#calls.get(idKey(id))
     if (call?.poller === undefined) return false

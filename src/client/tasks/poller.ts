@@ -18,7 +18,7 @@ export type TaskOutcome =
   | { readonly kind: 'failed'; readonly error: TaskErrorObject }
   /** Questions that the caller has to answer itself. */
   | { readonly kind: 'asks'; readonly questions: Questions }
-  /** Questions that somebody left for later, and what the others answered. */
+  /** Questions that were left for later, and the answers to the others. */
   | { readonly kind: 'suspended'; readonly round: Answered }
 
 interface PollerOptions {
@@ -215,7 +215,7 @@ function isSelfExplaining(error: unknown): boolean {
   return error instanceof ClientError || error instanceof ServerFault
 }
 
-/** Whether somebody who watches the task would see a difference. */
+/** Whether the status, its message or the progress differs. */
 function isOther(one: Task, other: Task): boolean {
   if (one.status !== other.status || one.statusMessage !== other.statusMessage) return true
   return one.progress?.progress !== other.progress?.progress || one.progress?.total !== other.progress?.total

@@ -1,6 +1,6 @@
 /**
  * The questions of one task, by key. Each is asked once and answered once, however often the task is seen. A question
- * that is not open any more, because somebody else answered it, is withdrawn.
+ * that is not open any more, because another client answered it, is withdrawn.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { digestOf } from '../../state/internal.ts'

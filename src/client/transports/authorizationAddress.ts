@@ -33,7 +33,7 @@ export interface FlowFetch {
   readonly refusal: ClientError | undefined
 }
 
-/** Once it has refused an address, or waited in vain, it refuses everything: the SDK would try other addresses. */
+/** After one refused address, or one timeout, everything is refused: the SDK would try other addresses. */
 export function authorizationFetch(serverUrl: string, fetch: FetchLike): FlowFetch {
   const bounded = boundedFetch(fetch, MAX_DOCUMENT_BYTES)
   let refusal: ClientError | undefined

@@ -16,7 +16,7 @@ import type { HarmlessCall } from '../decision/steps.ts'
 import type { ProbeCheckContext } from './check.ts'
 import { isObject, type Json, parseJson } from '../../protocol/index.ts'
 
-/** What was taken to another instance, and what came of it. */
+/** What was taken to another instance, and the outcome. */
 export interface Tried {
   /** `request` has nothing of the first instance in it. */
   readonly taken: 'session' | 'request-state' | 'answer' | 'request'

@@ -28,7 +28,7 @@ export function readEra(reply: ProbeReply): EraFinding {
   }
 }
 
-/** Those of the revisions that have sessions. */
+/** The revisions among these that have sessions. */
 export function legacyAmong(versions: readonly string[]): readonly string[] {
   return versions.filter((version) => version <= NEWEST_LEGACY)
 }

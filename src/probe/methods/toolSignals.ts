@@ -26,7 +26,7 @@ export interface FoundSignal<Name extends string = SignalName> {
 
 const MAX_NAMED = 4
 
-/** The names are those of the weights. */
+/** The signals by the names of their weights. */
 const SIGNALS = {
   pair: { because: 'There is a pair of tools that begins and ends something', found: pairsIn },
   page: {

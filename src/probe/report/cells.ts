@@ -14,7 +14,7 @@ export interface CellFacts {
   readonly listsDiffer?: boolean
   /** Whether the gateway refuses servers that keep something, and so this one. */
   readonly isRefused?: boolean
-  /** What of this it declares. */
+  /** Which of these abilities the server declares. */
   readonly has: ReadonlySet<'logs' | 'tasks' | 'task lists'>
   /** Whether the gateway knows who calls. */
   readonly knowsCallers: boolean
@@ -22,7 +22,7 @@ export interface CellFacts {
   readonly gateways: 'one' | 'several' | 'leased'
 }
 
-/** What of this a server declares, by its capabilities. */
+/** The abilities that a server declares by its capabilities. */
 export function declaredAbilities(era: Era, capabilities: Json): CellFacts['has'] {
   const { logging, tasks } = capabilities
   const has = {
@@ -46,7 +46,7 @@ export interface Cell {
   readonly server: Era
   readonly works: 'everything' | 'limited' | 'nothing'
   readonly limits: readonly CellLimit[]
-  /** All of it as a sentence. */
+  /** The whole cell as a sentence. */
   readonly sentence: string
 }
 
@@ -132,7 +132,7 @@ function tasks({ has, era, transport, isShared, gateways }: CellFacts, client: E
   return reasons.map((because) => ({ kind: 'tasks', because }))
 }
 
-/** A server that lists no tasks by itself is no limit of the gateway. */
+/** Missing task lists are a limit only where the server itself has them. */
 function unlisted(era: Era, isShared: boolean, listsTasks: boolean): readonly string[] {
   if (era === 'modern') return ['there is no tasks/list, because servers of the stateless era have none']
   return isShared && listsTasks ? ['there is no tasks/list, because nobody can tell whose the tasks are'] : []

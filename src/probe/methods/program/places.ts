@@ -83,7 +83,7 @@ export function placeIn(scope: LexicalScope, name: string): CodePlace | undefine
   return undefined
 }
 
-/** Whether its methods are those of the language. */
+/** Whether a place holds a collection of the language. */
 export function isCollection(place: CodePlace | undefined): boolean {
   return place !== undefined && (place.start === 'collection' || place.start === 'list')
 }
