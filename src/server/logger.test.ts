@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { accept, Caller } from '../../test/docs/fixtures/caller.ts'
-import { newKey } from '../state/seal/index.ts'
+import { createKeyring, newKey } from '../state/seal/index.ts'
 import { memoryCarryStore } from '../state/stores/index.ts'
 import { bearer, type CarryMode, createServer, type Logger, type ServerOptions } from './index.ts'
 import { errorDetails } from './logger.ts'
@@ -152,6 +152,41 @@ test.each<CarryMode>(['client', 'store', 'both', 'client-first'])(
     confidences.expectNoneIn(lines())
   },
 )
+
+test('a genuine token for another server is a warning that names both, once a minute', async () => {
+  const { logger, lines } = listen()
+  let now = Date.now()
+  const principal = bearer({ issuer: ISSUER, audience: RESOURCE, key: publicKey, clock: () => now })
+  const server = makeServer({ keys: newKey(), principal, logger })
+  const call = async (claims: Record<string, unknown>): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${await sign(claims)}` }
+    return new Caller(server.fetch, { url: RESOURCE, headers }).round('unlock', {})
+  }
+  const warning = 'Callers bring tokens that are not for this server.'
+  const warnings = (): number => lines().split(warning).length - 1
+  for (let time = 0; time < 3; time++) await call({ aud: 'https://elsewhere.example.com' })
+  expect(warnings()).toBe(1)
+  const expected = `its claim "aud" is "https://elsewhere.example.com", and "${RESOURCE}" is expected`
+  expect(lines()).toContain(JSON.stringify(expected).slice(1, -1))
+  now += 60_000
+  await call({ aud: 'https://elsewhere.example.com' })
+  expect(warnings()).toBe(2)
+  now += 60_000
+  await call({ nbf: now / 1000 + 600 })
+  expect(warnings()).toBe(2)
+  expect(lines()).toContain('its claim')
+})
+
+test('a state of an instance with other keys is a warning with the ids of all keys', async () => {
+  const { logger, lines } = listen()
+  const [one, other] = [newKey(), newKey()]
+  const caller = (server: ReturnType<typeof makeServer>): Caller => new Caller(server.fetch, { url: RESOURCE })
+  const answered = { inputResponses: { code: accept({ code: '12345' }) } }
+  const { requestState } = (await caller(makeServer({ keys: one })).round('unlock', { door: 'a' }, answered)).result
+  await caller(makeServer({ keys: other, logger })).round('unlock', { door: 'a' }, { requestState })
+  const [id, otherId] = [one, other].map((key) => createKeyring(key).ids[0])
+  expect(lines()).toContain(`State was sealed with the key ${id}, and the keys here are ${otherId}. Give all instances`)
+})
 
 async function raw(door: (request: Request) => Promise<Response>, body: string, headers: Record<string, string> = {}) {
   const usual = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }

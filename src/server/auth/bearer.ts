@@ -94,9 +94,9 @@ const UNAVAILABLE = 'Access tokens cannot be checked right now; try again later.
 
 type MakeChallenge = (more?: Challenge) => string
 
-type Refused = Extract<TokenVerdict, { readonly reason: string }>
+type RefusedToken = Extract<TokenVerdict, { readonly reason: string }>
 
-function refused({ kind, reason }: Refused, challenge: MakeChallenge, warns: boolean): AuthError {
+function refused({ kind, reason }: RefusedToken, challenge: MakeChallenge, warns: boolean): AuthError {
   const sentence = kind === 'expired' ? EXPIRED : INVALID
   return new AuthError('AUTH_INVALID', sentence, {
     reason,
