@@ -40,13 +40,15 @@ export function errorDetails(error: unknown, causes = MAX_CAUSES): ErrorDetails 
   if (!(error instanceof Error)) return { type: error === null ? 'null' : typeof error }
   const { name, message, stack, cause } = error
   const code = 'code' in error ? error.code : undefined
-  return {
+  const details = {
     type: name,
     message: shortened(message, MAX_MESSAGE_CHARS),
     ...((typeof code === 'string' || typeof code === 'number') && { code }),
     ...(stack !== undefined && { stack: shortened(stack, MAX_STACK_CHARS) }),
     ...(cause !== undefined && causes > 0 && { cause: errorDetails(cause, causes - 1) }),
   }
+  // pino's own serializer takes the type from the constructor or, where there is none, from the name.
+  return Object.defineProperties(details, { constructor: { value: undefined }, name: { value: name } })
 }
 
 const MAX_MEMBERS = 10

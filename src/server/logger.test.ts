@@ -153,6 +153,12 @@ test.each<CarryMode>(['client', 'store', 'both', 'client-first'])(
   },
 )
 
+test("an author's own pino logs the class of an error", () => {
+  const { logger, lines } = listen()
+  logger.error({ err: errorDetails(Object.assign(new RangeError('Too far.'), { code: 'FAR' })) }, 'Failed.')
+  expect(JSON.parse(lines())).toMatchObject({ err: { type: 'RangeError', message: 'Too far.', code: 'FAR' } })
+})
+
 test('a genuine token for another server is a warning that names both, once a minute', async () => {
   const { logger, lines } = listen()
   let now = Date.now()
