@@ -5,12 +5,10 @@ test('each server that says something has one paragraph, in their order', () => 
   const text = unionInstructions([
     { name: 'github', prefix: 'github', instructions: ' Search first.\n\nThen   read. ' },
     { name: 'quiet', prefix: 'quiet', instructions: undefined },
-    { name: 'bare', prefix: undefined, instructions: 'Ask.', note: 'It keeps a session.' },
-    { name: 'empty', prefix: 'empty', instructions: '  ', note: 'It keeps a session.' },
+    { name: 'bare', prefix: undefined, instructions: 'Ask.' },
+    { name: 'empty', prefix: 'empty', instructions: '  ' },
   ])
-  expect(text).toBe(
-    'github (github_…): Search first. Then read.\n\nbare: Ask. It keeps a session.\n\nempty (empty_…): It keeps a session.',
-  )
+  expect(text).toBe('github (github_…): Search first. Then read.\n\nbare: Ask.')
   expect(unionInstructions([{ name: 'a', prefix: 'a', instructions: '' }])).toBeUndefined()
 })
 
