@@ -32,7 +32,7 @@ export interface ObservedCall {
   seen: number | undefined
   readonly answers: Map<string, string>
   readonly effects: Effect[]
-  /** The processes in which its handler has run, runs now, and has run beside that of another one. */
+  /** The processes in which its handler has run, runs now, and has run beside that of another one or after its end. */
   readonly ranAt: Set<string>
   readonly running: Set<string>
   readonly forkedAt: Set<string>
@@ -138,7 +138,8 @@ export class Observer {
     const call = this.calls.get(name)
     if (call === undefined) return () => {}
     const beside = [...call.running].filter((other) => other !== process && this.#options.isThere(other))
-    if (beside.length > 0) for (const each of [process, ...beside]) call.forkedAt.add(each)
+    if (beside.length > 0 || call.outcome !== undefined)
+      for (const each of [process, ...beside]) call.forkedAt.add(each)
     call.running.add(process)
     call.ranAt.add(process)
     return () => call.running.delete(process)
