@@ -96,6 +96,16 @@ describe('claims between instances', () => {
     expect(await next.local.claim('pay', 60)).toEqual(running)
   })
 
+  test('of a keeper that stops go to another one where the next is gone', async () => {
+    const last = begin([], gone)
+    const keeper = begin(['~gone', '~last'], (to, message) =>
+      to.id === '~gone' ? gone() : servedBy(() => last.ledger)(to, message),
+    )
+    await keeper.ledger.claim('pay', 60)
+    await keeper.ledger.handOff()
+    expect([keeper.lost, await last.local.claim('pay', 60)]).toEqual([['~gone'], running])
+  })
+
   test('that have expired are not handed off, whatever was claimed before them', async () => {
     let now = 0
     const taken: unknown[] = []

@@ -54,12 +54,17 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
     }
   }
 
-  const handOffTo = async (next: Instance): Promise<void> => {
+  /** Sends all claims to one member; to the next one if that is gone. */
+  const handOffAll = async (): Promise<void> => {
     const claims = kept.live()
-    for (let at = 0; at < claims.length; at += CLAIMS_EACH) {
+    for (let at = 0; at < claims.length; ) {
+      const next = oldest(members.knownToStay())
+      if (next === undefined) return
       const message = { kind: 'ledger', op: 'take', claims: claims.slice(at, at + CLAIMS_EACH) }
       const delivery = await messenger.send(next, message)
       if (delivery.kind === 'delivered') await discard(delivery.response)
+      else members.lose(next)
+      at = delivery.kind === 'delivered' ? at + CLAIMS_EACH : 0
     }
   }
 
@@ -88,8 +93,7 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
       return {}
     },
     async handOff() {
-      const next = oldest(members.knownToStay())
-      if (next !== undefined) handingOff ??= handOffTo(next)
+      if (members.knownToStay().length > 0) handingOff ??= handOffAll()
       await handingOff
     },
   }
