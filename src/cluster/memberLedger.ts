@@ -7,7 +7,7 @@ import { isObject, type Json } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import { type Claim, ExpiringMap, type Ledger } from '../state/stores/index.ts'
 import type { Instance, Self } from './instance.ts'
-import { discard, type Messenger } from './messenger.ts'
+import type { Messenger } from './messenger.ts'
 import type { Members } from './members.ts'
 import { CLAIMS_EACH } from './times.ts'
 
@@ -39,32 +39,36 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
     return oldest(keeping, handingOff === undefined ? self : undefined) ?? self
   }
 
+  /** The reply of a keeper; undefined if it keeps no claims any more. */
+  const post = async (to: Instance, message: Json): Promise<Json | undefined> => {
+    const delivery = await messenger.send(to, { kind: 'ledger', ...message })
+    const reply: unknown =
+      delivery.kind === 'delivered' ? await delivery.response.json().catch(() => undefined) : undefined
+    if (isObject(reply) && reply['isHandedOff'] !== true) return reply
+    if (isObject(reply)) former.add(to.id)
+    else members.lose(to)
+    return undefined
+  }
+
   /** The reply of the keeper; undefined when this instance is the keeper. */
   const ask = async (message: Json): Promise<Json | undefined> => {
     for (;;) {
       await handingOff
       const chosen = await keeper()
       if (chosen.id === self.id) return undefined
-      const delivery = await messenger.send(chosen, { kind: 'ledger', ...message })
-      const reply: unknown =
-        delivery.kind === 'delivered' ? await delivery.response.json().catch(() => undefined) : undefined
-      if (isObject(reply) && reply['isHandedOff'] !== true) return reply
-      if (isObject(reply)) former.add(chosen.id)
-      else members.lose(chosen)
+      const reply = await post(chosen, message)
+      if (reply !== undefined) return reply
     }
   }
 
-  /** Sends all claims to one member; to the next one if that is gone. */
+  /** Sends all claims to one member; to the next one if that is gone, or stops as well. */
   const handOffAll = async (): Promise<void> => {
     const claims = kept.live()
     for (let at = 0; at < claims.length; ) {
-      const next = oldest(members.knownToStay())
+      const next = oldest(members.knownToStay().filter(({ id }) => !former.has(id)))
       if (next === undefined) return
-      const message = { kind: 'ledger', op: 'take', claims: claims.slice(at, at + CLAIMS_EACH) }
-      const delivery = await messenger.send(next, message)
-      if (delivery.kind === 'delivered') await discard(delivery.response)
-      else members.lose(next)
-      at = delivery.kind === 'delivered' ? at + CLAIMS_EACH : 0
+      const reply = await post(next, { op: 'take', claims: claims.slice(at, at + CLAIMS_EACH) })
+      at = reply === undefined ? 0 : at + CLAIMS_EACH
     }
   }
 
