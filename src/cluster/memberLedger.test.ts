@@ -14,18 +14,16 @@ function begin(
 ) {
   const members = ids.map((id) => ({ id, url: undefined }))
   const lost: string[] = []
-  const stopping: string[] = []
-  const there = () => members.filter(({ id }) => !lost.includes(id) && !stopping.includes(id))
+  const there = () => members.filter(({ id }) => !lost.includes(id))
   const known: Partial<Members> = {
-    staying: async () => there(),
+    all: async () => there(),
     knownToStay: there,
     lose: ({ id }) => void lost.push(id),
-    stopping: ({ id }) => void stopping.push(id),
   }
   const local = memoryLedger({ clock })
   const options = { self: new Self(), members: known as Members, messenger: { send: reply }, local, clock }
   const meet = (id: string): void => void members.push({ id, url: undefined })
-  return { ledger: memberLedger(options), local, lost, stopping, meet }
+  return { ledger: memberLedger(options), local, lost, meet }
 }
 
 const gone = async (): Promise<Delivery> => ({ kind: 'gone', why: 'refused' })
@@ -71,14 +69,16 @@ describe('claims between instances', () => {
     await keeper.ledger.claim('ship', 60)
     await keeper.ledger.claim('given up', 60)
     await keeper.ledger.release('given up')
-    const { ledger, lost, stopping } = begin(['!keeper', '!next'], (to, message) =>
-      servedBy(() => (to.id === '!keeper' ? keeper.ledger : next.ledger))(to, message),
-    )
+    const asked: string[] = []
+    const { ledger, lost } = begin(['!keeper', '!next'], (to, message) => {
+      asked.push(to.id)
+      return servedBy(() => (to.id === '!keeper' ? keeper.ledger : next.ledger))(to, message)
+    })
     await keeper.ledger.handOff()
     expect(await ledger.claim('pay', 60)).toEqual({ state: 'done', value: 'paid' })
     expect(await ledger.claim('ship', 60)).toEqual(running)
     expect(await ledger.claim('given up', 60)).toEqual(fresh)
-    expect([lost, stopping]).toEqual([[], ['!keeper']])
+    expect([lost, asked]).toEqual([[], ['!keeper', '!next', '!next', '!next']])
     expect(await keeper.ledger.claim('ship', 60)).toEqual(running) // its own claims go to the next one, too
   })
 
@@ -94,6 +94,16 @@ describe('claims between instances', () => {
     keeper.meet('~next')
     await keeper.ledger.handOff()
     expect(await next.local.claim('pay', 60)).toEqual(running)
+  })
+
+  test('of a keeper that stops go to another one where the next is gone', async () => {
+    const last = begin([], gone)
+    const keeper = begin(['~gone', '~last'], (to, message) =>
+      to.id === '~gone' ? gone() : servedBy(() => last.ledger)(to, message),
+    )
+    await keeper.ledger.claim('pay', 60)
+    await keeper.ledger.handOff()
+    expect([keeper.lost, await last.local.claim('pay', 60)]).toEqual([['~gone'], running])
   })
 
   test('that have expired are not handed off, whatever was claimed before them', async () => {
@@ -159,6 +169,17 @@ describe('claims between instances', () => {
     }
   })
 
+  test('whose reply is lost are the same claim when they are sent again, and no other', async () => {
+    const keeper = begin([], gone)
+    const twice = async (to: Instance, message: Json): Promise<Delivery> => {
+      const deliver = servedBy(() => keeper.ledger)
+      await deliver(to, message)
+      return deliver(to, message)
+    }
+    const { ledger } = begin(['!'], twice)
+    expect([await ledger.claim('pay', 60), await ledger.claim('pay', 60)]).toEqual([fresh, running])
+  })
+
   test('name their holder, where there is one', async () => {
     const messages: Json[] = []
     const { ledger } = begin(['!'], async (_, message) => {
@@ -168,8 +189,8 @@ describe('claims between instances', () => {
     await ledger.claim('pay', 60, 'ann')
     await ledger.claim('pay', 60)
     expect(messages).toEqual([
-      { kind: 'ledger', op: 'claim', id: 'pay', ttlSeconds: 60, holder: 'ann' },
-      { kind: 'ledger', op: 'claim', id: 'pay', ttlSeconds: 60 },
+      { kind: 'ledger', op: 'claim', id: 'pay', ttlSeconds: 60, attempt: expect.any(String), holder: 'ann' },
+      { kind: 'ledger', op: 'claim', id: 'pay', ttlSeconds: 60, attempt: expect.any(String) },
     ])
   })
 })

@@ -1,13 +1,13 @@
 /**
- * A ledger for instances without a shared one: the oldest member that stays, which has the least id, keeps the claims in memory.
- * When it stops, it hands them off to the next one before the others learn that it stops. When it crashes, its claims die with it, so instances need a shared ledger where a
+ * A ledger for instances without a shared one: the oldest member, which has the least id, keeps the claims in memory. When it
+ * stops, it hands them off to the next one that stays, and refers others to that. When it crashes, its claims die with it, so instances need a shared ledger where a
  * call must not be resumed twice even then.
  */
 import { isObject, type Json } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import { type Claim, ExpiringMap, type Ledger } from '../state/stores/index.ts'
 import type { Instance, Self } from './instance.ts'
-import { discard, type Messenger } from './messenger.ts'
+import type { Messenger } from './messenger.ts'
 import type { Members } from './members.ts'
 import { CLAIMS_EACH } from './times.ts'
 
@@ -31,9 +31,24 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
   const { self, members, messenger, clock } = options
   const kept = new KeptClaims(options.local, clock)
   let handingOff: Promise<void> | undefined
+  /** The members that have handed their claims off. */
+  const former = new Set<string>()
 
-  const keeper = async (): Promise<Instance> =>
-    oldest(await members.staying(), handingOff === undefined ? self : undefined) ?? self
+  const keeper = async (): Promise<Instance> => {
+    const keeping = (await members.all()).filter(({ id }) => !former.has(id))
+    return oldest(keeping, handingOff === undefined ? self : undefined) ?? self
+  }
+
+  /** The reply of a keeper; undefined if it keeps no claims any more. */
+  const post = async (to: Instance, message: Json): Promise<Json | undefined> => {
+    const delivery = await messenger.send(to, { kind: 'ledger', ...message })
+    const reply: unknown =
+      delivery.kind === 'delivered' ? await delivery.response.json().catch(() => undefined) : undefined
+    if (isObject(reply) && reply['isHandedOff'] !== true) return reply
+    if (isObject(reply)) former.add(to.id)
+    else members.lose(to)
+    return undefined
+  }
 
   /** The reply of the keeper; undefined when this instance is the keeper. */
   const ask = async (message: Json): Promise<Json | undefined> => {
@@ -41,27 +56,26 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
       await handingOff
       const chosen = await keeper()
       if (chosen.id === self.id) return undefined
-      const delivery = await messenger.send(chosen, { kind: 'ledger', ...message })
-      const reply: unknown =
-        delivery.kind === 'delivered' ? await delivery.response.json().catch(() => undefined) : undefined
-      if (isObject(reply) && reply['isHandedOff'] !== true) return reply
-      if (isObject(reply)) members.stopping(chosen)
-      else members.lose(chosen)
+      const reply = await post(chosen, message)
+      if (reply !== undefined) return reply
     }
   }
 
-  const handOffTo = async (next: Instance): Promise<void> => {
+  /** Sends all claims to one member; to the next one if that is gone, or stops as well. */
+  const handOffAll = async (): Promise<void> => {
     const claims = kept.live()
-    for (let at = 0; at < claims.length; at += CLAIMS_EACH) {
-      const message = { kind: 'ledger', op: 'take', claims: claims.slice(at, at + CLAIMS_EACH) }
-      const delivery = await messenger.send(next, message)
-      if (delivery.kind === 'delivered') await discard(delivery.response)
+    for (let at = 0; at < claims.length; ) {
+      const next = oldest(members.knownToStay().filter(({ id }) => !former.has(id)))
+      if (next === undefined) return
+      const reply = await post(next, { op: 'take', claims: claims.slice(at, at + CLAIMS_EACH) })
+      at = reply === undefined ? 0 : at + CLAIMS_EACH
     }
   }
 
   return {
     async claim(id, ttlSeconds, holder) {
-      const reply = await ask({ op: 'claim', id, ttlSeconds, ...(holder !== undefined && { holder }) })
+      const attempt = crypto.randomUUID()
+      const reply = await ask({ op: 'claim', id, ttlSeconds, attempt, ...(holder !== undefined && { holder }) })
       return reply === undefined ? kept.claim(id, ttlSeconds, holder) : readClaim(reply)
     },
     async settle(id, value) {
@@ -70,21 +84,20 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
     async release(id) {
       if ((await ask({ op: 'release', id })) === undefined) await kept.release(id)
     },
-    async serve({ op, id, ttlSeconds, holder, value, claims }) {
+    async serve({ op, id, ttlSeconds, holder, attempt, value, claims }) {
       if (handingOff !== undefined) {
         await handingOff
         return { isHandedOff: true }
       }
       const by = typeof holder === 'string' ? holder : undefined
-      if (op === 'claim') return kept.claim(String(id), Number(ttlSeconds), by)
+      if (op === 'claim') return kept.claim(String(id), Number(ttlSeconds), by, String(attempt))
       if (op === 'settle') await kept.settle(String(id), value)
       if (op === 'release') await kept.release(String(id))
       if (op === 'take') await kept.take(claims as readonly HandedOffClaim[])
       return {}
     },
     async handOff() {
-      const next = oldest(members.knownToStay())
-      if (next !== undefined) handingOff ??= handOffTo(next)
+      if (members.knownToStay().length > 0) handingOff ??= handOffAll()
       await handingOff
     },
   }
@@ -96,6 +109,8 @@ function oldest(members: readonly Instance[], self?: Instance): Instance | undef
 
 interface KeptClaim {
   readonly caller: string | undefined
+  /** The attempt that claimed it: its reply may have been lost, and the same message comes again. */
+  readonly attempt: string | undefined
   isDone: boolean
   value: unknown
 }
@@ -114,11 +129,12 @@ class KeptClaims implements Ledger {
     this.#claims = new ExpiringMap(clock)
   }
 
-  async claim(id: string, ttlSeconds: number, caller?: string): Promise<Claim> {
+  async claim(id: string, ttlSeconds: number, caller?: string, attempt?: string): Promise<Claim> {
     const claim = await this.#local.claim(id, ttlSeconds, caller)
     const expiresAt = this.#clock() + ttlSeconds * 1000
-    if (claim.state === 'fresh') this.#claims.set(id, { caller, isDone: false, value: undefined }, expiresAt)
-    return claim
+    if (claim.state === 'fresh') this.#claims.set(id, { caller, attempt, isDone: false, value: undefined }, expiresAt)
+    const isAgain = claim.state === 'running' && attempt !== undefined && this.#claims.get(id)?.attempt === attempt
+    return isAgain ? { state: 'fresh' } : claim
   }
 
   async settle(id: string, value: unknown): Promise<void> {

@@ -3,11 +3,9 @@
  *
  * - The sealed id of a question names the instance that asked. Its answer is forwarded there from any instance.
  * - Only when that instance is gone may another resume the call: from the state that the answer brings (SEP-1685) or
- * that
- *   is in the store. Without a state the call is lost with its instance, and the answering client gets an error.
+ *   that is in the store. Without a state the call is lost with its instance, and the answering client gets an error.
  * - Each answer that continues a call is claimed once, under the call's generation, by the instance that continues it.
- * So a
- *   call never forks, however many answers come, where, and how often.
+ *   So a call never forks, however many answers come, where, and how often.
  */
 import { readJournal } from '../../../journal/index.ts'
 import type { ResponseMessage } from '../../../protocol/index.ts'

@@ -2,13 +2,11 @@
  * Resumes streams: clients that lost the connection come back, to any instance, with the id of the last event they saw.
  *
  * - A stream of this instance continues here; one of another instance is fetched from there.
- * - When its instance is gone, the client waits here briefly for another one to resume the call: an answer may be on
- * its
+ * - When its instance is gone, the client waits here briefly for another one to resume the call: an answer may be on its
  *   way there.
  * - When none does, and the client still has to answer, the answer may be lost with its instance. If the store has the
- * call, it is resumed here and asks again; if the client has it, the stream waits until the client answers or repeats
- * its
- *   answer.
+ *   call, it is resumed here and asks again; if the client has it, the stream waits until the client answers or repeats
+ *   its answer.
  * - Otherwise the client gets an error: the call is lost.
  */
 import { type Instance, movedReply, readInstance, type Self, writeInstance } from '../../../cluster/index.ts'
