@@ -30,6 +30,13 @@ async function freePort(): Promise<number> {
   return port
 }
 
+/** An entry that starts a gateway with this file. */
+const starting = (file: string) => ({
+  command: process.execPath,
+  args: ['--conditions=pannier-source', main, 'gateway', file, '--stdio'],
+  env: quickStart,
+})
+
 const urlAt = (port: number): string => `http://127.0.0.1:${port}/mcp`
 
 async function gatewayAt(port: number, mcpServers: object): Promise<Gateway> {
@@ -119,10 +126,10 @@ test('a ring of gateways is cut at one entry, which says so, and what they list 
     }
     return cut ?? 0
   }
-  const cut = await vi.waitFor(look, PATIENCE)
+  await vi.waitFor(look, PATIENCE)
   const before = requests
-  await vi.waitFor(() => expect(requests).toBeGreaterThan(before + 9), PATIENCE) // lists are read again
-  expect(await look()).toBe(cut)
+  await vi.waitFor(() => expect(requests).toBeGreaterThan(before + 5), PATIENCE) // lists are read again
+  const cut = await vi.waitFor(look, PATIENCE) // which is tried again, too
   const first = await connectClient('v2', urlAt(nextOf(cut)))
   expect(await call(first, 'next_next_ours_add', { a: 1, b: 2 })).toBe('3')
 })
@@ -185,16 +192,11 @@ test('each request of a gateway names it, and one that comes back is refused wit
 
 test('a gateway that its own file starts ends at once, and the entry says why, in one process and in workers', async () => {
   const ours = await modernServer()
-  const file = join(folder, 'mcp.json')
-  const self = {
-    command: process.execPath,
-    args: ['--conditions=pannier-source', main, 'gateway', file, '--stdio'],
-    env: quickStart,
-    pannier: { state: 'stateful' },
-  }
-  const entries = { ours: { url: ours.url }, self }
-  writeFileSync(file, JSON.stringify({ mcpServers: entries, gateway: { admin: { port: 0 } } }))
-  for (const workers of ['1', '2']) {
+  const endsAtOnce = async (workers: string): Promise<void> => {
+    const file = join(folder, `mcp-${workers}.json`)
+    const self = { ...starting(file), pannier: { state: 'stateful' } }
+    const entries = { ours: { url: ours.url }, self }
+    writeFileSync(file, JSON.stringify({ mcpServers: entries, gateway: { admin: { port: 0 } } }))
     const { child, ended } = startPannier(['gateway', file, '--port', '0', '--workers', workers], {
       input: null,
       env: { PANNIER_LOG_LEVEL: 'warn' },
@@ -210,6 +212,7 @@ test('a gateway that its own file starts ends at once, and the entry says why, i
     child.kill('SIGTERM')
     await ended
   }
+  await Promise.all(['1', '2'].map(endsAtOnce))
 })
 
 test('a ring through a program is cut before the gateway that started it', async () => {
@@ -222,8 +225,7 @@ test('a ring through a program is cut before the gateway that started it', async
   const again = { listSeconds: 1 }
   const entries = { ours, third: { url: urlAt(third), pannier: again } }
   writeFileSync(file, JSON.stringify({ mcpServers: entries }))
-  const args = ['--conditions=pannier-source', main, 'gateway', file, '--stdio']
-  const program = { command: process.execPath, args, env: quickStart, pannier: { state: 'stateless', ...again } }
+  const program = { ...starting(file), pannier: { state: 'stateless', ...again } }
   await gatewayAt(first, { program })
   await gatewayAt(third, { ours, first: { url: urlAt(first), pannier: again } })
   await vi.waitFor(async () => {
@@ -231,20 +233,16 @@ test('a ring through a program is cut before the gateway that started it', async
     expect(await toolsAt(urlAt(first))).toEqual(whole)
   }, PATIENCE)
   const before = requests
-  await vi.waitFor(() => expect(requests).toBeGreaterThan(before + 9), PATIENCE) // lists are read again
+  await vi.waitFor(() => expect(requests).toBeGreaterThan(before + 5), PATIENCE) // lists are read again
   expect(await toolsAt(urlAt(first))).toEqual(whole)
 })
 
 test('files that start each other end where the first one comes again', async () => {
   const ours = await modernServer()
   const [one, two] = [join(folder, 'one.json'), join(folder, 'two.json')]
-  const starting = (file: string) => ({
-    command: process.execPath,
-    args: ['--conditions=pannier-source', main, 'gateway', file, '--stdio'],
-    pannier: { state: 'stateful' },
-  })
-  writeFileSync(one, JSON.stringify({ mcpServers: { two: starting(two) }, gateway: { admin: false } }))
-  const mcpServers = { ours: { url: ours.url }, one: starting(one) }
+  const stateful = (file: string) => ({ ...starting(file), pannier: { state: 'stateful' } })
+  writeFileSync(one, JSON.stringify({ mcpServers: { two: stateful(two) }, gateway: { admin: false } }))
+  const mcpServers = { ours: { url: ours.url }, one: stateful(one) }
   writeFileSync(two, JSON.stringify({ mcpServers, gateway: { admin: false } }))
   const { child } = startPannier(['gateway', one, '--port', '0'], { input: null })
   onTestFinished(() => void child.kill('SIGTERM'))
