@@ -1,14 +1,14 @@
 /** A gateway that is behind itself: it notices, serves everything else, and says what to do. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer as createHost } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { createGateway, type Gateway, gatewayConfigOf } from 'pannier/gateway'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
+import { freePort } from '../fixtures/httpHost.ts'
 import { quickStart } from '../bundle/environment.ts'
 import { startPannier } from '../cli/fixtures/program.ts'
 import { META, requestHeaders } from '../../src/protocol/index.ts'
@@ -21,14 +21,6 @@ const BEHIND_ITSELF = 'is this gateway itself, or leads back to it. Remove the e
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'pannier-loops-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-async function freePort(): Promise<number> {
-  const host = createHost()
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  const { port } = host.address() as AddressInfo
-  await new Promise((resolve) => host.close(resolve))
-  return port
-}
 
 /** An entry that starts a gateway with this file. */
 const starting = (file: string) => ({
@@ -69,17 +61,16 @@ test('an entry that leads to the gateway itself over HTTP is not served, and eve
 test('a server that redirects the check for a loop leads it nowhere', async () => {
   const ours = await modernServer()
   const asked: (string | undefined)[] = []
-  const bystander = createHost((req, res) => {
+  const bystander = await hostUntil((req, res) => {
     asked.push(req.url)
     res.end()
   })
   const checks: string[] = []
-  const hostile = createHost((req, res) => {
+  const hostile = await hostUntil((req, res) => {
     const via = String(req.headers['pannier-via'])
     if (via.startsWith('another')) {
       checks.push(via)
-      const { port } = bystander.address() as AddressInfo
-      return void res.writeHead(307, { location: `http://127.0.0.1:${port}/secret` }).end()
+      return void res.writeHead(307, { location: `${bystander.origin}/secret` }).end()
     }
     const headers = Object.entries(req.headers).filter(([name]) => /^(mcp-|accept$|content-type$)/.test(name))
     void buffer(req).then(async (body) => {
@@ -89,12 +80,8 @@ test('a server that redirects the check for a loop leads it nowhere', async () =
       res.end(await answer.text())
     })
   })
-  for (const host of [bystander, hostile]) {
-    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => host.close().closeAllConnections())
-  }
   const port = await freePort()
-  const gateway = await gatewayAt(port, { hostile: { url: urlAt((hostile.address() as AddressInfo).port) } })
+  const gateway = await gatewayAt(port, { hostile: { url: hostile.url } })
   await gateway.tried()
   const headers = { ...requestHeaders('tools/list', {}, '2026-07-28'), 'pannier-via': 'another' }
   const accept = 'application/json, text/event-stream'
@@ -161,16 +148,11 @@ test('gateways before gateways serve what is behind them, in each way that reque
 async function namingServer(seen: Set<unknown>): Promise<string> {
   const { server } = await modernServer()
   const handler = server.nodeHandler()
-  const host = createHost((req, res) => {
+  const { url } = await hostUntil((req, res) => {
     seen.add(req.headers['pannier-via'])
     handler(req, res)
   })
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    host.close()
-    host.closeAllConnections()
-  })
-  return urlAt((host.address() as AddressInfo).port)
+  return url
 }
 
 test('each request of a gateway names it, and one that comes back is refused with the status for loops', async () => {

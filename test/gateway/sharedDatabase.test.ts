@@ -1,11 +1,12 @@
 /** What gateways have in common by way of PostgreSQL, what works while that is away, and what gateways say that have none. */
 import { postgres } from 'pannier/postgres'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { testIsOver } from '../fixtures/until.ts'
 import { call as callByHand } from '../fixtures/modernClient.ts'
 import { newDatabase, runSql } from '../postgres/database.ts'
 import { TcpProxy } from '../postgres/tcpProxy.ts'
 import { balancedGateways, principal, serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
-import { call, CLIENTS, connectClient, type modernServer, startGateway, testIsOver } from './fixtures/gateways.ts'
+import { call, CLIENTS, connectClient, type modernServer, startGateway } from './fixtures/gateways.ts'
 
 const PATIENCE = { timeout: 40_000 }
 const until = untilAllEnd()

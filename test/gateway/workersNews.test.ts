@@ -1,7 +1,6 @@
 /** What a gateway with workers says of its servers and of how it is set up. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { type GatewayProcess, startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
 
@@ -39,13 +38,11 @@ test('what workers find of a server is in the log once, and once more when it is
 
 /** The entry of a server that answers every request with 503. */
 async function refusingServer(attempts: { count: number }): Promise<object> {
-  const host = createServer((_, res) => {
+  const host = await hostUntil((_, res) => {
     attempts.count++
     res.writeHead(503).end()
   })
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void host.close())
-  return { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp` }
+  return { url: host.url }
 }
 
 /** What is lost with a worker is said once for all of them, and not in words for several gateways. */
