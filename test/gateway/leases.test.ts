@@ -117,7 +117,7 @@ test('a session that its server has forgotten is begun anew, and stored in the p
 })
 
 test('a gateway that is frozen loses its callers when its lease is over, and does not serve them when it is back', async () => {
-  const { first, second, balancer } = await start(5)
+  const { first, second, balancer } = await start(8)
   const [ann, bob] = [await connectClient('v1', balancer.url), await connectClient('v1', balancer.url)]
   await note(ann, 'milk')
   await note(bob, 'bread')
