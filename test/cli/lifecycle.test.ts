@@ -10,11 +10,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { proves } from '../proves.ts'
 import { authorizationServer, type AuthorizationServer } from '../client/fixtures/servers/authorization.ts'
 import { commandOf, type RunningServer, startServer } from '../client/fixtures/servers/start.ts'
@@ -245,16 +244,12 @@ describe('what a server asks to keep', () => {
 
 describe('no connection', () => {
   test('yet: Ctrl-C ends the waiting', async () => {
-    const deaf = createServer(() => undefined)
-    await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
-    const asked = new Promise((resolve) => deaf.once('request', resolve))
-    const url = `http://127.0.0.1:${(deaf.address() as AddressInfo).port}/mcp`
+    const asked = Promise.withResolvers<void>()
+    const { url } = await hostUntil(() => asked.resolve())
     const { child, ended } = startPannier(['tools', url], { env })
-    await asked
+    await asked.promise
     child.kill('SIGINT')
     expect(await ended).toEqual({ status: 130, stdout: '', stderr: 'Cancelled.\n' })
-    deaf.closeAllConnections()
-    deaf.close()
   })
 
   test('any more: a reader that stops is no error', async () => {

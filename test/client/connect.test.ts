@@ -48,11 +48,14 @@ async function using<Result>(target: Target, options: ConnectOptions, work: (cli
   }
 }
 
-describe.each(places)('connected to $name', ({ maker, host, era }) => {
-  const target = (): Target =>
-    host === 'http'
-      ? (kitchens.get(maker)?.url ?? '')
-      : { command: process.execPath, args: commandOf(maker, 'stdio').slice(1), env: { ...quickStart, DONE: done } }
+function targetOf({ maker, host }: (typeof places)[number]): Target {
+  if (host === 'http') return kitchens.get(maker)?.url ?? ''
+  return { command: process.execPath, args: commandOf(maker, 'stdio').slice(1), env: { ...quickStart, DONE: done } }
+}
+
+describe.each(places)('connected to $name', (place) => {
+  const { maker, host, era } = place
+  const target = (): Target => targetOf(place)
 
   test('the client is in the era of its server and can use it', async () => {
     await using(target(), {}, async (client) => {
@@ -73,20 +76,6 @@ describe.each(places)('connected to $name', ({ maker, host, era }) => {
       expect(await client.callTool({ name: 'cook' })).toMatchObject(text('Here is your stew.'))
     })
     expect(asked).toEqual([['elicitation/create', 'kitchen']])
-  })
-
-  test('nobody hurries the person who answers, and the server may not be silent for ever', async () => {
-    const timeoutMs = 600
-    await using(target(), { timeoutMs }, async (waiting) => {
-      const form = async () => {
-        const simmering = waiting.callTool({ name: 'simmer' })
-        await expect(simmering).rejects.toMatchObject({ data: { code: 'REQUEST_TIMED_OUT' } })
-        return soup()
-      }
-      await using(target(), { answerers: { form }, timeoutMs }, async (client) => {
-        expect(await client.callTool({ name: 'cook' })).toMatchObject(text('Here is your stew.'))
-      })
-    })
   })
 
   test('a call that is open when the client closes ends with that, and is not called lost', async () => {
@@ -110,6 +99,23 @@ describe.each(places)('connected to $name', ({ maker, host, era }) => {
     })
     await expect.poll(noted).toMatch('cancelled')
   })
+})
+
+test('nobody hurries the person who answers, and the server may not be silent for ever, at each place', async () => {
+  const timeoutMs = 600
+  const cook = async (place: (typeof places)[number]): Promise<void> => {
+    await using(targetOf(place), { timeoutMs }, async (waiting) => {
+      const form = async () => {
+        const simmering = waiting.callTool({ name: 'simmer' })
+        await expect(simmering, place.name).rejects.toMatchObject({ data: { code: 'REQUEST_TIMED_OUT' } })
+        return soup()
+      }
+      await using(targetOf(place), { answerers: { form }, timeoutMs }, async (client) => {
+        expect(await client.callTool({ name: 'cook' }), place.name).toMatchObject(text('Here is your stew.'))
+      })
+    })
+  }
+  await Promise.all(places.map(cook))
 })
 
 describe('a child process', () => {

@@ -138,17 +138,17 @@ describe('over the network', () => {
   })
 
   test('a round that finds no listener is sent again when there is one', async () => {
-    const refused = vi.fn<() => void>()
-    const counting: typeof fetch = (...request) =>
+    const refusal = Promise.withResolvers<void>()
+    const noticing: typeof fetch = (...request) =>
       fetch(...request).catch((error: unknown) => {
-        refused()
+        refusal.resolve()
         throw error
       })
     const form = person(async () => {
       await close()
-      void vi.waitFor(() => expect(refused).toHaveBeenCalled()).then(() => listen(port))
+      void refusal.promise.then(() => listen(port))
     })
-    await using(await connected({ form }, { fetch: counting }), async (client) => {
+    await using(await connected({ form }, { fetch: noticing }), async (client) => {
       expect(await client.callTool({ name: 'order' })).toMatchObject(soup)
     })
     expect(orders).toEqual(['soup'])

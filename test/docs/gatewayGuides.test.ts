@@ -1,8 +1,6 @@
 /** The files of the guides about the gateway, served. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer as createHost } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -11,6 +9,7 @@ import { createGateway, readGatewayConfig } from 'pannier/gateway'
 import { createServer } from 'pannier/server'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
+import { hostUntil } from '../fixtures/until.ts'
 import { gatewayCommand } from '../../src/cli/commands/gateway.ts'
 import { call, connectClient } from '../gateway/fixtures/gateways.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
@@ -86,9 +85,7 @@ test('a view has its tools under its names, and a search finds the others', asyn
 async function issuer() {
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }
-  const host = createHost((_, res) => res.end(JSON.stringify({ keys: [jwk] })))
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void host.close())
+  const host = await hostUntil((_, res) => res.end(JSON.stringify({ keys: [jwk] })))
   const tokenFor = (claims: object): Promise<string> =>
     new SignJWT({ scope: 'mcp', ...claims })
       .setProtectedHeader({ alg: 'ES256', kid: 'one', typ: 'at+jwt' })
@@ -97,7 +94,7 @@ async function issuer() {
       .setSubject('user-1')
       .setExpirationTime('5m')
       .sign(privateKey)
-  return { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/keys`, tokenFor }
+  return { url: `http://127.0.0.1:${host.port}/keys`, tokenFor }
 }
 
 test('a gateway that knows its callers tells the server who calls, and keeps their tokens', async () => {

@@ -1,11 +1,11 @@
 /** SEP-2322: its first example, where it says that input may not be asked for, and results without a type. */
-import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { clientCode, connect } from 'pannier/client'
 import { createServer, type Server } from 'pannier/server'
 import { describe, expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { hostUntil } from '../fixtures/until.ts'
 import { quiet } from '../interop/fixtures/instances.ts'
 import { proves } from '../proves.ts'
 import { offerEcho, taskServer } from '../tasks/fixtures/echoServer.ts'
@@ -145,16 +145,14 @@ async function play(
     const { id } = message
     return { jsonrpc: '2.0', id, ...(isUnknown ? { error } : { result: OPENING[message.method] ?? answer(message) }) }
   }
-  const server = createHttpServer((request, response) => {
+  const server = await hostUntil((request, response) => {
     if (request.method !== 'POST') return void response.writeHead(405).end()
     return void reply(request).then((body) => {
       response.writeHead(body === undefined ? 202 : 200, { 'content-type': 'application/json' })
       response.end(body && JSON.stringify(body))
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, sent }
+  return { url: server.url, sent }
 }
 
 type Connected = Awaited<ReturnType<typeof connect>>

@@ -5,7 +5,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import express from 'express'
 import { fastify } from 'fastify'
@@ -15,6 +14,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import * as inExpress from '../../examples/mount/express.ts'
 import * as inFastify from '../../examples/mount/fastify.ts'
 import * as inHono from '../../examples/mount/hono.ts'
+import { startHttpHost } from '../fixtures/httpHost.ts'
 import { restaurant } from '../../examples/mount/restaurant.ts'
 import { call, eventsOf, open, post } from '../fixtures/modernClient.ts'
 
@@ -24,12 +24,8 @@ interface Started {
 }
 
 async function startHttp(http: HttpServer): Promise<Started> {
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-  const close = async () => {
-    http.close()
-    http.closeAllConnections()
-  }
-  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`, close }
+  const { url, close } = await startHttpHost(http)
+  return { url, close: async () => close() }
 }
 
 async function startFastify(mount: (app: ReturnType<typeof fastify>, server: Server) => void, server: Server) {

@@ -65,7 +65,7 @@ const outcome = (calling: Promise<string>): Promise<unknown> =>
   calling.catch((error: unknown) => (error as { data?: { code?: unknown } }).data?.code ?? error)
 
 test('while PostgreSQL is away, a caller with any client whom one gateway has is served by way of all of them', async () => {
-  const { balancer, database, gateways, urls } = await start((await both).servers, 20)
+  const { balancer, database, gateways, urls } = await start((await both).servers, 30)
   const connectAs = (user: string) =>
     Promise.all(CLIENTS.map((kind) => connectClient(kind, balancer.url, { 'x-user': `${user} ${kind}` })))
   const clients = await connectAs('ann')
@@ -122,7 +122,7 @@ test('a gateway whose lease is over serves nobody, also when it is sent calls of
 
 test('a caller whom a gateway has given up, and another taken, is found there by a gateway that remembers the first', async () => {
   const brief = { ...stdioEntry({ state: 'stateful', idleSeconds: 1 }) }
-  const { balancer, database, gateways, urls } = await start({ brief }, 10)
+  const { balancer, database, gateways, urls } = await start({ brief }, 20)
   const [first, second, third] = gateways
   balancer.targets = [first.url]
   const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
@@ -140,7 +140,7 @@ test('a caller whom a gateway has given up, and another taken, is found there by
 })
 
 test('a gateway that was started anew at the address of the one that a caller was with does not serve the caller', async () => {
-  const { balancer, database, gateways } = await start({ stdio: stdioEntry() }, 10)
+  const { balancer, database, gateways } = await start({ stdio: stdioEntry() }, 20)
   const [first, second] = gateways
   balancer.targets = [first.url]
   const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })

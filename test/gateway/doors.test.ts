@@ -5,12 +5,13 @@ import { join } from 'node:path'
 import { createGateway, gatewayConfigOf } from 'pannier/gateway'
 import { ephemeralKeyring, newKey } from 'pannier/state'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { testIsOver } from '../fixtures/until.ts'
 import { pannier, startPannier } from '../cli/fixtures/program.ts'
 import { accept, call as callByHand, envelope, raw, VERSION } from '../fixtures/modernClient.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { balancedGateways, principal, serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
 import { answered } from './fixtures/parkedRounds.ts'
-import { startGateway, testIsOver } from './fixtures/gateways.ts'
+import { startGateway } from './fixtures/gateways.ts'
 
 const PATIENCE = { timeout: 30_000 }
 const until = untilAllEnd()

@@ -1,8 +1,8 @@
 /** Servers of the session era that send requests without end, in the middle of a call. */
-import { createServer as createHost, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { call, type Wire } from '../fixtures/modernClient.ts'
 import { startGateway } from './fixtures/gateways.ts'
 
@@ -40,18 +40,13 @@ async function pingingServer(pings: number, onAnswer: (res: ServerResponse) => v
     }
   }
   let finish = (): void => {}
-  const host = createHost((req, res) => void serve(req, res))
-  host.on('connection', (socket) => {
+  const host = await hostUntil((req, res) => void serve(req, res))
+  host.server.on('connection', (socket) => {
     sockets.most = Math.max(sockets.most, ++sockets.open)
     socket.on('close', () => sockets.open--)
   })
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    host.close()
-    host.closeAllConnections()
-  })
   const { url } = await startGateway({
-    flood: { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp`, pannier: { state: 'stateful' } },
+    flood: { url: host.url, pannier: { state: 'stateful' } },
   })
   return { url, sockets, finish: () => finish() }
 }

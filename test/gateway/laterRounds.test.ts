@@ -7,6 +7,7 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { createServer } from 'pannier/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
+import { testIsOver } from '../fixtures/until.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { TcpProxy } from '../postgres/tcpProxy.ts'
@@ -19,7 +20,6 @@ import {
   connectClient,
   sessionServer,
   startGateway,
-  testIsOver,
 } from './fixtures/gateways.ts'
 
 const PATIENCE = { timeout: 40_000 }

@@ -1,8 +1,8 @@
 /** Gateways that look up in PostgreSQL who of them serves which caller, and one that is killed, stopped or frozen. */
 import { beforeAll, expect, test, vi } from 'vitest'
+import { freePort } from '../fixtures/httpHost.ts'
 import { GatewayLease } from '../../src/gateway/placement/gatewayLease.ts'
 import { Placements, postgres } from '../../src/postgres/internal.ts'
-import { freePort } from '../docs/fixtures/nginx.ts'
 import { newDatabase, runSql } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'

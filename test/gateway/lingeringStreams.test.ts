@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { expect, test, vi } from 'vitest'
-import { call, connectClient, sessionServer, startGateway, testIsOver } from './fixtures/gateways.ts'
+import { testIsOver } from '../fixtures/until.ts'
+import { call, connectClient, sessionServer, startGateway } from './fixtures/gateways.ts'
 import { event, said, sessionScript, stream } from './fixtures/sessionScript.ts'
 
 const PATIENCE = { timeout: 15_000 }

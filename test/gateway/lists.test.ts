@@ -1,9 +1,8 @@
 /** How lists of servers are read: for clients that can do everything, in time, and never without end. */
-import { createServer as createHost } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { createServer } from 'pannier/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { post } from '../fixtures/modernClient.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { call, CLIENTS, connectClient, sessionServer, startGateway } from './fixtures/gateways.ts'
@@ -63,7 +62,7 @@ test.each(CLIENTS)(
 
 /** A server of the stateless era, word by word: what it lists is given by the test. */
 async function listingServer(listed: (cursor: string | undefined) => object) {
-  const host = createHost((req, res) => {
+  const host = await hostUntil((req, res) => {
     let body = ''
     req.on('data', (chunk: Buffer) => (body += chunk.toString()))
     req.on('end', () => {
@@ -75,9 +74,7 @@ async function listingServer(listed: (cursor: string | undefined) => object) {
       res.end(JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) }))
     })
   })
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void host.close())
-  return `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp`
+  return host.url
 }
 
 const tool = (name: string) => ({ name, inputSchema: { type: 'object' } })

@@ -2,9 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createServer as createHost } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { startPannier } from '../cli/fixtures/program.ts'
 import { authorizationServer, type AuthorizationServer } from '../client/fixtures/servers/authorization.ts'
 import { call, connectClient } from './fixtures/gateways.ts'
@@ -55,11 +54,9 @@ test('a server behind a login is named with the command, served once somebody ha
 })
 
 test('a server that needs credentials and offers no login is said to, by the table, health, calls and the login alike', async () => {
-  const host = createHost((_, res) => res.writeHead(401).end())
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void host.close())
+  const host = await hostUntil((_, res) => res.writeHead(401).end())
   const file = join(folder, 'locked.json')
-  const locked = { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp` }
+  const locked = { url: host.url }
   writeFileSync(file, JSON.stringify({ mcpServers: { locked }, gateway: { admin: { port: 0 } } }))
   const { child } = startPannier(['gateway', file, '--port', '0'], { input: null, env: { PANNIER_LOG_LEVEL: 'warn' } })
   onTestFinished(() => void child.kill('SIGKILL'))

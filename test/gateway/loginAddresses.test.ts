@@ -4,22 +4,16 @@
  * loopback.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { pannier } from '../cli/fixtures/program.ts'
 import { startGateway } from './fixtures/gateways.ts'
 
 async function listening(onRequest: RequestListener): Promise<number> {
-  const host = createServer(onRequest)
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    host.close()
-    host.closeAllConnections()
-  })
-  return (host.address() as AddressInfo).port
+  return (await hostUntil(onRequest)).port
 }
 
 interface Places {

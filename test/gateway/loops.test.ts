@@ -1,14 +1,14 @@
 /** A gateway that is behind itself: it notices, serves everything else, and says what to do. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer as createHost } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { createGateway, type Gateway, gatewayConfigOf } from 'pannier/gateway'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
+import { freePort } from '../fixtures/httpHost.ts'
 import { quickStart } from '../bundle/environment.ts'
 import { startPannier } from '../cli/fixtures/program.ts'
 import { META, requestHeaders } from '../../src/protocol/index.ts'
@@ -22,13 +22,12 @@ const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'pannier-loops-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function freePort(): Promise<number> {
-  const host = createHost()
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  const { port } = host.address() as AddressInfo
-  await new Promise((resolve) => host.close(resolve))
-  return port
-}
+/** An entry that starts a gateway with this file. */
+const starting = (file: string) => ({
+  command: process.execPath,
+  args: ['--conditions=pannier-source', main, 'gateway', file, '--stdio'],
+  env: quickStart,
+})
 
 const urlAt = (port: number): string => `http://127.0.0.1:${port}/mcp`
 
@@ -62,17 +61,16 @@ test('an entry that leads to the gateway itself over HTTP is not served, and eve
 test('a server that redirects the check for a loop leads it nowhere', async () => {
   const ours = await modernServer()
   const asked: (string | undefined)[] = []
-  const bystander = createHost((req, res) => {
+  const bystander = await hostUntil((req, res) => {
     asked.push(req.url)
     res.end()
   })
   const checks: string[] = []
-  const hostile = createHost((req, res) => {
+  const hostile = await hostUntil((req, res) => {
     const via = String(req.headers['pannier-via'])
     if (via.startsWith('another')) {
       checks.push(via)
-      const { port } = bystander.address() as AddressInfo
-      return void res.writeHead(307, { location: `http://127.0.0.1:${port}/secret` }).end()
+      return void res.writeHead(307, { location: `${bystander.origin}/secret` }).end()
     }
     const headers = Object.entries(req.headers).filter(([name]) => /^(mcp-|accept$|content-type$)/.test(name))
     void buffer(req).then(async (body) => {
@@ -82,12 +80,8 @@ test('a server that redirects the check for a loop leads it nowhere', async () =
       res.end(await answer.text())
     })
   })
-  for (const host of [bystander, hostile]) {
-    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => host.close().closeAllConnections())
-  }
   const port = await freePort()
-  const gateway = await gatewayAt(port, { hostile: { url: urlAt((hostile.address() as AddressInfo).port) } })
+  const gateway = await gatewayAt(port, { hostile: { url: hostile.url } })
   await gateway.tried()
   const headers = { ...requestHeaders('tools/list', {}, '2026-07-28'), 'pannier-via': 'another' }
   const accept = 'application/json, text/event-stream'
@@ -119,12 +113,14 @@ test('a ring of gateways is cut at one entry, which says so, and what they list 
     }
     return cut ?? 0
   }
-  const cut = await vi.waitFor(look, PATIENCE)
+  await vi.waitFor(look, PATIENCE)
   const before = requests
-  await vi.waitFor(() => expect(requests).toBeGreaterThan(before + 9), PATIENCE) // lists are read again
-  expect(await look()).toBe(cut)
-  const first = await connectClient('v2', urlAt(nextOf(cut)))
-  expect(await call(first, 'next_next_ours_add', { a: 1, b: 2 })).toBe('3')
+  await vi.waitFor(() => expect(requests).toBeGreaterThan(before + 5), PATIENCE) // lists are read again
+  // The entry that is cut is tried again, too, and another one may be cut in its place.
+  await vi.waitFor(async () => {
+    const first = await connectClient('v2', urlAt(nextOf(await look())))
+    expect(await call(first, 'next_next_ours_add', { a: 1, b: 2 })).toBe('3')
+  }, PATIENCE)
 })
 
 test('requests that pass as bytes end where they come back', async () => {
@@ -152,16 +148,11 @@ test('gateways before gateways serve what is behind them, in each way that reque
 async function namingServer(seen: Set<unknown>): Promise<string> {
   const { server } = await modernServer()
   const handler = server.nodeHandler()
-  const host = createHost((req, res) => {
+  const { url } = await hostUntil((req, res) => {
     seen.add(req.headers['pannier-via'])
     handler(req, res)
   })
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    host.close()
-    host.closeAllConnections()
-  })
-  return urlAt((host.address() as AddressInfo).port)
+  return url
 }
 
 test('each request of a gateway names it, and one that comes back is refused with the status for loops', async () => {
@@ -185,16 +176,11 @@ test('each request of a gateway names it, and one that comes back is refused wit
 
 test('a gateway that its own file starts ends at once, and the entry says why, in one process and in workers', async () => {
   const ours = await modernServer()
-  const file = join(folder, 'mcp.json')
-  const self = {
-    command: process.execPath,
-    args: ['--conditions=pannier-source', main, 'gateway', file, '--stdio'],
-    env: quickStart,
-    pannier: { state: 'stateful' },
-  }
-  const entries = { ours: { url: ours.url }, self }
-  writeFileSync(file, JSON.stringify({ mcpServers: entries, gateway: { admin: { port: 0 } } }))
-  for (const workers of ['1', '2']) {
+  const endsAtOnce = async (workers: string): Promise<void> => {
+    const file = join(folder, `mcp-${workers}.json`)
+    const self = { ...starting(file), pannier: { state: 'stateful' } }
+    const entries = { ours: { url: ours.url }, self }
+    writeFileSync(file, JSON.stringify({ mcpServers: entries, gateway: { admin: { port: 0 } } }))
     const { child, ended } = startPannier(['gateway', file, '--port', '0', '--workers', workers], {
       input: null,
       env: { PANNIER_LOG_LEVEL: 'warn' },
@@ -210,6 +196,7 @@ test('a gateway that its own file starts ends at once, and the entry says why, i
     child.kill('SIGTERM')
     await ended
   }
+  await Promise.all(['1', '2'].map(endsAtOnce))
 })
 
 test('a ring through a program is cut before the gateway that started it', async () => {
@@ -222,8 +209,7 @@ test('a ring through a program is cut before the gateway that started it', async
   const again = { listSeconds: 1 }
   const entries = { ours, third: { url: urlAt(third), pannier: again } }
   writeFileSync(file, JSON.stringify({ mcpServers: entries }))
-  const args = ['--conditions=pannier-source', main, 'gateway', file, '--stdio']
-  const program = { command: process.execPath, args, env: quickStart, pannier: { state: 'stateless', ...again } }
+  const program = { ...starting(file), pannier: { state: 'stateless', ...again } }
   await gatewayAt(first, { program })
   await gatewayAt(third, { ours, first: { url: urlAt(first), pannier: again } })
   await vi.waitFor(async () => {
@@ -231,20 +217,16 @@ test('a ring through a program is cut before the gateway that started it', async
     expect(await toolsAt(urlAt(first))).toEqual(whole)
   }, PATIENCE)
   const before = requests
-  await vi.waitFor(() => expect(requests).toBeGreaterThan(before + 9), PATIENCE) // lists are read again
+  await vi.waitFor(() => expect(requests).toBeGreaterThan(before + 5), PATIENCE) // lists are read again
   expect(await toolsAt(urlAt(first))).toEqual(whole)
 })
 
 test('files that start each other end where the first one comes again', async () => {
   const ours = await modernServer()
   const [one, two] = [join(folder, 'one.json'), join(folder, 'two.json')]
-  const starting = (file: string) => ({
-    command: process.execPath,
-    args: ['--conditions=pannier-source', main, 'gateway', file, '--stdio'],
-    pannier: { state: 'stateful' },
-  })
-  writeFileSync(one, JSON.stringify({ mcpServers: { two: starting(two) }, gateway: { admin: false } }))
-  const mcpServers = { ours: { url: ours.url }, one: starting(one) }
+  const stateful = (file: string) => ({ ...starting(file), pannier: { state: 'stateful' } })
+  writeFileSync(one, JSON.stringify({ mcpServers: { two: stateful(two) }, gateway: { admin: false } }))
+  const mcpServers = { ours: { url: ours.url }, one: stateful(one) }
   writeFileSync(two, JSON.stringify({ mcpServers, gateway: { admin: false } }))
   const { child } = startPannier(['gateway', one, '--port', '0'], { input: null })
   onTestFinished(() => void child.kill('SIGTERM'))

@@ -1,10 +1,9 @@
 /** Servers that put commands for terminals into all that they say, and everything that an operator of a gateway looks at. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { NASTY } from '../client/fixtures/servers/pannier.ts'
 import { startSteeringServer } from '../client/fixtures/servers/steering.ts'
 import { connectClient } from './fixtures/gateways.ts'
@@ -16,16 +15,11 @@ const MORE = `${NASTY}\u2066\u2028\u200b\u007f`
 
 /** Answers every request with an error that is worded so. */
 async function refusingServer(): Promise<string> {
-  const host = createServer((_, res) => {
+  const host = await hostUntil((_, res) => {
     const error = { code: -32603, message: MORE, data: MORE }
     res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id: 1, error }))
   })
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    host.close()
-    host.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp`
+  return host.url
 }
 
 const printing = (stream: 'stdout' | 'stderr'): object => ({

@@ -85,20 +85,21 @@ proves(
   },
 )
 
-test.each([[], ['--workers', '2']])(
-  'a server that is still starting does not hide the others, and is shown when it was tried %s',
-  async (...workers) => {
-    const args = ['-e', 'setInterval(() => {}, 1000)']
-    const settings = { state: 'stateful', startSeconds: 2.5 } // for each of the eras
-    const silent = { command: process.execPath, args, pannier: settings }
-    const { shown } = await startProgram(writeConfig({ silent, tools: stdioEntry() }), ...workers)
-    const table = (row: string): RegExp => new RegExp(`^silent +stdio +${row}.*\\ntools +stdio +2025-11-25 `, 'm')
+test('a server that is still starting does not hide the others, and is shown when it was tried, also by workers', async () => {
+  const args = ['-e', 'setInterval(() => {}, 1000)']
+  const settings = { state: 'stateful', startSeconds: 2.5 } // for each of the eras
+  const silent = { command: process.execPath, args, pannier: settings }
+  const file = writeConfig({ silent, tools: stdioEntry() })
+  const table = (row: string): RegExp => new RegExp(`^silent +stdio +${row}.*\\ntools +stdio +2025-11-25 `, 'm')
+  const why = 'not there: it has not started within 2.5 seconds.'
+  const showsAll = async (...workers: string[]): Promise<void> => {
+    const { shown } = await startProgram(file, ...workers)
     await vi.waitFor(() => expect(shown()).toMatch(table('starting; it is there as soon as it is up')), PATIENCE)
     expect(shown()).not.toContain('not there')
-    const why = 'not there: it has not started within 2.5 seconds.'
     await vi.waitFor(() => expect(shown()).toMatch(table(why)), PATIENCE)
-  },
-)
+  }
+  await Promise.all([showsAll(), showsAll('--workers', '2')])
+})
 
 test('reads the file again on SIGHUP, and keeps what is not changed, with calls that wait', async () => {
   const tools = stdioEntry({ state: 'stateful' })

@@ -1,9 +1,9 @@
 /** A server at several addresses. */
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { gatewayConfigOf } from 'pannier/gateway'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
+import { freePort } from '../fixtures/httpHost.ts'
 import { serversOf } from '../../src/gateway/admin/health.ts'
 import { call, CLIENTS, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
 import { ask, type RequestParts } from './fixtures/statelessRequest.ts'
@@ -28,12 +28,7 @@ function entryOf([first = '', ...urls]: readonly string[]): object {
 
 /** The address of a server that is not there. */
 async function deadUrl(): Promise<string> {
-  const host = createServer().listen(0, '127.0.0.1')
-  await once(host, 'listening')
-  const { port } = host.address() as AddressInfo
-  host.close()
-  await once(host, 'close')
-  return `http://127.0.0.1:${port}/mcp`
+  return `http://127.0.0.1:${await freePort()}/mcp`
 }
 
 test.each(WAYS)('requests at /mcp%s go to the address with the fewest under way', async (path, parts) => {
@@ -108,16 +103,11 @@ test('official clients are asked and answered over several addresses', async () 
 test('a server that redirects to another path of its own is used there', async () => {
   const { server } = await modernServer()
   const handler = server.nodeHandler()
-  const host = createServer((req, res) => {
+  const host = await hostUntil((req, res) => {
     if (req.url === '/mcp/') handler(req, res)
     else res.writeHead(307, { location: '/mcp/' }).end()
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    host.close()
-    host.closeAllConnections()
   })
-  await once(host, 'listening')
-  const { url } = await startGateway(entryOf([`http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp`]))
+  const { url } = await startGateway(entryOf([host.url]))
   const args = { a: 1, b: 2 }
   expect((await ask(`${url}/one`, { params: { name: 'add', arguments: args } })).result).toBeDefined()
   expect((await ask(url, { params: { name: 'one_add', arguments: args } })).result).toBeDefined()

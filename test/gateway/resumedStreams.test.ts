@@ -1,13 +1,14 @@
 /** Calls of session-era servers whose connections break in the middle: they go on where the server remembers its events. */
 import { randomUUID } from 'node:crypto'
 import { createServer as createHost, type RequestListener } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { InMemoryEventStore } from '@modelcontextprotocol/sdk/examples/shared/inMemoryEventStore.js'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { createServer } from 'pannier/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
+import { hostUntil } from '../fixtures/until.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { call, connectClient, startGateway } from './fixtures/gateways.ts'
 
@@ -74,15 +75,9 @@ test.each(Object.entries(servers))(
   async (_, serve) => {
     const slow = new Slow()
     const sockets = new Set<Socket>()
-    const host = createHost(serve(slow)).on('connection', (socket) => sockets.add(socket))
-    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => {
-      slow.end()
-      host.close()
-      host.closeAllConnections()
-    })
-    const { port } = host.address() as AddressInfo
-    const { url } = await startGateway({ a: { url: `http://127.0.0.1:${port}/mcp`, pannier: { state: 'stateful' } } })
+    const host = await hostUntil(createHost(serve(slow)).on('connection', (socket) => sockets.add(socket)))
+    onTestFinished(() => slow.end())
+    const { url } = await startGateway({ a: { url: host.url, pannier: { state: 'stateful' } } })
     const client = await connectClient('v2', url)
     const result = call(client, 'a_slow')
     for (const cuts of [1, 2]) {

@@ -1,6 +1,4 @@
 /** Sessions over Streamable HTTP, as the gateway holds them with servers that do what the specification allows, and worse. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { OAuthTokens } from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -8,6 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { Authorizer } from 'pannier/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { call, connectClient, startGateway } from './fixtures/gateways.ts'
 import { event, json, said, type SessionScript, sessionScript, stream } from './fixtures/sessionScript.ts'
 
@@ -388,16 +387,13 @@ test.each([307, 308])('a redirect with %i within the origin is followed by every
 })
 
 test('a redirect to another origin is not followed, and one without an end only for a while', async () => {
-  const other = createServer((_, res) => res.end())
+  const other = await hostUntil((_, res) => res.end())
   let reached = 0
-  other.on('connection', () => reached++)
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void other.close())
-  const away = `http://127.0.0.1:${(other.address() as AddressInfo).port}/mcp`
+  other.server.on('connection', () => reached++)
   const { server, client } = await behindGateway({
     call: ({ message }, res) => {
       const isAway = message.params?.arguments?.['to'] === 'away'
-      res.writeHead(307, { location: isAway ? away : '/mcp' }).end()
+      res.writeHead(307, { location: isAway ? other.url : '/mcp' }).end()
     },
   })
   await expect(call(client, 'a_go', { to: 'away' })).rejects.toThrow('it answered HTTP 307.')

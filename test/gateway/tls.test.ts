@@ -5,12 +5,13 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { testIsOver } from '../fixtures/until.ts'
+import { freePort } from '../fixtures/httpHost.ts'
 import { MESSAGE_TYPE } from '../../src/cluster/messenger.ts'
-import { freePort } from '../docs/fixtures/nginx.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { serversOfBothEras } from './fixtures/bothEras.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
-import { call, CLIENTS, connectClient, testIsOver } from './fixtures/gateways.ts'
+import { call, CLIENTS, connectClient } from './fixtures/gateways.ts'
 
 const at = (name: string): string => fileURLToPath(new URL(`./fixtures/tls/${name}`, import.meta.url))
 

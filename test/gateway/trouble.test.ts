@@ -1,10 +1,10 @@
 /** Servers that are slow, broken, gone or rude: their callers hear which server it was, and the others notice nothing. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { proves } from '../proves.ts'
 import { accept, call as callByHand } from '../fixtures/modernClient.ts'
 import { quiet } from '../interop/fixtures/instances.ts'
@@ -20,17 +20,12 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const NO_MESSAGE = 'no MCP message. Check that its address is that of an MCP server.'
 
 async function rudeServer(answer: (req: IncomingMessage, res: ServerResponse, body: string) => void): Promise<string> {
-  const host = createServer((req, res) => {
+  const host = await hostUntil((req, res) => {
     let body = ''
     req.on('data', (chunk: Buffer) => (body += chunk.toString()))
     req.on('end', () => answer(req, res, body))
   })
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    host.close()
-    host.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp`
+  return host.url
 }
 
 test('servers that are broken in any way are named in the error, and the others are served', async () => {

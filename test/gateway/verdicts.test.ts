@@ -1,8 +1,8 @@
 /** What a gateway says of its servers when it starts: whether they keep something, and why one is not there. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { proves } from '../proves.ts'
 import { call, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
 
@@ -31,10 +31,8 @@ async function scripted(answers: Readonly<Record<string, object>>): Promise<{ ur
     const body = JSON.stringify({ jsonrpc: '2.0', id, ...answer })
     return res.writeHead(200, { 'content-type': 'application/json' }).end(body)
   }
-  const host = createServer((req, res) => void respond(req, res))
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void host.close())
-  return { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp` }
+  const host = await hostUntil((req, res) => void respond(req, res))
+  return { url: host.url }
 }
 
 const about = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'odd', version: '1' } }

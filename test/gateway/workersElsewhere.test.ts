@@ -1,12 +1,13 @@
 /** Gateways of several processes each, which reach each other as machines do, or look up in PostgreSQL who serves which caller. */
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { testIsOver } from '../fixtures/until.ts'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { serversOfBothEras } from './fixtures/bothEras.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
-import { call, CLIENTS, connectClient, sessionServer, stdioEntry, testIsOver } from './fixtures/gateways.ts'
+import { call, CLIENTS, connectClient, sessionServer, stdioEntry } from './fixtures/gateways.ts'
 
 const ROUNDS = 6
 

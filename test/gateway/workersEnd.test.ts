@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { accept } from '../fixtures/modernClient.ts'
-import { pannier } from '../cli/fixtures/program.ts'
+import { ProgramHost } from '../cli/fixtures/program.ts'
 import type { Incoming, MessageStream } from '../interop/fixtures/messageStream.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { effectTools } from './fixtures/effectTools.ts'
@@ -159,14 +159,6 @@ test('a worker that gets SIGTERM lets its calls finish, and another one serves i
   await allServe(gateway)
 })
 
-test('SIGTERM ends a worker that does not answer any more', async () => {
-  const gateway = await startGatewayProcess({ ours: { url: (await modernServer()).url } }, WORKERS)
-  const processes = descendantsOf(gateway.pid)
-  await freeze(gateway, 1)
-  expect(await gateway.end('SIGTERM')).toBe(0)
-  await vi.waitFor(() => expect(processes.filter(isAlive)).toEqual([]), PATIENCE)
-}, 90_000)
-
 test('SIGTERM lets the calls of all workers finish, and leaves no process behind', async () => {
   const gateway = await startGatewayProcess({ stdio: stdioEntry(), ours: { url: (await modernServer()).url } }, WORKERS)
   for (const text of ['a', 'b']) await byHand(gateway.url, 'stdio_note', { text })
@@ -182,7 +174,17 @@ test('SIGTERM lets the calls of all workers finish, and leaves no process behind
   await vi.waitFor(() => expect(processes.filter(isAlive)).toEqual([]), PATIENCE)
 })
 
-test('when the processes of a gateway are killed, no process of a server stays, also none that ignores its end', async () => {
+/** SIGTERM ends a gateway with a worker that does not answer any more. */
+async function endsWithFrozenWorker(): Promise<void> {
+  const gateway = await startGatewayProcess({ ours: { url: (await modernServer()).url } }, WORKERS)
+  const processes = descendantsOf(gateway.pid)
+  await freeze(gateway, 1)
+  expect(await gateway.end('SIGTERM')).toBe(0)
+  await vi.waitFor(() => expect(processes.filter(isAlive)).toEqual([]), PATIENCE)
+}
+
+/** No process of a server stays when those of its gateway are killed, also none that ignores its end. */
+async function endsWithoutGateway(): Promise<void> {
   const gateway = await startGatewayProcess({ stubborn: stubbornEntry() }, WORKERS)
   for (const text of ['a', 'b']) await byHand(gateway.url, 'stubborn_note', { text })
   const [worker] = await workersOf(gateway)
@@ -193,7 +195,15 @@ test('when the processes of a gateway are killed, no process of a server stays, 
   process.kill(worker!.pid, 'SIGKILL')
   void gateway.end('SIGKILL')
   await vi.waitFor(() => expect(processes.filter(isAlive)).toEqual([]), PATIENCE)
-})
+}
+
+// Both have to wait until somebody who is silent counts as gone.
+test('SIGTERM ends a worker that does not answer, and processes of servers end with a gateway that is killed', async () => {
+  await Promise.all([endsWithFrozenWorker(), endsWithoutGateway()])
+}, 90_000)
+
+const host = new ProgramHost()
+afterAll(() => host.close())
 
 test.each([
   [['--workers', '0'], '--workers must be a whole number from 1 to 64.'],
@@ -204,7 +214,7 @@ test.each([
 ])('%s is refused', async (args, sentence) => {
   const file = join(tmpdir(), `pannier-workers-${process.pid}.json`)
   writeFileSync(file, '{ "mcpServers": {} }')
-  const { status, stderr } = await pannier(['gateway', file, '--port', '0', ...args])
+  const { status, stderr } = await host.run(['gateway', file, '--port', '0', ...args])
   expect(stderr).toContain(sentence)
   expect(status).toBe(2)
 })
@@ -216,7 +226,7 @@ test.each([
 ])('a wrong value of %s is told in a sentence', async (name, value, sentence) => {
   const file = join(tmpdir(), `pannier-variables-${process.pid}.json`)
   writeFileSync(file, '{ "mcpServers": {} }')
-  const { status, stderr } = await pannier(['gateway', file, '--port', '0'], { env: { [name]: value } })
+  const { status, stderr } = await host.run(['gateway', file, '--port', '0'], { env: { [name]: value } })
   expect(stderr).toContain(sentence)
   expect(stderr).not.toContain('    at ')
   expect(status).toBe(2)

@@ -1,7 +1,6 @@
 /** What a gateway with workers says of its servers and of how it is set up. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { type GatewayProcess, startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
 
@@ -39,16 +38,15 @@ test('what workers find of a server is in the log once, and once more when it is
 
 /** The entry of a server that answers every request with 503. */
 async function refusingServer(attempts: { count: number }): Promise<object> {
-  const host = createServer((_, res) => {
+  const host = await hostUntil((_, res) => {
     attempts.count++
     res.writeHead(503).end()
   })
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void host.close())
-  return { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp` }
+  return { url: host.url }
 }
 
-test('what is lost with a worker is said once for all of them, and not in words for several gateways', async () => {
+/** What is lost with a worker is said once for all of them, and not in words for several gateways. */
+async function saysWhatWorkersLose(): Promise<void> {
   const servers = { stdio: stdioEntry(), http: { url: (await sessionServer()).url, pannier: { state: 'stateful' } } }
   const gateway = await startGatewayProcess(servers, workers)
   const { shown } = gateway
@@ -57,9 +55,10 @@ test('what is lost with a worker is said once for all of them, and not in words 
   await vi.waitFor(() => expect(shown()).toContain(sentence), PATIENCE)
   await lookedAgain(gateway, servers)
   expect(count(shown(), 'may keep something for each caller')).toBe(1)
-})
+}
 
-test('workers that have other gateways beside them say once what is lost there', async () => {
+/** Workers that have other gateways beside them say once what is lost there. */
+async function saysWhatGatewaysLose(): Promise<void> {
   const env = { ...workers.env, PANNIER_PEERS: 'http://127.0.0.1:1' }
   const servers = { stdio: stdioEntry() }
   const gateway = await startGatewayProcess(servers, { ...workers, env })
@@ -67,4 +66,9 @@ test('workers that have other gateways beside them say once what is lost there',
   await vi.waitFor(() => expect(shown()).toContain('Several gateways serve "stdio", which may keep'), PATIENCE)
   await lookedAgain(gateway, servers)
   expect(count(shown(), 'Several gateways serve')).toBe(1)
+}
+
+// Workers look at their setup every few seconds.
+test('what is lost with a worker, or with a gateway beside others, is said once for all workers', async () => {
+  await Promise.all([saysWhatWorkersLose(), saysWhatGatewaysLose()])
 })

@@ -123,7 +123,9 @@ proves('ST-8', 'a refused state on stdio is answered and logged, and its questio
     client.send({ id, result: accept({ name: 'Eve' }), state: bad })
     expect(await client.next()).toMatchObject({ id, error: { code: -32602 } })
   }
-  expect(warnings).toEqual(Array(3).fill(['A state was refused.', { code: expect.stringMatching(/^STATE_/), why: expect.any(String) }]))
+  expect(warnings).toEqual(
+    Array(3).fill(['A state was refused.', { code: expect.stringMatching(/^STATE_/), why: expect.any(String) }]),
+  )
   client.send({ id, result: accept({ name: 'Ann' }), state })
   expect(await client.next()).toMatchObject(text('Hello Ann'))
   input.end()

@@ -1,9 +1,10 @@
 /** Calls of session-era clients while instances come, stop and crash. Each instance is stopped as SIGTERM stops it. */
 import { Agent, createServer as createHttpServer, request as httpRequest, type RequestListener } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { createServer, type ServerOptions } from 'pannier/server'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
+import { startHttpHost } from '../fixtures/httpHost.ts'
 import { KEYS, quiet, startProgram } from './fixtures/instances.ts'
 import { RawSession } from './fixtures/rawSession.ts'
 import { offer } from './fixtures/tools.ts'
@@ -102,8 +103,7 @@ async function slowWay(): Promise<Way> {
     onward.on('error', () => res.destroy())
     req.pipe(onward)
   }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  way.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  way.url = (await startHttpHost(server)).url
   closers.push(() => {
     close()
     agent.destroy()

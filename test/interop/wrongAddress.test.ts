@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { localBus, type Logger, type ServerOptions } from 'pannier/server'
 import { memoryCarryStore, memoryLedger } from 'pannier/state'
 import { afterEach, expect, test } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { type Instance, quiet, startHere } from './fixtures/instances.ts'
 import { RawSession } from './fixtures/rawSession.ts'
 
@@ -21,10 +22,8 @@ async function start(options: Partial<ServerOptions>): Promise<Instance> {
 
 /** A server that is none of ours: every message to it is refused. */
 async function stranger(): Promise<string> {
-  const server = createServer((_, res) => res.writeHead(404).end())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closers.push(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const { url } = await hostUntil((_, res) => res.writeHead(404).end())
+  return url
 }
 
 /** Starts an instance there, and waits until it has found out that it is not there. */

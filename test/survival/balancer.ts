@@ -3,7 +3,7 @@
  * balancer does; and, where it is told to, one that answers with 503. Nothing else is looked at, or sent twice.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { startHttpHost } from '../fixtures/httpHost.ts'
 
 export interface Balancer {
   readonly url: string
@@ -30,18 +30,8 @@ export async function startBalancer({ passesOver503 = false }: BalancerOptions =
     req.on('end', () => pass(req, res, Buffer.concat(chunks), rotated(targets, turn++), balancer, passesOver503))
   })
   server.keepAliveTimeout = 60_000 // or a request that meets the end of an idle connection would fail before it gets here
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const balancer: Balancer = {
-    url: `http://127.0.0.1:${port}/mcp`,
-    targets: [],
-    onPass: () => {},
-    onReply: () => {},
-    close: () => {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+  const { url, close } = await startHttpHost(server)
+  const balancer: Balancer = { url, targets: [], onPass: () => {}, onReply: () => {}, close }
   return balancer
 }
 

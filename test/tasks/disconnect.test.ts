@@ -1,8 +1,7 @@
 /** A client that goes away while its task is being made, or while it waits for the result. */
-import { createServer as createHttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { sqliteEngine, createTasks } from 'pannier/tasks'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { hostUntil } from '../fixtures/until.ts'
 import { open, TAKES_TASKS } from '../fixtures/modernClient.ts'
 import { post, RawSession } from '../interop/fixtures/rawSession.ts'
 import { listening, offerEcho, storePath, taskServer } from './fixtures/echoServer.ts'
@@ -28,16 +27,14 @@ test('a call that is given up before its client knows of the task leaves nothing
     return 'told'
   })
   const handle = server.nodeHandler()
-  const http = createHttpServer((request, response) => {
+  const http = await hostUntil((request, response) => {
     handle(request, response)
     // Registered after the server's own, so that it knows by then.
     response.once('close', gone.resolve)
   })
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void http.close())
 
   const abort = new AbortController()
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`
+  const url = http.url
   const params = { name: 'hangs', arguments: {} }
   const answer = open(url, { params, capabilities: TAKES_TASKS, signal: abort.signal })
   await begun.promise
