@@ -202,4 +202,27 @@ async function callThroughNginx(config: string): Promise<void> {
   )
   const client = await vi.waitFor(() => connectClient('v1', `${base}/mcp`), { timeout: 20_000 })
   expect(await call(client, 'crm_list_orders')).toBe('crm list_orders')
+  const support = await connectClient('v2', `${base}/views/support`)
+  expect(await call(support, 'customer')).toBe('crm find_customer')
+  await expectMetadataThroughNginx(config)
+}
+
+/** A client without a token finds, through nginx, who issues them. */
+async function expectMetadataThroughNginx(config: string): Promise<void> {
+  process.env['JWKS_URL'] = (await issuer()).url
+  const file = join(mkdtempSync(join(tmpdir(), 'pannier-access-')), 'mcp.json')
+  writeFileSync(file, readFileSync(ACCESS))
+  onTestFinished(() => rmSync(join(file, '..'), { recursive: true, force: true }))
+  const { url } = await serve(file)
+  const base = await startNginx(config.replace('127.0.0.1:8931', new URL(url).host), (end) =>
+    onTestFinished(() => void end()),
+  )
+  const refused = await vi.waitFor(async () => {
+    const response = await fetch(`${base}/mcp/crm`, { method: 'POST', body: '{}' })
+    expect(response.status).toBe(401)
+    return response
+  })
+  const told = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '')?.[1] ?? ''
+  const document = await fetch(base + new URL(told).pathname)
+  expect(await document.json()).toMatchObject({ resource: 'https://mcp.example.com/mcp/crm' })
 }

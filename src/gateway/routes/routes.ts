@@ -5,6 +5,7 @@ import type { HeaderReader } from '../../protocol/index.ts'
 import type { DrainOptions, EventBus } from '../../server/index.ts'
 import type { Cluster, MissingPeer } from '../../cluster/index.ts'
 import {
+  authenticatorAt,
   type CallCounter,
   type Capability,
   type Connections,
@@ -224,7 +225,9 @@ export class Routes {
 
   #create(path: string, parts: RouteParts): Route {
     const bus = this.#options.busOf?.(path)
-    const server = { ...this.#options.server, ...(bus && { bus }) }
+    const { principal } = this.#options.server
+    const own = principal && { principal: authenticatorAt(principal, UNION_PATH, path) }
+    const server = { ...this.#options.server, ...own, ...(bus && { bus }) }
     const { limits } = server
     const calls = limits?.calls && countedAt(path, limits.calls)
     const counted = calls === undefined ? server : { ...server, limits: { ...limits, calls } }

@@ -27,6 +27,8 @@ export interface ReadyAuthenticator {
   readonly metadata?: { readonly path: string; readonly document: object }
   /** The WWW-Authenticate header for a caller who lacks scopes that a call needs. Without it, no challenge is sent. */
   readonly scopeChallenge?: ScopeChallenge
+  /** The same for another endpoint of a gateway. Without it, all endpoints have one metadata document. */
+  readonly at?: (resource: URL) => ReadyAuthenticator
 }
 
 export type Authenticator = Authenticate | ReadyAuthenticator
@@ -55,4 +57,16 @@ export function documentsOf(authenticator: Authenticator | undefined): ReadonlyM
 
 export function scopeChallengeOf(authenticator: Authenticator | undefined): ScopeChallenge | undefined {
   return typeof authenticator === 'object' ? authenticator.scopeChallenge : undefined
+}
+
+/** An authenticator for the endpoint at `path`, beside the one at `ownPath` whose address its metadata has. */
+export function authenticatorAt(authenticator: Authenticator, ownPath: string, path: string): Authenticator {
+  if (typeof authenticator === 'function' || authenticator.at === undefined) return authenticator
+  const { document } = authenticator.metadata ?? {}
+  const resource = document !== undefined && 'resource' in document ? document.resource : undefined
+  if (typeof resource !== 'string' || path === ownPath) return authenticator
+  const own = new URL(resource)
+  // A proxy may serve the gateway under a prefix. An address without the own path covers the whole host.
+  if (!own.pathname.endsWith(ownPath)) return authenticator
+  return authenticator.at(new URL(own.pathname.slice(0, -ownPath.length) + path, own))
 }

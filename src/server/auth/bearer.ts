@@ -2,10 +2,10 @@
  * Bearer tokens of OAuth 2.1: a JWT of one issuer, for this server, with the scopes it needs. A caller without one gets
  * a challenge that says where to get it.
  */
-import { assertOptionNames, type HeaderReader, type OptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { AuthError } from '../errors.ts'
 import type { Principal, ReadyAuthenticator } from './authenticator.ts'
-import { tokenVerifier, type TokenVerdict, type TokenVerifierOptions } from './jwt.ts'
+import { tokenVerifier, type TokenVerdict, type TokenVerifierOptions, type VerifyToken } from './jwt.ts'
 import { isWebAddress, type ProtectedResource, protectedResource } from './protectedResource.ts'
 import { assertScopes, scopesOf } from './scopes.ts'
 
@@ -23,6 +23,8 @@ export interface BearerOptions extends TokenVerifierOptions {
 export interface BearerAuthenticator extends ReadyAuthenticator {
   /** `listen` and `fetch` serve it; a framework can, too. */
   readonly metadata: ProtectedResource
+  /** The same for another endpoint of this server, with metadata of its own: its tokens may also be for that address. */
+  at(resource: string | URL): BearerAuthenticator
 }
 
 const BEARER_OPTIONS: OptionNames<BearerOptions> = {
@@ -45,45 +47,66 @@ export function bearer(options: BearerOptions): BearerAuthenticator {
   assertOptionNames(options, BEARER_OPTIONS, 'bearer()')
   const { issuer, scopes = [] } = options
   assertScopes(scopes)
-  const verify = tokenVerifier(options)
-  const metadata = protectedResource({
-    resource: resourceOf(options),
-    authorizationServers: options.authorizationServers ?? [issuer],
-    scopes,
-    metadata: options.metadata ?? {},
-  })
-  const challenge = (more: Challenge = {}): string =>
-    bearerChallenge({ scopes, ...more, resourceMetadata: metadata.url })
-
-  const { clock = Date.now } = options
-  let warnedAt = -Infinity
-  /** A wrong audience is a mistake in the setup, and comes with every request. */
-  const mayWarn = (): boolean => {
-    if (clock() - warnedAt < WARN_EVERY_MS) return false
-    warnedAt = clock()
-    return true
-  }
-
-  const authenticate = async ({ header }: { readonly header: HeaderReader }): Promise<Principal> => {
-    const token = tokenOf(header('authorization'))
-    if (token === undefined) throw new AuthError('AUTH_MISSING', MISSING, { challenge: challenge() })
-    const verdict = await verify(token)
-    switch (verdict.kind) {
-      case 'valid':
-        return allowed(principalOf(issuer, verdict), scopes, challenge)
-      case 'expired':
-      case 'invalid':
-        throw refused(verdict, challenge, verdict.isForeign === true && mayWarn())
-      case 'unknown':
-        throw new AuthError('AUTH_UNAVAILABLE', UNAVAILABLE, { cause: verdict.cause })
-      default:
-        return verdict satisfies never
+  const rules = { verify: tokenVerifier(options), mayWarn: onceEvery(WARN_EVERY_MS, options.clock ?? Date.now), scopes }
+  const at = (resource: string | URL, isOther: boolean): BearerAuthenticator => {
+    const metadata = protectedResource({
+      resource,
+      authorizationServers: options.authorizationServers ?? [issuer],
+      scopes,
+      metadata: options.metadata ?? {},
+    })
+    const challenge = (more: Challenge = {}): string =>
+      bearerChallenge({ scopes, ...more, resourceMetadata: metadata.url })
+    // Every scope that the call needs, so that one new token is enough.
+    const scopeChallenge = (needed: readonly string[], description: string): string =>
+      challenge({ error: 'insufficient_scope', description, scopes: [...new Set([...scopes, ...needed])] })
+    const audience = isOther ? metadata.document.resource : undefined
+    return {
+      authenticate: ({ header }) =>
+        authenticate(tokenOf(header('authorization')), { ...rules, issuer, challenge, audience }),
+      metadata,
+      scopeChallenge,
+      at: (other) => at(other, true),
     }
   }
-  // Every scope that the call needs, so that one new token is enough.
-  const scopeChallenge = (needed: readonly string[], description: string): string =>
-    challenge({ error: 'insufficient_scope', description, scopes: [...new Set([...scopes, ...needed])] })
-  return { authenticate, metadata, scopeChallenge }
+  return at(resourceOf(options), false)
+}
+
+interface TokenRules {
+  readonly verify: VerifyToken
+  readonly issuer: string
+  readonly scopes: readonly string[]
+  /** Beside the audience of the options. */
+  readonly audience: string | undefined
+  readonly challenge: MakeChallenge
+  readonly mayWarn: () => boolean
+}
+
+async function authenticate(token: string | undefined, rules: TokenRules): Promise<Principal> {
+  const { verify, issuer, scopes, audience, challenge, mayWarn } = rules
+  if (token === undefined) throw new AuthError('AUTH_MISSING', MISSING, { challenge: challenge() })
+  const verdict = await verify(token, audience)
+  switch (verdict.kind) {
+    case 'valid':
+      return allowed(principalOf(issuer, verdict), scopes, challenge)
+    case 'expired':
+    case 'invalid':
+      throw refused(verdict, challenge, verdict.isForeign === true && mayWarn())
+    case 'unknown':
+      throw new AuthError('AUTH_UNAVAILABLE', UNAVAILABLE, { cause: verdict.cause })
+    default:
+      return verdict satisfies never
+  }
+}
+
+/** A wrong audience is a mistake in the setup, and comes with every request. */
+function onceEvery(intervalMs: number, clock: () => number): () => boolean {
+  let lastAt = -Infinity
+  return () => {
+    if (clock() - lastAt < intervalMs) return false
+    lastAt = clock()
+    return true
+  }
 }
 
 const WARN_EVERY_MS = 60_000

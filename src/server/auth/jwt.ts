@@ -42,15 +42,20 @@ export type TokenVerdict =
   /** The token could not be checked, for example because the key set could not be fetched. */
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
-export function tokenVerifier(options: TokenVerifierOptions): (token: string) => Promise<TokenVerdict> {
+/** Checks a token that is for the audience of the options, or for `resource`. */
+export type VerifyToken = (token: string, resource?: string) => Promise<TokenVerdict>
+
+export function tokenVerifier(options: TokenVerifierOptions): VerifyToken {
   const { clock = Date.now } = options
   const { getKey, algorithms } = keysOf(options)
   const rules = { ...rulesOf(options), algorithms: [...algorithms] }
-  return async (token) => {
+  return async (token, resource) => {
+    const audience = resource === undefined ? options.audience : [options.audience, resource].flat()
+    const own = { ...rules, audience: typeof audience === 'string' ? audience : [...audience] }
     try {
-      return judge(await verify(token, getKey, { ...rules, currentDate: new Date(clock()) }))
+      return judge(await verify(token, getKey, { ...own, currentDate: new Date(clock()) }))
     } catch (error) {
-      return explain(error, rules)
+      return explain(error, own)
     }
   }
 }
@@ -60,7 +65,6 @@ function rulesOf({ issuer, audience, typ, clockToleranceSeconds = 5 }: TokenVeri
   if (audience.length === 0) throw new TypeError('bearer() needs the "audience" a token must be for.')
   return {
     issuer,
-    audience: typeof audience === 'string' ? audience : [...audience],
     clockTolerance: clockToleranceSeconds,
     requiredClaims: ['sub', 'exp'],
     ...(typ !== undefined && { typ }),
