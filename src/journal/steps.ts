@@ -80,11 +80,7 @@ export class Steps {
   readonly #journal: Journal
   readonly #lifecycle: RoundLifecycle
   readonly #ledger: SingleUse
-  readonly #shared: SharedClaims
-  readonly #watch: Watch | undefined
-  readonly #isStopped: (() => boolean) | undefined
-  readonly #commit: StepOptions['commit']
-  readonly #claimSeconds: number
+  readonly #options: StepOptions
   readonly #inRun = new Set<string>()
 
   /** How many results this run added to the journal. */
@@ -98,11 +94,7 @@ export class Steps {
     this.#journal = journal
     this.#lifecycle = lifecycle
     this.#ledger = ledger
-    this.#shared = options.shared
-    this.#watch = options.watch
-    this.#isStopped = options.isStopped
-    this.#commit = options.commit
-    this.#claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
+    this.#options = options
   }
 
   /** Whether every step of this run so far came from the journal, and the journal has more. */
@@ -140,10 +132,11 @@ export class Steps {
     const { ledger, id } = this.#placeOf(key, options.id)
     // A hash, because this key goes to other services and their logs, and the id of the call must stay secret.
     const idempotencyKey = hash('sha256', id, 'hex').slice(0, 32)
-    const claim = await ledger.claim(id, options.ttlSeconds ?? this.#claimSeconds, this.#shared.caller())
+    const { claimSeconds = DEFAULT_CLAIM_SECONDS, shared, isStopped } = this.#options
+    const claim = await ledger.claim(id, options.ttlSeconds ?? claimSeconds, shared.caller())
     if (claim.state === 'done') return claim.value as Stored<T>
     if (claim.state === 'running' && options.retryUnsettled !== true) throw unsettled(key)
-    if (this.#isStopped?.()) {
+    if (isStopped?.()) {
       if (claim.state === 'fresh') await withdraw(ledger, id)
       throw stopped(key)
     }
@@ -164,20 +157,20 @@ export class Steps {
   #placeOf(key: string, shared: string | undefined): { ledger: SingleUse; id: string } {
     if (shared === undefined) return { ledger: this.#ledger, id: `${this.#journal.id}/${key}` }
     assertKey(shared)
-    const { ledger, scope } = this.#shared
+    const { ledger, scope } = this.#options.shared
     return { ledger, id: `once/${hash('sha256', JSON.stringify([scope(), key, shared]), 'hex')}` }
   }
 
   #watched<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T> {
-    const watch = this.#watch
+    const { watch } = this.#options
     return this.#lifecycle.insideStep(key, () => (watch === undefined ? work() : watch.step(kind, key, work)))
   }
 
   #record<T>(key: string, value: T): T | Promise<T> {
     const result = value === undefined ? {} : { value }
-    return this.#commit === undefined
-      ? this.#keep(key, result, value)
-      : this.#commit(key, result).then(() => this.#keep(key, result, value))
+    const { commit } = this.#options
+    if (commit === undefined) return this.#keep(key, result, value)
+    return commit(key, result).then(() => this.#keep(key, result, value))
   }
 
   #keep<T>(key: string, result: { readonly value?: unknown }, value: T): T {
@@ -190,7 +183,7 @@ export class Steps {
     const done = this.#journal.steps.get(key)
     if (done === undefined) this.#isAhead = true
     else this.#replayed++
-    if (done === undefined && this.#isStopped?.()) throw stopped(key)
+    if (done === undefined && this.#options.isStopped?.()) throw stopped(key)
     return done
   }
 

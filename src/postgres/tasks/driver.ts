@@ -47,16 +47,16 @@ export class PostgresDriver implements TaskDriver, NotificationListener {
       .slice(0, KEY_LENGTH)
   }
 
-  read<Row>(text: string, values: readonly SqlValue[] = []): Promise<Row[]> {
-    return this.changeReturning(text, values)
+  async read<Row>(text: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return (await this.#statements()).rows<Row>(text, [...values])
   }
 
   async change(text: string, values: readonly SqlValue[]): Promise<number> {
-    return (await this.#database.statements(this.#statementMs)).change(text, [...values])
+    return (await this.#statements()).change(text, [...values])
   }
 
-  async changeReturning<Row>(text: string, values: readonly SqlValue[], timeoutMs = this.#statementMs): Promise<Row[]> {
-    return (await this.#database.statements(timeoutMs)).rows<Row>(text, [...values])
+  async changeReturning<Row>(text: string, values: readonly SqlValue[], timeoutMs: number): Promise<Row[]> {
+    return (await this.#statements(timeoutMs)).rows<Row>(text, [...values])
   }
 
   /** If this process freezes inside, PostgreSQL rolls the transaction back in time for others to reclaim the task. */
@@ -118,6 +118,10 @@ export class PostgresDriver implements TaskDriver, NotificationListener {
   /** The connection stays open: others may share it. */
   async close(): Promise<void> {
     await this.#database.notifier.unsubscribe(this)
+  }
+
+  #statements(timeoutMs = this.#statementMs): Promise<Sql> {
+    return this.#database.statements(timeoutMs)
   }
 
   // Large entries take longer; this is for a megabyte a second.

@@ -40,29 +40,21 @@ type RefusalOf = (
 
 export class Endpoint {
   readonly maxBodyBytes: number
-  readonly #handler: RequestHandler
-  readonly #refusalOf: RefusalOf | undefined
-  readonly #clientAddress: ClientAddress | undefined
-  readonly #messages: InstanceMessages
-  readonly #logger: () => Logger
+  readonly #parts: EndpointParts
   readonly #admit: Admit
 
   constructor(parts: EndpointParts, options: HandlerOptions) {
-    const { handler, authenticate, documents, messages, logger } = parts
+    const { authenticate, documents } = parts
     const { maxBodyBytes = MAX_BODY_BYTES } = options
     this.maxBodyBytes = maxBodyBytes
-    this.#handler = handler
-    this.#refusalOf = parts.refusalOf
-    this.#clientAddress = parts.clientAddress
-    this.#messages = messages
-    this.#logger = logger
+    this.#parts = parts
     this.#admit = createAdmission({ ...options, documents, authenticate, maxBodyBytes })
   }
 
   /** Returns the reply, or undefined when the answer goes through the sink. */
   handle(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {
     // Its seal admits it: neither Host nor Origin nor a token of a caller is checked.
-    if (request.header('content-type') === this.#messages.mediaType) return this.#receive(request, sink)
+    if (request.header('content-type') === this.#parts.messages.mediaType) return this.#receive(request, sink)
     const admitted = this.#admit(request, sink)
     if (!(admitted instanceof Promise)) return this.#serve(request, admitted, sink)
     return admitted.then(
@@ -73,26 +65,28 @@ export class Endpoint {
 
   /** The reply when the handler has failed, or when its reply cannot be written. */
   fail(error: unknown): HttpReply {
-    return errorReply(error, this.#logger())
+    return errorReply(error, this.#parts.logger())
   }
 
   async #receive(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {
-    const refused = this.#messages.refusalOf(request.header)
+    const { messages } = this.#parts
+    const refused = messages.refusalOf(request.header)
     if (refused !== undefined) return refused
     const chunks: Uint8Array[] = []
-    for await (const chunk of request.bytes(this.#messages.maxBytes)) chunks.push(chunk)
-    return this.#messages.receive(Buffer.concat(chunks).toString('latin1'), sink)
+    for await (const chunk of request.bytes(messages.maxBytes)) chunks.push(chunk)
+    return messages.receive(Buffer.concat(chunks).toString('latin1'), sink)
   }
 
   #serve(request: EndpointRequest, admitted: Admission | HttpReply, sink: HostSink): Promise<HttpReply | undefined> {
     if ('status' in admitted) return Promise.resolve(admitted)
+    const { clientAddress, refusalOf, handler } = this.#parts
     try {
-      sink.address = this.#clientAddress?.(request) ?? sink.address
+      sink.address = clientAddress?.(request) ?? sink.address
     } catch (error) {
       return Promise.resolve(this.fail(error))
     }
-    const refused = this.#refusalOf?.(request.header, admitted.principal, sink.address)
+    const refused = refusalOf?.(request.header, admitted.principal, sink.address)
     if (refused !== undefined) return Promise.resolve(this.fail(refused))
-    return this.#handler.handle(request, admitted, sink)
+    return handler.handle(request, admitted, sink)
   }
 }
