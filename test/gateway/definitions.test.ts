@@ -328,7 +328,7 @@ test('a server whose pins are full has its new tools withheld, and keeps its pin
   const large = Array.from({ length: 90 }, (_, at) => ({ name: `t${at}`, inputSchema: { type: 'object', properties } }))
   list(LOOK, ...large)
   await offers(91)
-  await vi.waitFor(() => expect(warned).toHaveLength(1), PATIENCE)
+  await vi.waitFor(() => expect(warned).not.toHaveLength(0), PATIENCE)
   const warnings = String(gateway.report().health['warnings'])
   expect(warnings).toMatch(/"it" has listed more than 2 MB of pins in the course of time, so that \d+ of its tools are/)
   expect(warnings).toContain(`remove its entry from ${pinPath(file)} to pin that.`)
