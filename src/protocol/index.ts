@@ -37,6 +37,7 @@ export { assertOptionNames, isMisspelt, isOneTypo, nameAdvice, type OptionNames,
 export {
   answersInShape,
   areQuestions,
+  capabilityNames,
   declares,
   declaresAll,
   isElicitAction,

@@ -1,6 +1,6 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import { describe, expect, test } from 'vitest'
-import { answersInShape, declares, declaresAll, neededCapability } from './inputRequests.ts'
+import { answersInShape, capabilityNames, declares, declaresAll, neededCapability } from './inputRequests.ts'
 
 const form = {
   method: 'elicitation/create',
@@ -33,6 +33,16 @@ describe('what a client must have declared', () => {
     ['roots', roots, { roots: true }, false],
   ])('%s with %o, given %j: %s', (_, request, declared, expected) => {
     expect(declaresAll(declared as ClientCapabilities, neededCapability(request))).toBe(expected)
+  })
+
+  test.each([
+    [form, 'elicitation.form'],
+    [page, 'elicitation.url'],
+    [sampling, 'sampling'],
+    [withTools, 'sampling.tools'],
+    [roots, 'roots'],
+  ])('has a name for sentences: %o', (request, name) => {
+    expect(capabilityNames(neededCapability(request))).toBe(name)
   })
 
   test.each([

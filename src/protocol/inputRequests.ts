@@ -15,6 +15,12 @@ export function neededCapability(request: InputRequest): Record<string, Json> {
   }
 }
 
+/** The names of capabilities for a sentence, such as `elicitation.url`. */
+export function capabilityNames(needed: Readonly<Record<string, Json>>): string {
+  const names = Object.entries(needed).map(([area, details]) => [area, ...Object.keys(details)].join('.'))
+  return names.join(', ')
+}
+
 /** Whether these are the `inputRequests` of a result, as far as they are read here. */
 export function areQuestions(value: unknown): value is Record<string, InputRequest> {
   return isObject(value) && Object.values(value).every(isQuestion)

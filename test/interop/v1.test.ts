@@ -74,7 +74,7 @@ describe.each([
       cursor = page.nextCursor
     } while (cursor !== undefined)
     expect(names).toEqual(expect.arrayContaining(['echo', 'add', 'update_work_item', 'visits']))
-    await expect(client.listTools({ cursor: 'page-999' })).rejects.toMatchObject({ code: -32602 })
+    await expect(client.listTools({ cursor: 'tools-999' })).rejects.toMatchObject({ code: -32602 })
   })
 
   test('calls tools, and is told of an unknown tool, wrong arguments and an unknown resource', async () => {

@@ -42,8 +42,8 @@ describe.each([
   })
 
   test('collects every tool from small pages', async () => {
-    const first = await client.listTools({ cursor: 'page-1' })
-    expect(first).toMatchObject({ tools: { length: 3 }, nextCursor: 'page-2' })
+    const first = await client.listTools({ cursor: 'tools-1' })
+    expect(first).toMatchObject({ tools: { length: 3 }, nextCursor: 'tools-2' })
     const names = (await client.listTools()).tools.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
     expect(names).toEqual(expect.arrayContaining(['echo', 'add', 'update_work_item', 'visits']))

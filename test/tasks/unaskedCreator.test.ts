@@ -9,7 +9,7 @@ import { listening } from './fixtures/echoServer.ts'
 import { ENGINES, type EngineName, serverOver } from './fixtures/engines.ts'
 
 const sizeForm = { message: 'Which size?', schema: z.object({ size: z.string() }) }
-const AWAITED = 'It waits for an answer from a client that declares: elicitation.'
+const AWAITED = 'It waits for an answer from a client that declares: elicitation.form.'
 const SILENT = { extensions: { [TASKS]: {} } }
 
 /** Where it listens, and how often its step has run. */

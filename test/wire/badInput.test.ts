@@ -182,7 +182,7 @@ describe('parameters', () => {
   })
 
   test('an invented cursor is refused', async () => {
-    for (const cursor of ['x', 'page-0', 'page-99', 3, null, 'page-1e9']) {
+    for (const cursor of ['x', 'tools-0', 'tools-99', 'resources-1', 3, null, 'tools-1e9']) {
       expect((await post(at.url, { method: 'tools/list', params: { cursor } })).message.error.code).toBe(-32602)
     }
   })

@@ -5,6 +5,7 @@
 import type { InputRequest, JSONRPCMessage } from '@modelcontextprotocol/client'
 import {
   CODES,
+  capabilityNames,
   declaresAll,
   type Json,
   neededCapability,
@@ -89,7 +90,7 @@ function nobodyToAsk(request: InputRequest, calls: OpenCalls): RemoteError {
   if (calls.waiting.length === 0)
     return refused('no call is under way. Ask in the middle of a call, before its result.')
   if (!calls.waiting.some(({ relayed }) => declaresAll(relayed.peer.capabilities, needed)))
-    return refused(`this needs a client that declares: ${namesOf(needed)}.`, { requiredCapabilities: needed })
+    return refused(`this needs a client that declares: ${capabilityNames(needed)}.`, { requiredCapabilities: needed })
   return refused(isOfSeveral(calls) ? SEVERAL[calls.callers === 'all' ? 'all' : 'nameless'] : NO_WAY)
 }
 
@@ -98,12 +99,6 @@ const SEVERAL = {
   all: 'calls of several callers are under way, and the question does not say to which it belongs. Set "state": "stateful" in the entry of the server.',
   nameless:
     'calls of several clients without a name are under way, or were just given up, and the question does not say to which it belongs. Call again when they have ended, or let the gateway know its callers.',
-}
-
-function namesOf(needed: Record<string, Json>): string {
-  return Object.entries(needed)
-    .map(([area, details]) => [area, ...Object.keys(details)].join('.'))
-    .join(', ')
 }
 
 /** A question of a task comes on the request for its result. */

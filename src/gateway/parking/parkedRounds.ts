@@ -4,7 +4,14 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../../protocol/index.ts'
+import {
+  capabilityNames,
+  declaresAll,
+  isObject,
+  type Json,
+  neededCapability,
+  ProtocolError,
+} from '../../protocol/index.ts'
 import type { Instance } from '../../cluster/index.ts'
 import { JournalError } from '../../journal/index.ts'
 import { type Call, MAX_ROUNDS, type MethodParts } from '../../server/internal.ts'
@@ -211,7 +218,7 @@ function assertMayAsk({ peer }: Call, requests: ReadonlyMap<string, InputRequest
   for (const request of requests.values()) {
     const needed = neededCapability(request)
     if (declaresAll(peer.capabilities, needed)) continue
-    const sentence = `This needs a client that declares: ${Object.keys(needed).join(', ')}.`
+    const sentence = `This needs a client that declares: ${capabilityNames(needed)}.`
     throw new ProtocolError('CAPABILITY_MISSING', sentence, { requiredCapabilities: needed })
   }
   if (generation + 1 >= MAX_ROUNDS)

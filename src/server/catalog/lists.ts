@@ -78,7 +78,7 @@ export class Lists {
 
   /** One page of what the principal may see, as the text of its result. */
   page(listing: Listing, cursor: unknown, era: 'modern' | 'legacy', principal: Principal | undefined): string {
-    const page = this.#pages(listing, principal)[pageOf(cursor)]
+    const page = this.#pages(listing, principal)[pageOf(listing, cursor)]
     if (page === undefined)
       throw new ProtocolError('PARAMS_INVALID', 'The cursor is not valid for this list; list again without it.')
     return page[era]
@@ -96,7 +96,7 @@ export class Lists {
     const visible = list.entries.filter((entry) => !hidden.has(entry))
     const cacheScope = list.guarded.length === 0 ? caching.cacheScope : 'private'
     const pages = chunked(visible, pageSize).map((entries, index, all) => {
-      const nextCursor = index + 1 < all.length ? cursorOf(index + 1) : undefined
+      const nextCursor = index + 1 < all.length ? cursorOf(listing, index + 1) : undefined
       return this.#write(listing, entries, { ...(nextCursor !== undefined && { nextCursor }) }, { cacheScope, meta })
     })
     for (const oldest of list.written.keys()) {
@@ -173,13 +173,13 @@ function chunked<T>(items: readonly T[], size: number): T[][] {
   return pages.length === 0 ? [[]] : pages
 }
 
-/** A cursor is a prefix and a page number; the prefix lets an invalid cursor be recognized. */
-function cursorOf(page: number): string {
-  return `page-${page}`
+/** A cursor is the name of its list and a page number, so that the cursor of another list is recognized. */
+function cursorOf(listing: Listing, page: number): string {
+  return `${listing}-${page}`
 }
 
-function pageOf(cursor: unknown): number {
+function pageOf(listing: Listing, cursor: unknown): number {
   if (cursor === undefined || cursor === '') return 0 // some clients send an empty cursor for the first page
-  const found = typeof cursor === 'string' ? /^page-([1-9]\d{0,8})$/.exec(cursor) : null
-  return found === null ? -1 : Number(found[1])
+  const [, name, page] = (typeof cursor === 'string' && /^(\w+)-([1-9]\d{0,8})$/.exec(cursor)) || []
+  return name === listing ? Number(page) : -1
 }

@@ -11,6 +11,7 @@ import type {
 import { type Approvers, Declined, type Question, type Reading } from '../../journal/index.ts'
 import {
   assertOptionNames,
+  capabilityNames,
   declaresAll,
   isObject,
   type Json,
@@ -256,8 +257,6 @@ export function inputRequired({ inputRequests = {}, requestState }: InputRequire
 export function assertAskable({ peer }: Call, request: InputRequest): void {
   const needed = neededCapability(request)
   if (declaresAll(peer.capabilities, needed)) return
-  const names = Object.keys(needed).join(', ')
-  throw new ProtocolError('CAPABILITY_MISSING', `This needs a client that declares: ${names}.`, {
-    requiredCapabilities: needed,
-  })
+  const sentence = `This needs a client that declares: ${capabilityNames(needed)}.`
+  throw new ProtocolError('CAPABILITY_MISSING', sentence, { requiredCapabilities: needed })
 }

@@ -8,6 +8,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import {
   answersInShape,
+  capabilityNames,
   declaresAll,
   isObject,
   type Json,
@@ -40,7 +41,7 @@ export function viewOf(found: FoundTask, viewer: Viewer, host: AnswerRule): Task
   for (const [key, request] of answerable) {
     const needed = neededCapability(request)
     if (declaresAll(viewer.peer.capabilities, needed)) shown.set(key, request)
-    else for (const name of Object.keys(needed)) missing.add(name)
+    else missing.add(capabilityNames(needed))
   }
   const awaited = [
     ...(isOwner ? approversBeside(task, answerable) : []),

@@ -119,7 +119,7 @@ const NAMES: readonly Shape[] = [
     'error',
     (client) => client.modern('server', 'tasks/update', { taskId: 'none', inputResponses: manyKeys() }),
   ],
-  ['a cursor', '4096 characters', (client) => client.modern('server', 'tools/list', { cursor: `page-${long('1')}` })],
+  ['a cursor', '4096 characters', (client) => client.modern('server', 'tools/list', { cursor: `tools-${long('1')}` })],
   [
     'a template to complete',
     '8192 characters',
