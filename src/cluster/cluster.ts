@@ -209,7 +209,7 @@ export class Cluster {
     await this.members.all()
   }
 
-  /** Whoever knows of the stop asks the next keeper of the claims, so that has them before. */
+  /** Hands off the claims before it announces the stop: other instances then ask the next keeper. */
   async #tellStop(): Promise<void> {
     await this.#ownLedger.handOff()
     await this.#tellAll({ kind: 'stopping' })

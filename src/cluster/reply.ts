@@ -1,7 +1,7 @@
 /** Replies to messages of other instances, and the reader of a streamed reply. */
 import { isObject, type Json, parseJson } from '../protocol/index.ts'
 
-/** A server's HTTP replies and sinks satisfy this type and the next. */
+/** A complete reply. */
 export interface MessageReply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -11,10 +11,13 @@ export interface MessageReply {
 
 /** A streamed reply. */
 export interface ReplySink {
+  /** Adds these headers to the reply, streamed or complete. */
   setHeaders(headers: Readonly<Record<string, string>>): void
+  /** Starts the reply. */
   open(headers: Readonly<Record<string, string>>): void
   write(text: string): void
   end(): void
+  /** Calls the listener once when the receiver disconnects before `end`. */
   onDisconnect(listener: () => void): void
   readonly disconnected: boolean
 }

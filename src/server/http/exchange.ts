@@ -1,6 +1,7 @@
 /**
  * One HTTP exchange, independent of the HTTP server: the request, the two ways to answer it, and the handler.
  */
+import type { MessageReply, ReplySink } from '../../cluster/index.ts'
 import type { Era, HeaderReader } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 
@@ -55,25 +56,11 @@ export interface InstanceMessages {
   receive(text: string, sink: Sink): Promise<HttpReply | undefined>
 }
 
-/** A complete HTTP answer. */
-export interface HttpReply {
-  readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
-  /** A JSON message. */
-  readonly body?: string
-}
+/** A complete HTTP answer, to a client or to another instance. */
+export type HttpReply = MessageReply
 
 /** An answer that is streamed. */
-export interface Sink {
-  /** Adds these headers to the answer, whether it is streamed or a reply. */
-  setHeaders(headers: Readonly<Record<string, string>>): void
-  /** Starts the answer. */
-  open(headers: Readonly<Record<string, string>>): void
-  write(text: string): void
-  end(): void
-  /** Calls the listener once when the client disconnects before `end`. */
-  onDisconnect(listener: () => void): void
-  readonly disconnected: boolean
+export interface Sink extends ReplySink {
   /** The client's address: that of the connection, or the one its proxy reports. Undefined if unknown. */
   readonly address?: string | undefined
 }

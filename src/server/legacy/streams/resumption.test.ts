@@ -71,7 +71,7 @@ function survivor(
     self,
     resumeCall: async (stream) => {
       resumed.push(stream)
-      resumption.noteClaimed(stream.name, caller) // as whoever runs a call does
+      resumption.noteClaimed(stream.name, caller) // as the instance that runs the call does
     },
     whoHas: async (stream) => whoHas(stream),
     ttlSeconds: 3600,
