@@ -68,24 +68,6 @@ export function authenticatorAt(authenticator: Authenticator, ownPath: string, p
   const own = new URL(resource)
   // A proxy may serve the gateway under a prefix. An address without the own path covers the whole host.
   if (!own.pathname.endsWith(ownPath)) return authenticator
-  return authenticator.at(new URL(own.pathname.slice(0, -ownPath.length) + path, own))
-}
-
-/** Scopes of OAuth: how they are written, and where a token has them. */
-
-/** RFC 6749, section 3.3: the characters of a scope. A quote in one would end the header's value early. */
-export function isScope(text: string): boolean {
-  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)
-}
-
-export function assertScopes(scopes: readonly string[]): void {
-  const bad = scopes.find((scope) => !isScope(scope))
-  if (bad !== undefined) throw new TypeError(`"${bad}" is not a scope: one word without quotes or backslashes.`)
-}
-
-/** `scope` is a string of words (RFC 9068); some issuers write `scp`, as a string or an array. */
-export function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): readonly string[] {
-  const granted = scope ?? scp
-  if (typeof granted === 'string') return granted.split(' ').filter(Boolean)
-  return Array.isArray(granted) ? granted.filter((item) => typeof item === 'string') : []
+  own.pathname = own.pathname.slice(0, -ownPath.length) + path
+  return authenticator.at(own)
 }

@@ -4,9 +4,10 @@
  */
 import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { AuthError } from '../errors.ts'
-import { assertScopes, type Principal, type ReadyAuthenticator, scopesOf } from './authenticator.ts'
+import type { Principal, ReadyAuthenticator } from './authenticator.ts'
 import { tokenVerifier, type TokenVerdict, type TokenVerifierOptions, type VerifyToken } from './jwt.ts'
 import { isWebAddress, type ProtectedResource, protectedResource } from './protectedResource.ts'
+import { assertScopes, scopesOf } from './scopes.ts'
 
 export interface BearerOptions extends TokenVerifierOptions {
   /** The scopes every caller needs. @default none */

@@ -1,5 +1,6 @@
 /** Who may see and use an entry. It may need scopes, have a rule, or both. */
-import { assertScopes, type Principal } from '../auth/authenticator.ts'
+import type { Principal } from '../auth/authenticator.ts'
+import { assertScopes } from '../auth/scopes.ts'
 import type { OptionNames } from '../../protocol/index.ts'
 
 export interface AccessOptions {

@@ -2,7 +2,8 @@
  * Refuses callers who may not use an entry: with the error of an unknown entry, unless a token with more scopes would help.
  */
 import type { ProtocolError } from '../../protocol/index.ts'
-import { isScope, type Principal, type ScopeChallenge } from '../auth/authenticator.ts'
+import type { Principal, ScopeChallenge } from '../auth/authenticator.ts'
+import { isScope } from '../auth/scopes.ts'
 import type { Call } from '../call.ts'
 import { AuthError } from '../errors.ts'
 import type { LoggerSlot } from '../logger.ts'
