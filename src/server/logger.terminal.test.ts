@@ -36,7 +36,7 @@ describe('a log line at a terminal', () => {
 
   test('shows control characters and line breaks of others as text', () => {
     expect(line({ tool: 'a\u001b[2Jb\n03:04:06 INFO  Forged.', msg: 'One\ntwo.' })).toBe(
-      '03:04:05 INFO  One\\ntwo. tool=a\\u001b[2Jb\\n03:04:06 INFO  Forged.\n',
+      '03:04:05 INFO  One\\ntwo. tool="a\\u001b[2Jb\\n03:04:06 INFO  Forged."\n',
     )
     expect(line({ err: { type: 'Error', message: 'a\u001b[2Jb' }, msg: 'x' })).toContain('    Error: a\\u001b[2Jb\n')
   })

@@ -96,13 +96,16 @@ export function terminalLine(json: string, style: Style): string {
     .filter(([name]) => !ELSEWHERE.has(name))
     .slice(0, MAX_MEMBERS)
     .map(([name, value]) => style('dim', `${oneLine(name)}=${shown(value)}`))
-  const head = [style('dim', time), style(color, level), shown(entry['msg'] ?? '', Infinity), ...members].join(' ')
+  const sentence = typeof entry['msg'] === 'string' ? oneLine(entry['msg']) : ''
+  const head = [style('dim', time), style(color, level), sentence, ...members].join(' ')
   return `${head}\n${errorLines(entry['err'])}`
 }
 
-function shown(value: unknown, maxChars = MAX_VALUE_CHARS): string {
-  const text = oneLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
-  return text.length <= maxChars ? text : `${text.slice(0, maxChars)}…`
+/** A text with spaces has quotation marks, which show where it ends. */
+function shown(value: unknown): string {
+  const isWord = typeof value === 'string' && !/\s/.test(value)
+  const text = oneLine(isWord ? value : (JSON.stringify(value) ?? ''))
+  return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS)}…`
 }
 
 /** Servers and clients choose texts that are logged: none may move the cursor, or look like a line of its own. */
