@@ -11,6 +11,20 @@ export async function inTime<T>(work: T | Promise<T>, withinMs: number, late: ()
   }
 }
 
+/** A client that is disconnected at two looks in a row has probably not seen its question. */
+const LOOK_EVERY_MS = 2500
+
+/** Calls the listener when a client is absent at two looks in a row. Returns the function that ends this. */
+export function whenAbsent(isAbsent: () => boolean, listener: () => void): () => void {
+  let absences = 0
+  const look = (): void => {
+    absences = isAbsent() ? absences + 1 : 0
+    if (absences === 2) listener()
+  }
+  const looking = unref(setInterval(look, LOOK_EVERY_MS))
+  return () => clearInterval(looking)
+}
+
 /** A condition that several tasks wait for. It wakes all of them, and each checks again. */
 export class Waiters {
   readonly #wakes = new Set<() => void>()

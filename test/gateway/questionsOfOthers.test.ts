@@ -29,13 +29,21 @@ type FirstAnswer = () => Promise<void>
 interface Caller {
   readonly server: 'http' | 'stdio'
   readonly firstAnswer: FirstAnswer
+  /** Whether the connection of the call that waits is cut when its response begins, before its first event. */
+  readonly isCut?: boolean
+}
+
+interface Where {
+  readonly store?: keyof typeof STORES
+  /** Whether the stream of the call that waits is in the gateway that has the server's process. */
+  readonly isAtOwner?: boolean
 }
 
 /**
  * For each caller one call waits, and another one asks. The question goes out by way of `first`, where the stream of the one
  * that waits is.
  */
-async function askedOnAnotherStream(callers: readonly Caller[], store: keyof typeof STORES = 'no store') {
+async function askedOnAnotherStream(callers: readonly Caller[], { store = 'no store', isAtOwner = false }: Where = {}) {
   const args = await STORES[store]()
   const balancer = await startBalancer()
   onTestFinished(() => balancer.close())
@@ -48,7 +56,7 @@ async function askedOnAnotherStream(callers: readonly Caller[], store: keyof typ
   await Promise.all(clients.map(({ call }) => call('note', { text: 'milk' })))
   const passed: string[] = []
   balancer.onPass = (_, body) => void passed.push(String(body))
-  balancer.targets = [first.url]
+  balancer.targets = [isAtOwner ? owner.url : first.url]
   const waiting = clients.map(({ call }) => call('wait').catch((error: unknown) => (error as Error).message))
   await vi.waitFor(() => expect(passed.filter((body) => body.includes('_wait'))).toHaveLength(clients.length), LONG)
   balancer.targets = [owner.url]
@@ -62,7 +70,7 @@ async function askedOnAnotherStream(callers: readonly Caller[], store: keyof typ
   return { first, waiting, asking, clients }
 }
 
-async function connectCaller({ server, firstAnswer }: Caller, url: string) {
+async function connectCaller({ server, firstAnswer, isCut = false }: Caller, url: string) {
   const questions: string[] = []
   const client = new Client({ name: 'two', version: '1' }, { capabilities: { elicitation: {} } })
   client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
@@ -70,7 +78,8 @@ async function connectCaller({ server, firstAnswer }: Caller, url: string) {
     if (questions.length === 1) await firstAnswer()
     return { action: 'accept', content: { sure: true } }
   })
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  const options = isCut ? { fetch: cutting } : {}
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), options))
   onTestFinished(() => client.close())
   const leave = new AbortController()
   const call = async (tool: string, more = {}): Promise<string> => {
@@ -81,6 +90,16 @@ async function connectCaller({ server, firstAnswer }: Caller, url: string) {
   return { questions, call, leave: () => leave.abort() }
 }
 
+/** Cuts the response to the call that waits. The client notices nothing, as when a network drops packets. */
+const cutting: typeof fetch = async (url, init) => {
+  if (!String(init?.body).includes('_wait')) return fetch(url, init)
+  const cut = new AbortController()
+  await fetch(url, { ...init, signal: cut.signal })
+  cut.abort()
+  return new Promise(() => {})
+}
+
+const answerAll: FirstAnswer = async () => {}
 const never: FirstAnswer = () => new Promise(() => {})
 
 test.each([
@@ -91,7 +110,7 @@ test.each([
   LONG,
   async (store, at) => {
     const callers = at.map((server) => ({ server, firstAnswer: never }))
-    const { first, waiting, asking } = await askedOnAnotherStream(callers, store)
+    const { first, waiting, asking } = await askedOnAnotherStream(callers, { store })
     await first.end('SIGKILL')
     expect(await Promise.all(asking)).toEqual(at.map(() => 'accept true, accept true'))
     if (store !== 'no store') return
@@ -126,5 +145,15 @@ test(
     expect(await Promise.all(asking)).toEqual(clients.map(() => 'accept true, accept true'))
     for (const { call } of clients)
       await vi.waitFor(async () => expect(await call('recall')).toBe('milk waiting cancelled'), LONG)
+  },
+)
+
+test.each([true, false])(
+  'a question is asked again in another call when the connection is cut on which it was asked; there is the server: %j',
+  LONG,
+  async (isAtOwner) => {
+    const callers = (['stdio', 'http'] as const).map((server) => ({ server, firstAnswer: answerAll, isCut: true }))
+    const { asking } = await askedOnAnotherStream(callers, { isAtOwner })
+    expect(await Promise.all(asking)).toEqual(callers.map(() => 'accept true, accept true'))
   },
 )

@@ -13,6 +13,7 @@ import {
   RemoteError,
   type RequestId,
 } from '../../protocol/index.ts'
+import { whenAbsent } from '../waiting.ts'
 import type { LinkCallers } from './link.ts'
 import { AskAgain, type Presence, type QuestionKind, questionsOf } from './relayed.ts'
 import type { WaitingRequest } from './waitingRequest.ts'
@@ -68,8 +69,13 @@ export async function answerTo(method: string, params: Json, calls: () => OpenCa
       throw nobodyToAsk(request, open)
     // Each of them may be the one that waits for the answer, so all timeouts pause.
     const goOn = open.waiting.map((waiting) => waiting.pause())
+    const elsewhere = Promise.withResolvers<never>()
+    const stopWatching = whenAbsent(
+      () => call?.relayed.presence?.() === 'gone' && likelyCall(calls(), kind)?.relayed.presence?.() === 'here',
+      () => elsewhere.reject(new AskAgain()),
+    )
     try {
-      return await ask(request)
+      return await Promise.race([ask(request), elsewhere.promise])
     } catch (error) {
       if (error instanceof AskAgain) continue
       // The question belongs to another call of this client, which still waits for the answer.
@@ -77,6 +83,7 @@ export async function answerTo(method: string, params: Json, calls: () => OpenCa
       const isOfOther = call?.isSettled === true && call !== open.related
       if (!isOfOther || callers !== 'one' || waiting.length === 0) throw error
     } finally {
+      stopWatching()
       for (const resume of goOn) resume()
     }
   }

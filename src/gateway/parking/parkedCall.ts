@@ -4,8 +4,8 @@
  *
  * - The generation counts the rounds that brought answers. Each has one outcome, however often it is sent: a round that
  *   is repeated, because its response was lost, gets that of the first.
- * - When the gateway that asks the client is gone, its questions are open for other calls of the client: a server does
- *   not always say which of its calls asks.
+ * - When the gateway that asks the client is gone, or the client's connection is, its questions are open for other calls
+ *   of the client: a server does not always say which of its calls asks.
  * - If the server's call may run again, because the server or the previous process has ended, the answers so far are
  *   replayed to the questions with their digests, and only new questions are asked.
  */
@@ -86,7 +86,7 @@ export class ParkedCall {
   #hasRepeated = false
   /** The channel of the current round. */
   #channel: RoundChannel | undefined
-  /** Whether the gateway that asked the client is gone. */
+  /** Whether the gateway that asked the client, or the client's connection, is gone. */
   #isDeserted = false
   #stopWatching: (() => void) | undefined
 
@@ -184,6 +184,13 @@ export class ParkedCall {
     return this.#await(generation, channel)
   }
 
+  /** Releases the questions to other calls, because the client that was asked may be gone. */
+  release(): void {
+    if (this.#channel !== undefined) return // it has come back
+    this.#isDeserted = true
+    this.#questions.release()
+  }
+
   /** Cancels the call at its server; rounds that wait get the error. */
   cancel(why: Error = this.#noAnswer()): void {
     if (this.#cancelled !== undefined) return
@@ -226,11 +233,7 @@ export class ParkedCall {
 
   #leave({ onLost }: RoundChannel): void {
     this.#channel = undefined
-    if (this.#hasEnded) return
-    this.#stopWatching = onLost?.(() => {
-      this.#isDeserted = true
-      this.#questions.release()
-    })
+    if (!this.#hasEnded) this.#stopWatching = onLost?.(() => this.release())
   }
 
   async #next(generation: number): Promise<ParkedOutcome> {

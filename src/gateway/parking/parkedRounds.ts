@@ -14,7 +14,7 @@ import {
 } from '../../protocol/index.ts'
 import type { Instance } from '../../cluster/index.ts'
 import { JournalError } from '../../journal/index.ts'
-import { type Call, MAX_ROUNDS, type MethodParts } from '../../server/internal.ts'
+import { type Call, type ClientEvent, MAX_ROUNDS, type MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import { BackendError, callLost, inRound, isBackendGone, resultOf } from '../errors.ts'
 import { quotaCaller } from '../links/callers.ts'
@@ -60,13 +60,13 @@ export class ParkedRounds {
     return this.#ticketIn(call, subject) !== undefined
   }
 
-  /** Cancels the parked call of a ticket at its server, here or in another process. */
-  async cancel(call: Call, subject: TicketSubject): Promise<void> {
+  /** Reports that the client of a ticket has cancelled its call or is disconnected, here or to another process. */
+  async report(event: ClientEvent, call: Call, subject: TicketSubject): Promise<void> {
     const { owner, parked } = this.#ticketIn(call, subject) ?? {}
     const { calls, scope } = this.#parts
     if (owner === undefined || parked === undefined) return // a stateless-era server, which keeps no call
-    if (owner.id === scope.self.id) calls.cancelled(parked)
-    else await calls.cancel(owner, parked)
+    if (owner.id === scope.self.id) calls.deliver(event, parked)
+    else await calls.report(event, owner, parked)
   }
 
   /** Returns the text of the result. */
@@ -105,7 +105,10 @@ export class ParkedRounds {
     }
     const parked = ticket === undefined ? this.#newParked(asking) : this.#resumeLost(asking, ticket, responses)
     const outcome = parked.begin(channel, senderOf(asking))
-    const forget = this.#parts.calls.onCancelled(parked.id, () => parked.cancel())
+    const forget = this.#parts.calls.onEvent(parked.id, (event) => {
+      if (event === 'cancelled') parked.cancel()
+      else parked.release()
+    })
     void parked.whenEnded().then(forget)
     return { parked, outcome }
   }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { CODES, isObject, type Json, RemoteError } from '../../protocol/index.ts'
-import { type Call, InputRequired, type MethodParts } from '../../server/internal.ts'
+import { type Call, type ClientEvent, InputRequired, type MethodParts } from '../../server/internal.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { forwardedVia } from '../loops.ts'
 import type { ParkedRounds } from '../parking/parkedRounds.ts'
@@ -10,7 +10,7 @@ import type { CallInPlace } from '../placement/forwarding.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
 import type { CallState } from './clientState.ts'
 import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
-import { inTime } from '../waiting.ts'
+import { inTime, whenAbsent } from '../waiting.ts'
 
 interface WayBack {
   /** Headers that mirror arguments. */
@@ -32,6 +32,7 @@ export function relayedOf({ call, trace }: Pick<RecordedCall, 'call' | 'trace'>,
     authorization: call.authorization ?? call.header?.('authorization'),
     notify: (notification, details) => channel.notify(notification, details),
     onCancel: (listener) => channel.onCancel(listener),
+    presence: () => (channel.isConnected === false ? 'gone' : 'here'),
     headers,
     ask: more.ask,
     caller: more.state.caller,
@@ -69,20 +70,31 @@ export function questionsOr(result: Json): Json | InputRequired {
 export async function runInPlace(parts: MethodParts, parked: ParkedRounds, inPlace: CallInPlace): Promise<string> {
   const { call, server, name, args, round, finish } = inPlace
   let asked: Json = {}
+  let isAsking = false
+  const report = (event: ClientEvent): void => {
+    const { requestState } = asked
+    if (requestState === undefined || call.channel.isHandedOff) return
+    void parked.report(event, { ...call, params: { ...call.params, requestState } }, { server, name, args })
+  }
+  const stopWatching = whenAbsent(
+    () => isAsking && call.channel.isConnected === false,
+    () => report('disconnected'),
+  )
   try {
     return await parts.rounds.run<Json>(call, {
       subject: { name: `${server} ${name}`, args: call.params },
       invoke: async ({ requestState, inputResponses }) => {
+        isAsking = false
         asked = await round(requestState === undefined ? {} : { requestState, inputResponses })
+        isAsking = true
         return questionsOr(asked)
       },
       finish,
     })
   } catch (error) {
-    const { requestState } = asked
-    const params = { ...call.params, requestState }
-    if (requestState !== undefined && !call.channel.isHandedOff)
-      void parked.cancel({ ...call, params }, { server, name, args })
+    report('cancelled')
     throw error
+  } finally {
+    stopWatching()
   }
 }

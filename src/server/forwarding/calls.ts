@@ -58,20 +58,24 @@ export interface ArrivedCall {
 /** Answers by the sink, which it opens at once. */
 export type ServeCall = (call: ArrivedCall, sink: Sink) => Promise<HttpReply | undefined>
 
+/** The client of a call has cancelled it, or has lost its connection and may come back. */
+export type ClientEvent = 'cancelled' | 'disconnected'
+
 /** The time in which a client may come back by another instance, when the one between it and the owner has died. */
 const CALLER_BACK_WITHIN_MS = 10_000
 
 export class ForwardedCalls {
   readonly #scope: ClusterScope
-  /** The cancellations of calls for other instances, by the names of the calls. */
-  readonly #cancellable = new Map<string, () => void>()
+  /** The listeners of calls for other instances, by the names of the calls. */
+  readonly #listeners = new Map<string, (event: ClientEvent) => void>()
 
   constructor(scope: ClusterScope) {
     this.#scope = scope
-    scope.handle('call-cancelled', async ({ name }) => {
-      this.cancelled(name)
-      return { status: 202 }
-    })
+    for (const event of ['cancelled', 'disconnected'] as const)
+      scope.handle(`call-${event}`, async ({ name }) => {
+        this.deliver(event, name)
+        return { status: 202 }
+      })
   }
 
   /** Answers calls that other instances forward. */
@@ -89,7 +93,7 @@ export class ForwardedCalls {
     const forwarded = await this.#scope.forward(owner, message, { isOnce })
     if (forwarded.kind === 'moved') return { kind: 'gone', why: 'it has moved' }
     if (forwarded.kind !== 'answered') return forwarded
-    channel.onCancel(() => void this.cancel(owner, name))
+    channel.onCancel(() => void this.report('cancelled', owner, name))
     return this.#answerOf(forwarded.response, owner, channel)
   }
 
@@ -100,7 +104,9 @@ export class ForwardedCalls {
     const leave = (): void => {
       for (const listener of listeners.splice(0)) listener()
     }
-    const forget = this.onCancelled(String(name), leave)
+    const forget = this.onEvent(String(name), (event) => {
+      if (event === 'cancelled') leave()
+    })
     let late: ReturnType<typeof setTimeout> | undefined
     sink.onDisconnect(() => (late = setTimeout(leave, CALLER_BACK_WITHIN_MS)))
     try {
@@ -122,20 +128,20 @@ export class ForwardedCalls {
     }
   }
 
-  /** Calls the listener when another instance cancels the call with this name. Returns the function that ends this. */
-  onCancelled(name: string, listener: () => void): () => void {
-    this.#cancellable.set(name, listener)
-    return () => void this.#cancellable.delete(name)
+  /** Calls the listener with events of the client of the call with this name. Returns the function that ends this. */
+  onEvent(name: string, listener: (event: ClientEvent) => void): () => void {
+    this.#listeners.set(name, listener)
+    return () => void this.#listeners.delete(name)
   }
 
-  /** Cancels the call with this name. */
-  cancelled(name: unknown): void {
-    this.#cancellable.get(String(name))?.()
+  /** Delivers an event to the call with this name. */
+  deliver(event: ClientEvent, name: unknown): void {
+    this.#listeners.get(String(name))?.(event)
   }
 
-  /** Forwards the cancellation of a call to its owner. */
-  async cancel(owner: Instance, name: string): Promise<void> {
-    const forwarded = await this.#scope.forward(owner, { kind: 'call-cancelled', name })
+  /** Forwards an event to the owner of the call. */
+  async report(event: ClientEvent, owner: Instance, name: string): Promise<void> {
+    const forwarded = await this.#scope.forward(owner, { kind: `call-${event}`, name })
     if (forwarded.kind === 'answered') await discard(forwarded.response)
   }
 

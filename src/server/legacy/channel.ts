@@ -61,6 +61,11 @@ export class LegacyChannel implements Channel {
     return this.#isHandedOff
   }
 
+  get isConnected(): boolean {
+    const { target } = this.#options
+    return this.#stream?.connected ?? ('open' in target && !target.disconnected)
+  }
+
   onCancel(listener: () => void): void {
     if (this.cancelled) return listener()
     this.#cancels.push(listener)
