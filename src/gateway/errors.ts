@@ -136,7 +136,7 @@ export const WITHHELD =
 export const tooMany = (requests: number): string =>
   `has ${requests} requests under way already. Call again later, or raise its maxInFlight.`
 export const tooManyOfCaller = (share: number, requests: number): string =>
-  `has ${share} requests of this caller under way, and takes at most so many of its ${requests} from one caller. Call again later, or raise its maxInFlight.`
+  `has ${share} requests of this caller under way. One caller may have ${share} of its ${requests}. Call again later, or raise its maxInFlight.`
 export const tooLarge = (bytes: number): string =>
   `answered with more than ${bytes} bytes, ${COUNTED}. Ask for less of it, or raise its maxResultBytes.`
 export const tooManyQuestions = (questions: number): string =>

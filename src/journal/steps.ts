@@ -207,7 +207,7 @@ function assertFunction(fn: unknown, name: string): void {
 function stopped(key: string): JournalError {
   return new JournalError(
     'SCOPE_CLOSED',
-    `The step "${key}" was not begun: its call was cancelled, or another process goes on with it.`,
+    `The step "${key}" was not begun: its call was cancelled, or another process continues it.`,
   )
 }
 

@@ -204,7 +204,7 @@ describe('a task that is left', () => {
     const id = await detached('dry')
     const { child, ended } = startPannier(['task', 'watch', shop.url, id, '--no-jar'], { env })
     child.stderr?.once('data', () => void child.kill('SIGINT'))
-    expect(await ended).toMatchObject({ status: 130, stderr: expect.stringContaining('the task goes on') })
+    expect(await ended).toMatchObject({ status: 130, stderr: expect.stringContaining('the task continues') })
     expect(await getTask(client, id)).toMatchObject({ status: 'working' })
     expect(await on('cancel', id)).toMatchObject({ status: 0 })
     await become(id, 'cancelled')

@@ -17,7 +17,7 @@ export function gatewayCommand(): Command {
     .option('--admin-port <number>', 'the port of /health, /servers and /metrics', portOf('--admin-port'))
     .option('--insecure', 'serve callers from other machines without authentication')
     .option('--stdio', 'serve one client on standard input and output instead')
-    .option('--workers <number>', 'serve with so many processes at one port', workersOf)
+    .option('--workers <number>', 'number of processes that serve at one port', workersOf)
     .option('--postgres <url>', 'where several gateways look up who of them serves which caller')
     .option('--watch', 'read the file again when it changes (SIGHUP always does that)')
     .action((file: string | undefined, options: ServeOptions) => {

@@ -180,7 +180,7 @@ function showDetached(task: Task, { display }: CommandContext, output: 'text' | 
   const id = plainLine(task.taskId, Infinity)
   display.print(resultAs(output === 'json', { task }, () => id))
   if (output === 'text' && id !== task.taskId) display.note(UNPLAIN_ID)
-  display.note('The call goes on as a task. Follow it with: pannier task watch TARGET ID')
+  display.note('The call continues as a task. Follow it with: pannier task watch TARGET ID')
   return EXIT.ok
 }
 

@@ -75,7 +75,7 @@ function taskWatchCommand(server: readonly string[] | undefined): Command {
   const command = new Command('watch')
     .description('Follow a task to its end, answer what it asks, and show its result.')
     .addHelpText('after', TARGET_HELP + ANSWER_HELP + EXIT_HELP)
-  const at = { server, names: ['ID'], path: 'task watch', interrupted: 'Not followed any further; the task goes on.' }
+  const at = { server, names: ['ID'], path: 'task watch', interrupted: 'Not followed any further; the task continues.' }
   return withSaveOption(withAnswerOptions(withClientOptions(runAtTarget(command, at, watch))))
 }
 

@@ -58,7 +58,7 @@ async function answerAtTarget(
   const answer = (client: Client): Promise<readonly string[]> =>
     answerOpenQuestions(client, { target, taskId }, flags, context)
   const left = await withServer(target, flags, context, answer, answeredElsewhere())
-  context.display.note(left.length === 0 ? 'Answered; the task goes on.' : `Answered; still open: ${keysText(left)}.`)
+  context.display.note(left.length === 0 ? 'Answered; the task continues.' : `Answered; still open: ${keysText(left)}.`)
   return EXIT.ok
 }
 

@@ -77,5 +77,5 @@ async function readAll(path: string): Promise<Record<string, unknown>> {
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return {}
   }
-  throw new InputError(`The logins in ${path} cannot be read; remove the file to log in anew.`)
+  throw new InputError(`The logins in ${path} cannot be read; remove the file to log in again.`)
 }

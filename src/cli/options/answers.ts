@@ -45,7 +45,7 @@ export function withAnswerOptions(command: Command): Command {
     .option('--decline', 'say no to every question')
     .option('--folder <path>', 'tell the server of this folder when it asks for folders (repeatable)', collect)
     .option('--suspend <file>', 'save the call to this file when something is asked, and end')
-    .option('--max-rounds <count>', 'fail when the call or its task still asks after so many rounds (default: 100)')
+    .option('--max-rounds <count>', 'fail when the call or its task still asks after this many rounds (default: 100)')
 }
 
 export type GivenAnswers = Readonly<Record<string, Given>>

@@ -36,7 +36,7 @@ export function withClientOptions(command: Command): Command {
       ).choices(SERVER_ERAS),
     )
     .option('--oauth', 'log in with the browser when the server asks for it')
-    .option('--timeout <seconds>', 'give up when the server is silent for so long; questions to you do not count')
+    .option('--timeout <seconds>', 'give up when the server is silent for this long; questions to you do not count')
     .optionsGroup('Showing:')
     .option('--log-level <level>', "show the server's log from this level on: debug, info, warning, error, …")
     .addOption(

@@ -7,7 +7,7 @@ import { readTask, type Task } from './task.ts'
 
 const TASK_META = 'dev.pannier/task'
 
-const HANDLE_NOTE = 'The call goes on as a task; the result is read from the task.'
+const HANDLE_NOTE = 'The call continues as a task; the result is read from the task.'
 
 /** The handle of a task, as the result of its call. The task is in it exactly as the server sent it. */
 export function handleResult(task: unknown): Json {

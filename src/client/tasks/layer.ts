@@ -230,5 +230,5 @@ class TasksLayer implements LayerHandlers {
 const declareAllKinds = declaring(withAllKinds)
 
 function connectionClosed(): ClientError {
-  return new ClientError('TASK_UNREACHABLE', 'The connection was closed while a task was followed; the task goes on.')
+  return new ClientError('TASK_UNREACHABLE', 'The connection was closed while a task was followed; the task continues.')
 }

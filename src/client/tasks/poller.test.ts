@@ -181,7 +181,7 @@ describe('polling', () => {
     const running = poller.run(undefined)
     await vi.advanceTimersByTimeAsync(0)
     poller.stop()
-    await expect(running).rejects.toThrow('Nobody follows the task any more.')
+    await expect(running).rejects.toThrow('The task is no longer followed.')
     expect([follow.mock.calls.length, vi.getTimerCount(), follow.mock.calls[0]?.[0].aborted]).toEqual([1, 0, true])
   })
 

@@ -71,7 +71,7 @@ export class TaskPoller {
   }
 
   stop(): void {
-    this.#stopped.abort(new Error('Nobody follows the task any more.'))
+    this.#stopped.abort(new Error('The task is no longer followed.'))
   }
 
   /**

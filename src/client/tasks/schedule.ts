@@ -58,7 +58,7 @@ export class TaskDeadline {
     if (this.isExpired(task)) {
       return new ClientError('TASK_EXPIRED', `The task did not end in its time (${seconds(task.ttlMs ?? 0)}).`)
     }
-    const sentence = `The task has not ended after ${seconds(this.#patienceMs)}; it goes on, and nobody follows it.`
+    const sentence = `The task has not ended after ${seconds(this.#patienceMs)}; it continues unobserved.`
     return new ClientError('TASK_UNFINISHED', sentence)
   }
 

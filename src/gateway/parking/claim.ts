@@ -39,7 +39,7 @@ const ENDED = 'the process that waited for this answer ended, or the call with i
 const EVICTED =
   'more calls waited for answers than this gateway has room for, most of them of this caller, and this one was cancelled'
 const UNCLAIMED =
-  'the process that waited for this answer ended, and whether another one goes on with the call cannot be found out'
+  'the process that waited for this answer ended, and it is unknown whether another one continues the call'
 /** A claim outlives the ticket. */
 const CLAIMED_LONGER_SECONDS = 3600
 

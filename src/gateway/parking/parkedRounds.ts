@@ -42,7 +42,7 @@ export interface ParkableCall extends ReplayableCall {
 const CLAIMED_WITHIN_MS = 1000
 const LOOK_AGAIN_MS = 20
 const SERVER_ENDED = 'the server ended, or its connection broke'
-const REPEATED = 'A server ended in the middle of a call that may run twice. The call begins anew.'
+const REPEATED = 'A server ended in the middle of a call that may run twice. The call runs again.'
 
 export class ParkedRounds {
   readonly #parking: Parking

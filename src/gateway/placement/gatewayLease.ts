@@ -40,7 +40,7 @@ const NEVER_THERE =
   'PostgreSQL cannot be used, and could not since this gateway was started. Callers of servers that keep something are not served until it can. It is tried again.'
 const BACK = 'PostgreSQL can be used.'
 const TAKEN_FOR_GONE =
-  'Another gateway took this one for gone, and its callers begin anew. Most likely others have the same address, or cannot reach it. Give each gateway an address of its own that the others reach: PANNIER_ADVERTISE.'
+  'Another gateway took this one for gone, so its callers lose their sessions. Most likely others have the same address, or cannot reach it. Give each gateway an address of its own that the others reach: PANNIER_ADVERTISE.'
 /** Maximum wait of a call for a lease. */
 const KNOWN_WITHIN_MS = 2000
 /** Maximum wait of a call for a statement. */

@@ -115,7 +115,7 @@ export class Leases {
         }
       }
     } catch (error) {
-      this.#options.logger().debug({ err: errorDetails(error) }, 'Sessions that nobody uses could not be looked for.')
+      this.#options.logger().debug({ err: errorDetails(error) }, 'The search for abandoned sessions failed.')
     }
   }
 }

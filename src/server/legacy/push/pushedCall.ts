@@ -222,7 +222,7 @@ export class PushedCall {
     this.onHandOff()
     for (const [, { timer, reject }] of open) {
       clearTimeout(timer)
-      reject(unanswered('The call goes on at another instance.'))
+      reject(unanswered('The call continues at another instance.'))
     }
     return open.map(([question]) => question)
   }
