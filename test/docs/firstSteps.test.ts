@@ -40,7 +40,7 @@ test('the demo says why its first question carries no state, and that it answers
   expect(stdout).toContain('The demo answers itself.')
 })
 
-test('the file that the README installs has the name and version of the package', () => {
+test('the file that the first guide installs has the name and version of the package', () => {
   const { name, version } = JSON.parse(readText('package.json')) as { name: string; version: string }
-  expect(readText('README.md')).toContain(`/${name}-${version}.tgz`)
+  expect(readText('docs/start.md')).toContain(`/${name}-${version}.tgz`)
 })
