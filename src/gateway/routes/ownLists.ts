@@ -101,6 +101,14 @@ export class OwnLists {
     return this.#options.scope.backends().filter(({ listsDiffer, isRejected }) => listsDiffer && !isRejected)
   }
 
+  /** The directory of this caller with its lists of a server, refreshed if expired; undefined if it has none of its own. */
+  async latest(call: Call, backend: Backend): Promise<RouteDirectory | undefined> {
+    if (!backend.listsDiffer) return undefined
+    await this.#latest(backend, call)
+    const isKnown = backend.listsByCaller.known(listingCaller(call)) !== undefined
+    return isKnown ? this.#directoryOf(call).directory : undefined
+  }
+
   async #latest(backend: Backend, call: Call): Promise<void> {
     const identity = { principal: call.principal, authorization: authorizationOf(call) }
     // A failure is reported when the server is called.
