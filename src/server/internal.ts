@@ -1,7 +1,7 @@
 /** What other folders of this package need, and its users do not. Nothing is promised about these names. */
 export { type Assembly, assemble } from './assemble.ts'
 export type { Principal } from './auth/authenticator.ts'
-export { type Call, isLaterRound, type Peer } from './call.ts'
+export { type Call, isLaterRound, type Peer, type TracedCall } from './call.ts'
 export { CallLifetime } from './calls/lifetime.ts'
 export type { CallerLists, HandlerMethods } from './calls/pipeline.ts'
 export type { MethodParts } from './calls/relaying.ts'
