@@ -1,11 +1,12 @@
 /** One call as OpenTelemetry shows it: rounds at several instances, steps, questions and waits. */
+import { PassThrough } from 'node:stream'
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { createServer, type Server, type Tasks } from 'pannier/server'
 import { sqliteTasks } from 'pannier/tasks'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { accept, Caller } from '../docs/fixtures/caller.ts'
-import { TaskCaller } from '../fixtures/modernClient.ts'
+import { envelope, TaskCaller } from '../fixtures/modernClient.ts'
 import {
   idOf,
   linksOf,
@@ -133,6 +134,18 @@ test('a later round with a state that is refused has a span, too', async () => {
   const traced = registerTracing()
   await new Caller(instance().fetch).round('book', args, { requestState: 'none' })
   expect(traced.one('tools/call book').attributes).toMatchObject({ 'rpc.response.status_code': '-32602' })
+})
+
+test('a call over standard input and output is traced by its `_meta`, as one over HTTP', async () => {
+  const traced = registerTracing()
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const served = instance().stdio({ input, output, drainOnTerm: false })
+  const params = { name: 'book', arguments: args, _meta: envelope({ elicitation: {} }, { traceparent }) }
+  input.end(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`)
+  await served
+  const span = traced.one('tools/call book')
+  expect(parentOf(span)).toBe(PARENT)
+  expect(span.attributes).toMatchObject({ 'network.transport': 'pipe', 'pannier.call.round': 1 })
 })
 
 test('without a tracer, a state has nothing of a trace, and one with a trace is taken as before', async () => {

@@ -12,7 +12,7 @@ export interface RouteMethodsOptions extends RelayOptions {
   /** The common directory. */
   readonly directory: RouteDirectory
   /** The directories of callers, if they differ from the common one. */
-  readonly own: Pick<OwnLists, 'directory' | 'latest'>
+  readonly own: Pick<OwnLists, 'directory' | 'refreshed'>
   /** Directories from before a reload. */
   readonly former: Pick<FormerDirectories, 'all'>
 }
@@ -46,8 +46,8 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     const look: Look = (directory) => directory.tool(named.name)
     const found = find(call, look, named.arguments)
     if (found === undefined || found.listed !== undefined || isRound(call)) return found
-    const latest = await options.own.latest(call, found.backend)
-    return latest === undefined ? found : latest.listedTool(named.name)
+    const directory = await options.own.refreshed(call, found.backend)
+    return directory === undefined ? found : directory.listedTool(named.name)
   }
 
   const searchOf = (call: Call): ToolSearch | undefined =>

@@ -101,12 +101,13 @@ export class OwnLists {
     return this.#options.scope.backends().filter(({ listsDiffer, isRejected }) => listsDiffer && !isRejected)
   }
 
-  /** The directory of this caller with its lists of a server, refreshed if expired; undefined if it has none of its own. */
-  async latest(call: Call, backend: Backend): Promise<RouteDirectory | undefined> {
+  /** The directory of this caller after its lists of a server were read again; undefined if it has none of its own. */
+  async refreshed(call: Call, backend: Backend): Promise<RouteDirectory | undefined> {
     if (!backend.listsDiffer) return undefined
+    const caller = listingCaller(call)
+    backend.listsByCaller.expireOf(caller)
     await this.#latest(backend, call)
-    const isKnown = backend.listsByCaller.known(listingCaller(call)) !== undefined
-    return isKnown ? this.#directoryOf(call).directory : undefined
+    return backend.listsByCaller.known(caller) === undefined ? undefined : this.#directoryOf(call).directory
   }
 
   async #latest(backend: Backend, call: Call): Promise<void> {
