@@ -55,6 +55,13 @@ export class BackendError extends RemoteError {
   }
 }
 
+/** The reason why a server did not answer, also where another gateway gives it; undefined for another error. */
+export function backendCodeOf(error: unknown): BackendCode | undefined {
+  if (error instanceof BackendError) return error.reason
+  const code = error instanceof RemoteError && isObject(error.data) ? error.data['code'] : undefined
+  return BACKEND_CODES.find((known) => known === code)
+}
+
 /** The error as the caller gets it. `isLater`: earlier rounds or attempts of the call have run. */
 export function inRound(error: unknown, isLater: boolean): unknown {
   return isLater && error instanceof BackendError ? error.inLaterRound : error

@@ -1,6 +1,15 @@
 export { MAX_ASKS } from './asks.ts'
 export { Declined, JournalError, ScopeClosed } from './errors.ts'
-export { type Approvers, isBlank, type Journal, newJournal, nextRound, readJournal, writeJournal } from './journal.ts'
+export {
+  type Approvers,
+  type CallTrace,
+  isBlank,
+  type Journal,
+  newJournal,
+  nextRound,
+  readJournal,
+  writeJournal,
+} from './journal.ts'
 export { isGivenRejection } from './givenPromises.ts'
 export type { Question, Reading } from './question.ts'
 export { isRoundEnded } from './roundLifecycle.ts'

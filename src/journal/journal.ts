@@ -47,15 +47,21 @@ export interface Journal {
   own: unknown
   /** When the first round ended or asked in place, in seconds since 1970; undefined before. */
   begunAt: number | undefined
+  /** Absent where no span of the call was recorded. */
+  trace?: CallTrace | undefined
 }
 
-/** A journal as it is written in JSON: answers, steps, open questions, own state and `begunAt`, each if not empty. */
+/** The span of a call's first round, as a `traceparent`, and when its last round asked, in milliseconds since 1970. */
+export type CallTrace = readonly [traceparent: string, askedAt?: number]
+
+/** A journal as it is written in JSON: answers, steps, open questions, own state, `begunAt` and trace, each if not empty. */
 interface JournalBody {
   readonly a?: readonly (readonly [key: string, question: string | null, response: unknown, by?: string])[]
   readonly s?: readonly ([key: string] | [key: string, value: unknown])[]
   readonly o?: readonly (readonly [key: string, question: string | null, times: number, changes?: number])[]
   readonly x?: unknown
   readonly b?: number
+  readonly t?: CallTrace
 }
 
 /** An empty journal with this id, or with the id that a function makes when it is first needed. */
@@ -68,6 +74,7 @@ class LazyJournal implements Journal {
   readonly round = 0
   begunAt: number | undefined = undefined
   own: unknown = undefined
+  trace: CallTrace | undefined = undefined
   #id: string | (() => string)
   #answers: Journal['answers'] | undefined
   #steps: Journal['steps'] | undefined
@@ -99,8 +106,8 @@ class LazyJournal implements Journal {
 }
 
 /** The same journal for the next round, without writing it and reading it back. */
-export function nextRound({ id, round, answers, steps, open, own, begunAt }: Journal): Journal {
-  return { id, round: round + 1, answers, steps, open, own, begunAt }
+export function nextRound({ id, round, answers, steps, open, own, begunAt, trace }: Journal): Journal {
+  return { id, round: round + 1, answers, steps, open, own, begunAt, trace }
 }
 
 /** Whether nothing would be lost if this journal were not kept. */
@@ -113,7 +120,7 @@ export function isBlank(journal: Journal): boolean {
 }
 
 export function writeJournal(journal: Journal): JournalBody {
-  const { answers, steps, open, own, begunAt } = journal
+  const { answers, steps, open, own, begunAt, trace } = journal
   return {
     ...(answers.size > 0 && {
       a: Array.from(answers, ([key, answer]) => writeAnswer(key, answer)),
@@ -122,6 +129,7 @@ export function writeJournal(journal: Journal): JournalBody {
     ...(open.size > 0 && { o: Array.from(open, ([key, asked]) => writeOpen(key, asked)) }),
     ...(own !== undefined && { x: own }),
     ...(begunAt !== undefined && { b: begunAt }),
+    ...(trace !== undefined && { t: trace }),
   }
 }
 
@@ -138,8 +146,9 @@ function writeOpen(key: string, { question, times, changes = 0 }: OpenQuestion) 
 /** Reads what `writeJournal` wrote. The body is not validated: it must come from an opened seal or from our own store. */
 export function readJournal(id: string, round: number, body: unknown): Journal {
   try {
-    const { a = [], s = [], o = [], x, b } = body as JournalBody
-    const journal = { id, round, answers: new Map(), steps: new Map(), open: new Map(), own: x, begunAt: b } as Journal
+    const { a = [], s = [], o = [], x, b, t } = body as JournalBody
+    const maps = { answers: new Map(), steps: new Map(), open: new Map() }
+    const journal: Journal = { id, round, ...maps, own: x, begunAt: b, trace: t }
     for (const [key, question, response, by] of a) {
       const answer = { question: question ?? undefined, response: response as RecordedAnswer['response'] }
       journal.answers.set(key, by === undefined ? answer : { ...answer, by })

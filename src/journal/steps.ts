@@ -37,6 +37,8 @@ export interface SharedClaims {
 export interface Watch {
   /** Called for a step that runs and is not replayed. It calls `work` and returns its result. */
   step<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T>
+  /** Called for a step whose result is taken from the journal. */
+  replayed?(key: string): void
   /** Called when the round has ended. After that the handler only unwinds. */
   ended(): void
   /** Called when the handler returned before these had ended: `the question "sure"`. */
@@ -182,7 +184,10 @@ export class Steps {
   #find(key: string): { readonly value?: unknown } | undefined {
     const done = this.#journal.steps.get(key)
     if (done === undefined) this.#isAhead = true
-    else this.#replayed++
+    else {
+      this.#replayed++
+      this.#options.watch?.replayed?.(key)
+    }
     if (done === undefined && this.#options.isStopped?.()) throw stopped(key)
     return done
   }

@@ -1,6 +1,6 @@
 /** One client request as plain data: its sender, the channel back to it, and the handlers that can answer it. */
 import type { ClientCapabilities, Implementation, InputRequest, LoggingLevel } from '@modelcontextprotocol/client'
-import type { Journal } from '../journal/index.ts'
+import type { Journal, Watch } from '../journal/index.ts'
 import type { Era, HeaderReader, Json, RequestId } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 import type { Carry } from './catalog/carry.ts'
@@ -63,15 +63,30 @@ export function isLaterRound({ params, resumed }: Pick<Call, 'params' | 'resumed
   return requestState !== undefined || inputResponses !== undefined || resumed !== undefined
 }
 
+/** A call as its spans name it: a journal, or what stands for one. */
+export interface TracedCall extends Pick<Journal, 'id' | 'round' | 'trace'> {
+  readonly open: { keys(): Iterable<string> }
+}
+
 /** Reports to telemetry what the answer does not show. */
 export interface CallObserver {
-  /** The round ended with a question. */
-  asked(): void
+  /** Runs a round inside its span. Undefined: it is not known which call the round belongs to. */
+  opened<T>(call: TracedCall | undefined, run: () => T): T
+  /** Observes steps. `inner` is called as well. */
+  watch(inner: Watch | undefined): Watch | undefined
+  /** Sends a question over the live connection, with the trace in its `_meta`. */
+  pushed<T>(key: string, request: InputRequest, send: PushRequest<T>, call?: TracedCall): Promise<T>
+  /** The `_meta` of the request, for work that belongs to it and is done later. */
+  carried(meta: Json): Json
+  /** The round ended with these questions. */
+  asked(requests: ReadonlyMap<string, InputRequest>, call?: TracedCall): void
   /** The result says that the tool failed. */
   toolFailed(): void
   /** An answer did not fit its question. */
   answerRefused(): void
 }
+
+type PushRequest<T> = (request: InputRequest) => Promise<T>
 
 /** The client of one request, as it described itself in the request's envelope or when its session began. */
 export interface Peer {

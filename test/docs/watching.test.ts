@@ -1,11 +1,8 @@
-import { context, propagation, trace } from '@opentelemetry/api'
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import { W3CTraceContextPropagator } from '@opentelemetry/core'
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { pino } from 'pino'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createServer } from 'pannier/server'
 import { healthOf, loggedServer, offerTraced, offerWork } from '../../docs/snippets/watching.ts'
+import { PARENT, registerTracing, traceparent } from '../fixtures/tracing.ts'
 import { Caller, textOf } from './fixtures/caller.ts'
 
 const server = () => createServer({ name: 'watched', version: '1.0.0' })
@@ -32,22 +29,13 @@ describe('docs/snippets/watching.ts', () => {
   })
 
   test('a request is a span with the caller’s as parent, and the handler’s spans are its children', async () => {
-    const spans = new InMemorySpanExporter()
-    trace.setGlobalTracerProvider(
-      new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] }),
-    )
-    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
-    propagation.setGlobalPropagator(new W3CTraceContextPropagator())
-    onTestFinished(() => {
-      for (const api of [trace, context, propagation]) api.disable()
-    })
-    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01'
+    const traced = registerTracing()
     const reply = await new Caller(offerTraced(server()).fetch, { meta: { traceparent } }).round('traced')
     expect(textOf(reply)).toBe(`The trace parent of this request: ${traceparent}.`)
-    const [inner, request] = spans.getFinishedSpans()
+    const [inner, request] = traced.spans
     expect(request?.name).toBe('tools/call traced')
     expect(request?.attributes).toMatchObject({ 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': 'traced' })
-    expect(request?.parentSpanContext?.spanId).toBe('00f067aa0ba902b7')
+    expect(request?.parentSpanContext?.spanId).toBe(PARENT)
     expect(inner?.parentSpanContext?.spanId).toBe(request?.spanContext().spanId)
   })
 

@@ -1,14 +1,13 @@
 /** What an operator sees of calls: their log, and their traces. */
-import { context, propagation, SpanKind, trace } from '@opentelemetry/api'
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import { W3CTraceContextPropagator } from '@opentelemetry/core'
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { SpanKind } from '@opentelemetry/api'
 import { gatewayConfigOf } from 'pannier/gateway'
 import { createServer } from 'pannier/server'
 import manifest from '../../package.json' with { type: 'json' }
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { recordedLog } from '../e2e/fixtures/recordedLog.ts'
+import { registerTracing, TRACE, traceparent } from '../fixtures/tracing.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+import { balancedGateways } from './fixtures/bothEras.ts'
 import {
   type AnyClient,
   call,
@@ -17,13 +16,11 @@ import {
   modernServer,
   sessionServer,
   startGateway,
+  stdioEntry,
 } from './fixtures/gateways.ts'
 
 const SECRET = 'nobody-may-read-this'
-const TRACE = '0af7651916cd43dd8448eb211c80319c'
-const traceparent = `00-${TRACE}-00f067aa0ba902b7-01`
 const tracestate = 'vendor=1'
-const spans = new InMemorySpanExporter()
 const ends: (() => unknown)[] = []
 const lines: Record<string, unknown>[] = []
 const headers: unknown[] = []
@@ -68,18 +65,7 @@ afterAll(async () => {
 afterEach(() => {
   lines.length = 0
   headers.length = 0
-  spans.reset()
-  trace.disable()
-  context.disable()
-  propagation.disable()
 })
-
-/** An SDK of OpenTelemetry. */
-function register(): void {
-  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] }))
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
-  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
-}
 
 function answered(): Record<string, unknown>[] {
   return lines
@@ -152,12 +138,12 @@ describe.each(CLIENTS)('calls of the client %s', (kind) => {
   )
 
   test.each(['_meta', 'headers'])('continue their trace that is in %s with spans of the gateway', async (where) => {
-    register()
+    const traced = registerTracing()
     const client = await connectClient(kind, url, where === 'headers' ? { traceparent } : {})
     const meta = where === '_meta' ? { _meta: { traceparent } } : {}
     const { content } = await client.callTool({ name: 'http_trace', arguments: {}, ...meta })
     const [seen] = JSON.parse(content[0]?.text ?? '') as [string]
-    const all = spans.getFinishedSpans()
+    const all = traced.spans
     const inner = all.find(({ kind: of, name }) => of === SpanKind.CLIENT && name === 'tools/call trace')
     const outer = all.find(({ name }) => name === 'tools/call http_trace')
     expect(seen).toBe(`00-${TRACE}-${inner?.spanContext().spanId}-01`)
@@ -174,11 +160,9 @@ test('what would pass unread is read where spans are collected, so that the trac
     return (JSON.parse(content[0]?.text ?? '') as [string])[0]
   }
   expect(await ask()).toBe(traceparent)
-  register()
+  const traced = registerTracing()
   const seen = await ask()
-  const inner = spans
-    .getFinishedSpans()
-    .find(({ kind, name }) => kind === SpanKind.CLIENT && name === 'tools/call trace')
+  const inner = traced.spans.find(({ kind, name }) => kind === SpanKind.CLIENT && name === 'tools/call trace')
   expect(seen).toBe(`00-${TRACE}-${inner?.spanContext().spanId}-01`)
 })
 
@@ -194,6 +178,25 @@ test('a stop is two lines in the log, however many addresses the gateway has', a
     { level: 'info', fields: { inFlight: 0, waiting: 0 }, message: 'Draining.' },
     { level: 'info', fields: { inFlight: 0, waiting: 0 }, message: 'Drained.' },
   ])
+})
+
+test('a call that another gateway serves is logged with the code of its failure', async () => {
+  const { logger: kept, lines: log } = recordedLog()
+  const until = (end: () => unknown): void => onTestFinished(() => void end())
+  const { url: balanced } = await balancedGateways({ stdio: stdioEntry() }, until, { logger: kept })
+  const client = await connectClient('v1', balanced)
+  for (let time = 0; time < 4; time++) await expect(call(client, 'stdio_die')).rejects.toThrow('has closed')
+  const errors = log.filter(({ message }) => message === 'A call was answered.').map(({ fields }) => fields)
+  expect(errors.map((fields) => (fields as { error?: string }).error)).toEqual(Array(4).fill('BACKEND_LOST'))
+})
+
+test('a caller with a token is logged by subject and issuer', async () => {
+  const { logger: kept, lines: log } = recordedLog()
+  const issuer = 'https://login.example.com'
+  const token = { id: JSON.stringify([issuer, 'ann']), subject: 'ann', issuer }
+  const { url: known } = await startGateway({ ours: { url: ours.url } }, { logger: kept, principal: () => token })
+  await call(await connectClient('v2', known), 'ours_add', { a: 1, b: 2 })
+  expect(log.at(-1)?.fields).toMatchObject({ principal: 'ann', issuer })
 })
 
 test('the gateway has the name and version of the package', async () => {

@@ -115,6 +115,23 @@ test('prompts, resources, views and searches are those of the caller, too', asyn
   expect(JSON.stringify(found)).not.toContain('modern_of_ann')
 })
 
+test('call_tool answers with similar names where the caller has no such tool, and finds one that was added since', async () => {
+  const { url: modern, add } = await modernLists(['ann', 'bob'])
+  const gateway = { views: { found: { catalogue: 'search' } } }
+  const { url } = await startGateway({ modern: { url: modern, ...OWN } }, { principal }, { gateway })
+  const callTool = async (user: string, name: string) => {
+    const params = { name: 'call_tool', arguments: { name } }
+    const { href } = new URL('/views/found', url)
+    return (await ask(href, { method: 'tools/call', params, headers: { 'x-user': user } })).result
+  }
+  const text = expect.stringMatching(/^There is no tool of that name\. Near: .*modern_of_bob/)
+  expect(await callTool('bob', 'modern_of_ann')).toMatchObject({ isError: true, content: [{ text }] })
+  expect(await callTool('ann', 'modern_of_ann')).toMatchObject({ content: [{ text: 'for ann' }] })
+  expect(await callTool('carl', 'modern_of_carl')).toMatchObject({ isError: true })
+  add('carl')
+  await expect.poll(() => callTool('carl', 'modern_of_carl')).toMatchObject({ content: [{ text: 'for carl' }] })
+})
+
 test('callers without a name are told apart by their tokens, and a server that lets only them in lists to them', async () => {
   const server = createServer({
     name: 'closed',

@@ -7,6 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { hostUntil } from '../fixtures/until.ts'
 import { proves } from '../proves.ts'
 import { accept, call as callByHand } from '../fixtures/modernClient.ts'
+import { recordedLog } from '../e2e/fixtures/recordedLog.ts'
 import { quiet } from '../interop/fixtures/instances.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { effectTools } from './fixtures/effectTools.ts'
@@ -133,7 +134,12 @@ test('what a process printed that ended at its start is in the log, the first ti
   await startGateway({ failing }, { logger })
   const why = 'it cannot be started: its process ended with exit code 1. What it printed is in the log.'
   expect(log).toMatchObject([{ server: 'failing', why }])
-  expect(log[0]?.printed).toHaveLength(10)
+  expect(log[0]?.printed.slice(0, 7)).toEqual([
+    ...Array.from({ length: 5 }, (_, at) => `line ${at}`),
+    '(11 more lines)',
+    'line 16',
+  ])
+  expect(log[0]?.printed).toHaveLength(21)
   expect(log[0]?.printed.at(-1)).toMatch(/^\d+: KEY is not set$/)
   // The third start comes after the end of the second, which had another process id.
   await vi.waitFor(() => expect(readFileSync(starts, 'utf8').length).toBeGreaterThan(2), PATIENCE)
@@ -156,12 +162,24 @@ test('what a process printed that speaks no MCP is in the log, masked, wherever 
   })
   const servers = { silent: entry(`${print}; setInterval(() => {}, 1000)`), ending: entry(print) }
   const { gateway } = await startGateway(servers, { logger })
-  const printed = [...Array.from({ length: 10 }, (_, at) => `step ${at} with ***`), 'Usage: server --stdio']
+  const printed = [...Array.from({ length: 15 }, (_, at) => `step ${at} with ***`), 'Usage: server --stdio']
   const late = 'it has not started within 1.5 seconds. What it printed is in the log.'
   const ended = 'it cannot be started: its process ended with exit code 0. What it printed is in the log.'
   expect(log).toContainEqual({ server: 'silent', printed, why: late })
   expect(log).toContainEqual({ server: 'ending', printed, why: ended })
   expect(gateway.report().health['warnings']).toContain(`The server "silent" is not there: ${late} It is tried again.`)
+})
+
+test('a process that ends by itself is in the log with what it printed; one that is closed is not', async () => {
+  const { logger, lines } = recordedLog()
+  const { gateway, url } = await startGateway({ it: stdioEntry() }, { logger })
+  const client = await connectClient('v1', url)
+  await expect(call(client, 'it_die')).rejects.toThrow('has closed')
+  const said = () => lines.filter(({ message }) => message === 'The process of a server has ended by itself.')
+  const fields = { server: 'it', why: 'its process ended with exit code 3.', printed: ['It was told to die.'] }
+  await vi.waitFor(() => expect(said()).toMatchObject([{ level: 'warn', fields }]), PATIENCE)
+  await gateway.drain({ deadlineMs: 0 })
+  expect(said()).toHaveLength(1)
 })
 
 test('a process that dies in a call ends that call with an error, and is there again for the next', async () => {

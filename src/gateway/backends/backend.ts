@@ -231,6 +231,10 @@ export class Backend {
       ...linkLimits(this.config),
       onNotification: (method, params) => this.#notified(method, params),
       onClosed: () => {},
+      onEnded: (why, printed) =>
+        this.#options
+          .logger()
+          .warn({ server: this.name, why, printed }, 'The process of a server has ended by itself.'),
       masked: this.config.variableValues,
       onLog: (line) => this.#options.logger().debug({ server: this.name, line }, 'A server wrote to its log.'),
     }

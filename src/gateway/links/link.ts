@@ -90,6 +90,8 @@ export interface LinkOptions {
   /** Notifications that belong to no request: changed lists, updated resources. */
   readonly onNotification: (method: string, params: Json) => void
   readonly onClosed: (why: string) => void
+  /** Called when the process of an open link has ended by itself, with what it printed. */
+  readonly onEnded: (why: string, printed: readonly string[]) => void
   /** Values masked in lines of the server's process, beside the variables it is started with. @default none */
   readonly masked?: readonly string[] | undefined
   /** A line that the server's process wrote to standard error, with secrets masked. */

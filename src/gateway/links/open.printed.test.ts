@@ -1,33 +1,28 @@
 import { expect, test } from 'vitest'
 import { maskOf, PrintedLines } from './open.ts'
 
-function tailOf(...lines: readonly string[]): readonly string[] {
-  const tail = new PrintedLines('last')
-  for (const line of lines) tail.add(line)
-  return tail.lines
+function printed(...lines: readonly string[]): readonly string[] {
+  const all = new PrintedLines()
+  for (const line of lines) all.add(line)
+  return all.lines
 }
 
-test('the last ten lines are kept', () => {
-  const lines = Array.from({ length: 15 }, (_, index) => `line ${index}`)
-  expect(tailOf(...lines)).toEqual(lines.slice(5))
+const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => `line ${index}`)
+
+test('the first five and the last fifteen lines are kept', () => {
+  expect(printed(...numbered(20))).toEqual(numbered(20))
+  expect(printed(...numbered(21))).toEqual([...numbered(5), '(1 more line)', ...numbered(21).slice(6)])
+  expect(printed(...numbered(99))).toEqual([...numbered(5), '(79 more lines)', ...numbered(99).slice(84)])
 })
 
-test('no more than 2,000 characters are kept, the last ones', () => {
-  expect(tailOf('a'.repeat(1500), 'b'.repeat(1500))).toEqual(['b'.repeat(1500)])
-  expect(tailOf('a'.repeat(5000))).toEqual(['a'.repeat(2000)])
-})
-
-test('of what comes before all else, the first ten lines are kept, and no more than 2,000 characters', () => {
-  const head = new PrintedLines('first')
-  for (let at = 0; at < 15; at++) head.add(`\x1b[31mline ${at}`)
-  expect(head.lines).toEqual(Array.from({ length: 10 }, (_, at) => `line ${at}`))
-  const long = new PrintedLines('first')
-  for (const letter of ['a', '', 'b', 'c']) long.add(letter.repeat(1500))
-  expect(long.lines).toEqual(['a'.repeat(1500), 'b'.repeat(500)])
+test('no more than 2,000 characters are kept at each end', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((letter) => letter.repeat(1500))
+  expect(printed(a as string, b as string, c as string)).toEqual([a, '(1 more line)', c])
+  expect(printed('a'.repeat(5000))).toEqual(['a'.repeat(2000)])
 })
 
 test('colours, control characters and empty lines are left out', () => {
-  expect(tailOf('\x1b[31mError:\x1b[0m no\x07 key\r', '', ' \r', 'a\tb')).toEqual(['Error: no key', 'a\tb'])
+  expect(printed('\x1b[31mError:\x1b[0m no\x07 key\r', '', ' \r', 'a\tb')).toEqual(['Error: no key', 'a\tb'])
 })
 
 test.each([

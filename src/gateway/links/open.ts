@@ -64,13 +64,13 @@ interface StartedProcess extends OpenedTransport {
 async function openProcess(address: CommandAddress, options: LinkOptions): Promise<Link> {
   const started = startProcess(address, options)
   try {
-    return await tryToOpen(started, options, true)
+    return await tryToOpen(started, reportingEnd(options, started), true)
   } catch (error) {
     const isGone = error instanceof BackendError && error.reason === 'BACKEND_LOST'
     // Some programs of the session era exit when a request comes before `initialize`.
     if (!isGone || options.signal.aborted) throw startFailure(error, options.server, started)
     const again = startProcess(address, options)
-    return openSession(again, options, false).catch((second: unknown) => {
+    return tryToOpen(again, reportingEnd(options, again), false).catch((second: unknown) => {
       const { ended } = again.transport
       throw ended === undefined
         ? startFailure(second, options.server, again)
@@ -79,11 +79,20 @@ async function openProcess(address: CommandAddress, options: LinkOptions): Promi
   }
 }
 
+/** Reports an open link whose process has ended by itself. */
+function reportingEnd(options: LinkOptions, { transport, printed }: StartedProcess): LinkOptions {
+  const onClosed = (why: string): void => {
+    if (transport.ended !== undefined) options.onEnded(transport.ended, printed())
+    options.onClosed(why)
+  }
+  return { ...options, onClosed }
+}
+
 function startProcess(address: CommandAddress, options: LinkOptions): StartedProcess {
   const { via, masked = [], onLog, maxMessageBytes } = options
   const mask = maskOf([...Object.values(address.env ?? {}), ...masked])
-  const output = new PrintedLines('first')
-  const log = new PrintedLines('last')
+  const output = new PrintedLines()
+  const log = new PrintedLines()
   let hasSpoken = false
   const incoming = (line: string): string => {
     hasSpoken ||= isMessage(line, maxMessageBytes)
@@ -193,35 +202,44 @@ class OwnHeaders {
   }
 }
 
-const MAX_LINES = 10
+/** At the beginning. Programs often give the reason first. */
+const FIRST_LINES = 5
+/** At the end. The stack of an error has up to twelve lines, and the error stands before it. */
+const LAST_LINES = 15
+/** In each of the two. */
 const MAX_CHARACTERS = 2000
 /** Terminal escape sequences and all other control characters. */
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0a-\x1f\x7f-\x9f]/g
 
-/**
- * Lines of a program for the log. The first ones show that it does something else than it should, the last ones why it
- * has exited.
- */
+/** The first and the last lines of a program, for the log. */
 export class PrintedLines {
-  readonly lines: string[] = []
-  readonly #keeps: 'first' | 'last'
-  #characters = 0
+  readonly #first: string[] = []
+  readonly #last: string[] = []
+  #firstCharacters = 0
+  #lastCharacters = 0
+  #omitted = 0
 
-  constructor(keeps: 'first' | 'last') {
-    this.#keeps = keeps
+  get lines(): readonly string[] {
+    const omitted = this.#omitted === 0 ? [] : [`(${this.#omitted} more ${this.#omitted === 1 ? 'line' : 'lines'})`]
+    return [...this.#first, ...omitted, ...this.#last]
   }
 
   add(line: string): void {
-    const isFirst = this.#keeps === 'first'
-    if (isFirst && this.lines.length === MAX_LINES) return
-    const room = isFirst ? MAX_CHARACTERS - this.#characters : MAX_CHARACTERS
-    const text = line.replace(CONTROLS, '').trimEnd().slice(0, room)
+    const text = line.replace(CONTROLS, '').trimEnd().slice(0, MAX_CHARACTERS)
     if (text === '') return
-    this.lines.push(text)
-    this.#characters += text.length
-    while (this.lines.length > MAX_LINES || this.#characters > MAX_CHARACTERS)
-      this.#characters -= this.lines.shift()?.length ?? 0
+    const isFirst = this.#last.length === 0 && this.#first.length < FIRST_LINES
+    if (isFirst && this.#firstCharacters + text.length <= MAX_CHARACTERS) {
+      this.#first.push(text)
+      this.#firstCharacters += text.length
+      return
+    }
+    this.#last.push(text)
+    this.#lastCharacters += text.length
+    while (this.#last.length > LAST_LINES || this.#lastCharacters > MAX_CHARACTERS) {
+      this.#lastCharacters -= this.#last.shift()?.length ?? 0
+      this.#omitted++
+    }
   }
 }
 

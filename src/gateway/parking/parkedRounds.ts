@@ -13,8 +13,8 @@ import {
   ProtocolError,
 } from '../../protocol/index.ts'
 import type { Instance } from '../../cluster/index.ts'
-import { JournalError } from '../../journal/index.ts'
-import { type Call, type ClientEvent, MAX_ROUNDS, type MethodParts } from '../../server/internal.ts'
+import { type CallTrace, JournalError } from '../../journal/index.ts'
+import { type Call, type ClientEvent, MAX_ROUNDS, type MethodParts, type TracedCall } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import { BackendError, callLost, inRound, isBackendGone, resultOf } from '../errors.ts'
 import { quotaCaller } from '../links/callers.ts'
@@ -60,6 +60,12 @@ export class ParkedRounds {
     return this.#ticketIn(call, subject) !== undefined
   }
 
+  /** The parked call of a request, for its spans. */
+  tracedBy(call: Call, subject: TicketSubject): TracedCall | undefined {
+    const ticket = this.#ticketIn(call, subject)
+    return ticket && tracedCall(ticket, ticket.generation + 1, ticket.trace, Object.keys(ticket.questions))
+  }
+
   /** Reports that the client of a ticket has cancelled its call or is disconnected, here or to another process. */
   async report(event: ClientEvent, call: Call, subject: TicketSubject): Promise<void> {
     const { owner, parked } = this.#ticketIn(call, subject) ?? {}
@@ -78,7 +84,7 @@ export class ParkedRounds {
     if (answer !== undefined) return answer
     const round = this.#round(asking, ticket, responsesIn(call))
     const outcome = await round.outcome.catch((error: unknown) => this.#fail(asking, round.parked, error))
-    if (outcome.kind === 'asked') return this.#ask(asking, round.parked, outcome)
+    if (outcome.kind === 'asked') return this.#ask(asking, round.parked, outcome, ticket?.trace)
     recorded.result(outcome.result)
     return this.#parts.results.complete(finish(outcome.result), call.peer)
   }
@@ -184,14 +190,24 @@ export class ParkedRounds {
   }
 
   /** Keeps the call for its next round; returns the text of a result with its questions and its ticket. */
-  #ask(asking: ParkableCall, parked: ParkedCall, { requests, answers, generation }: AskingOutcome): string {
+  #ask(asking: ParkableCall, parked: ParkedCall, outcome: AskingOutcome, trace: CallTrace | undefined): string {
     const { call, recorded, askingMeta } = asking
+    const { requests, answers, generation } = outcome
     recorded.asked()
     const until = this.#parking.keep(parked, parkedBy(asking, generation, [[...requests], answers]))
     assertMayAsk(call, requests, generation)
-    call.observer?.asked()
+    const traced = tracedCall({ parked: parked.id }, generation, trace, [])
+    call.observer?.asked(requests, traced)
     const questions = Object.fromEntries(Array.from(requests, ([key, request]) => [key, digestOf(request)]))
-    const ticket = { owner: this.#parts.scope.self, parked: parked.id, generation, questions, answers, until }
+    const ticket = {
+      owner: this.#parts.scope.self,
+      parked: parked.id,
+      generation,
+      questions,
+      answers,
+      until,
+      trace: traced.trace,
+    }
     const requestState = this.#tickets.seal(call, subjectOf(asking), ticket)
     return this.#parts.results.inputRequired(requests, requestState, call.peer, askingMeta)
   }
@@ -204,6 +220,15 @@ export class ParkedRounds {
     recorded.result(result)
     return JSON.stringify(result)
   }
+}
+
+function tracedCall(
+  { parked: id }: Pick<ParkTicket, 'parked'>,
+  round: number,
+  trace: CallTrace | undefined,
+  questions: readonly string[],
+): TracedCall {
+  return { id, round, trace, open: { keys: () => questions } }
 }
 
 /** The subject that a ticket is bound to. */

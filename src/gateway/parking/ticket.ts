@@ -4,6 +4,7 @@
  */
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import { type Instance, readInstance, writeInstance } from '../../cluster/index.ts'
+import type { CallTrace } from '../../journal/index.ts'
 import type { Call } from '../../server/internal.ts'
 import { digestOf, StateError } from '../../state/internal.ts'
 import { type Binding, createSealer, type Sealer, type SealOptions } from '../../state/seal/index.ts'
@@ -20,6 +21,8 @@ export interface ParkTicket {
   readonly answers: TicketAnswers | undefined
   /** Until when the call waits, in milliseconds since 1970. */
   readonly until: number
+  /** Absent where no span of the call was recorded. */
+  readonly trace?: CallTrace | undefined
 }
 
 /** What a ticket is bound to beside its caller. */
@@ -44,9 +47,9 @@ export class Tickets {
   }
 
   seal(call: Call, subject: TicketSubject, ticket: ParkTicket): string {
-    const { owner, parked, generation, questions, answers = [], until } = ticket
+    const { owner, parked, generation, questions, answers = [], until, trace } = ticket
     const travels = JSON.stringify(answers).length <= MAX_ANSWER_CHARS
-    const body = { owner: writeInstance(owner), questions, answers: travels ? answers : null, until }
+    const body = { owner: writeInstance(owner), questions, answers: travels ? answers : null, until, trace }
     return this.#sealer.seal('request', bindingOf(call, subject), { id: parked, round: generation, body })
   }
 
@@ -72,7 +75,7 @@ function bindingOf({ principal, peer, method }: Call, { server, name, args }: Ti
 
 /** A gateway sealed it, but perhaps one of another version. */
 function readBody(body: unknown): Omit<ParkTicket, 'parked' | 'generation'> {
-  const { owner: written, questions, answers, until } = isObject(body) ? body : ({} as Json)
+  const { owner: written, questions, answers, until, trace } = isObject(body) ? body : ({} as Json)
   const owner = readInstance(written)
   if (owner === undefined || typeof until !== 'number' || !isObject(questions))
     throw new StateError('STATE_MALFORMED', 'The ticket is of a version that this gateway cannot read.')
@@ -81,5 +84,6 @@ function readBody(body: unknown): Omit<ParkTicket, 'parked' | 'generation'> {
     until,
     questions: questions as Record<string, string>,
     answers: Array.isArray(answers) ? (answers as TicketAnswers) : undefined,
+    trace: trace as CallTrace | undefined,
   }
 }

@@ -1,8 +1,8 @@
 /** Forwards calls of callers that another gateway serves: that gateway answers, and its questions are asked here. */
-import { isObject, type Json, RemoteError } from '../../protocol/index.ts'
+import type { Json } from '../../protocol/index.ts'
 import type { Instance } from '../../cluster/index.ts'
 import { type Call, type MethodParts, withObjectOutput } from '../../server/internal.ts'
-import { type BackendCode, callLost, resultOf } from '../errors.ts'
+import { type BackendCode, backendCodeOf, callLost, resultOf } from '../errors.ts'
 import { asModern } from '../links/relayed.ts'
 import type { ServerLeases } from './serverLeases.ts'
 
@@ -113,14 +113,10 @@ export class CallForwarding {
     try {
       return resultOf(forwarded.response)
     } catch (error) {
-      const kind = whyNotBegun(error)
+      const code = backendCodeOf(error)
+      const kind = code && NOT_BEGUN[code]
       if (kind === undefined || !(error instanceof Error)) throw error
       return new ForwardFailure(kind, kind === 'unplaced' ? error : undefined)
     }
   }
-}
-
-function whyNotBegun(error: unknown): ForwardFailure['kind'] | undefined {
-  const code = error instanceof RemoteError && isObject(error.data) ? error.data['code'] : undefined
-  return NOT_BEGUN[code as BackendCode]
 }

@@ -124,6 +124,12 @@ export class RouteDirectory {
     return found !== undefined && passes(found.name, found.backend.config.settings.tools) ? found : undefined
   }
 
+  /** The same without tools that no list has, except for those that are withheld. */
+  listedTool(name: string): BackendTarget | undefined {
+    const found = this.tool(name)
+    return found?.listed === undefined && !found?.backend.lists.withheld.has(found.name) ? undefined : found
+  }
+
   prompt(name: string): BackendTarget | undefined {
     return this.#contents.prompts.get(name) ?? this.#unlisted(name)
   }

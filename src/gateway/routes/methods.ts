@@ -12,7 +12,7 @@ export interface RouteMethodsOptions extends RelayOptions {
   /** The common directory. */
   readonly directory: RouteDirectory
   /** The directories of callers, if they differ from the common one. */
-  readonly own: Pick<OwnLists, 'directory'>
+  readonly own: Pick<OwnLists, 'directory' | 'refreshed'>
   /** Directories from before a reload. */
   readonly former: Pick<FormerDirectories, 'all'>
 }
@@ -38,6 +38,18 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     return relay.begunAt(call, current ? [current, ...mayHaveBegun] : mayHaveBegun, args) ?? current
   }
 
+  /** The tool that `call_tool` names. Whether a caller with lists of its own has it, those lists tell. */
+  const findNamed = async (
+    call: Call,
+    named: { name: string; arguments: Json },
+  ): Promise<BackendTarget | undefined> => {
+    const look: Look = (directory) => directory.tool(named.name)
+    const found = find(call, look, named.arguments)
+    if (found === undefined || found.listed !== undefined || isRound(call)) return found
+    const directory = await options.own.refreshed(call, found.backend)
+    return directory === undefined ? found : directory.listedTool(named.name)
+  }
+
   const searchOf = (call: Call): ToolSearch | undefined =>
     directoryFor(options, call).search ?? (isRound(call) ? options.former.all(({ search }) => search)[0] : undefined)
 
@@ -49,9 +61,10 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     if (name !== CALL_TOOL) return undefined
     const named = readToolCall(args)
     if ('fault' in named) return results.complete(toolError(named.fault), call.peer)
-    const found = find(call, (directory) => directory.tool(named.name), named.arguments)
+    const found = await findNamed(call, named)
     if (found !== undefined) return relay.tool(call, found, named.arguments)
-    return results.complete(await describe({ name: named.name }), call.peer) // reports that there is none, with similar names
+    // Reports that there is none, with similar names. The lists of the caller may be new.
+    return results.complete(await (searchOf(call)?.describe ?? describe)({ name: named.name }), call.peer)
   }
 
   return {

@@ -101,6 +101,15 @@ export class OwnLists {
     return this.#options.scope.backends().filter(({ listsDiffer, isRejected }) => listsDiffer && !isRejected)
   }
 
+  /** The directory of this caller after its lists of a server were read again; undefined if it has none of its own. */
+  async refreshed(call: Call, backend: Backend): Promise<RouteDirectory | undefined> {
+    if (!backend.listsDiffer) return undefined
+    const caller = listingCaller(call)
+    backend.listsByCaller.expireOf(caller)
+    await this.#latest(backend, call)
+    return backend.listsByCaller.known(caller) === undefined ? undefined : this.#directoryOf(call).directory
+  }
+
   async #latest(backend: Backend, call: Call): Promise<void> {
     const identity = { principal: call.principal, authorization: authorizationOf(call) }
     // A failure is reported when the server is called.

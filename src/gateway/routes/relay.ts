@@ -79,6 +79,14 @@ export class Relay {
 
   /** Relays a call; returns the text of the result. */
   call(call: Call, target: BackendTarget, params: Json, headers?: Relayed['headers']): Promise<string> {
+    const { observer } = call
+    if (observer === undefined) return this.#record(call, target, params, headers)
+    const subject = { server: target.backend.name, name: target.name, args: params['arguments'] }
+    const traced = call.resumed ?? this.#parked.tracedBy(call, subject)
+    return observer.opened(traced, () => this.#record(call, target, params, headers))
+  }
+
+  #record(call: Call, target: BackendTarget, params: Json, headers: Relayed['headers']): Promise<string> {
     return this.#options.recorder.record(call, recordedTarget(call, target), async (recorded) => {
       const { backend } = target
       await backend.connector.tried

@@ -40,7 +40,7 @@ export function relayedOf({ call, trace }: Pick<RecordedCall, 'call' | 'trace'>,
 }
 
 /** Asks a session-era caller on the stream of its call. A caller that does not answer in `withinMs` may be gone. */
-export function askerOf({ channel, peer }: Call, withinMs = Infinity): Relayed['ask'] {
+export function askerOf({ channel, peer, observer }: Call, withinMs = Infinity): Relayed['ask'] {
   const { push } = channel
   if (push === undefined || peer.era === 'modern') return undefined
   const id = randomUUID() // the call's id, by which answers find it
@@ -49,7 +49,9 @@ export function askerOf({ channel, peer }: Call, withinMs = Infinity): Relayed['
     new RemoteError(CODES.INTERNAL_ERROR, `The question was not answered within ${withinMs / 1000} seconds.`)
   return async (request: InputRequest) => {
     const key = `question ${++asked}`
-    const answer = push.call(channel, request, { key, id, carry: 'process', isBound: true, body: () => ({}) })
+    const carried = { key, id, carry: 'process', isBound: true, body: () => ({}) } as const
+    const send = (sent: InputRequest): Promise<unknown> => push.call(channel, sent, carried)
+    const answer = observer === undefined ? send(request) : observer.pushed(key, request, send)
     return withinMs === Infinity ? (answer as Promise<Json>) : inTime(answer as Promise<Json>, withinMs, late)
   }
 }

@@ -4,8 +4,15 @@
  */
 import type { Attributes } from '@opentelemetry/api'
 import { CODES, type HeaderReader, isServerError, type Json, type RequestId } from '../../protocol/index.ts'
-import { type Call, type Logger, type Principal, shortened, toWireError } from '../../server/internal.ts'
-import { BackendError } from '../errors.ts'
+import {
+  type Call,
+  type Logger,
+  type Principal,
+  principalDetails,
+  shortened,
+  toWireError,
+} from '../../server/internal.ts'
+import { backendCodeOf } from '../errors.ts'
 import type { CallOutcome, CallTarget, GatewayMetrics } from './metrics.ts'
 import { type BackendSpan, startSpan, traceIdOf, type TraceFields } from './tracing.ts'
 
@@ -88,6 +95,7 @@ function attributesOf({ method }: Call, { server, name }: CallTarget): Attribute
   return {
     'mcp.method.name': method,
     'pannier.gateway.server': server,
+    ...(method === 'tools/call' && { 'gen_ai.operation.name': 'execute_tool' }),
     ...(method === 'tools/call' && name !== undefined && { 'gen_ai.tool.name': name }),
     ...(method === 'prompts/get' && name !== undefined && { 'gen_ai.prompt.name': name }),
   }
@@ -95,14 +103,16 @@ function attributesOf({ method }: Call, { server, name }: CallTarget): Attribute
 
 /** The code of an error in the log. */
 export function codeOf(error: unknown): string {
-  if (error instanceof BackendError) return error.reason
+  const reason = backendCodeOf(error)
+  if (reason !== undefined) return reason
   const { code } = error as { code?: unknown }
   return typeof code === 'number' || typeof code === 'string' ? String(code) : 'internal'
 }
 
 /** Errors of the server and of the gateway are failures; those of a caller are refusals. */
 export function outcomeOf(error: unknown): CallOutcome {
-  if (error instanceof BackendError) return REFUSALS.has(error.reason) ? 'refused' : 'failed'
+  const reason = backendCodeOf(error)
+  if (reason !== undefined) return REFUSALS.has(reason) ? 'refused' : 'failed'
   const { code } = toWireError(error)
   return code === CODES.INTERNAL_ERROR || isServerError(code) ? 'failed' : 'refused'
 }
@@ -163,7 +173,7 @@ function report({ route, logger, metrics }: CallRecorderOptions, reported: Repor
   if (id !== undefined) details['id'] = typeof id === 'string' ? shortened(id) : id
   const requestId = header?.('x-request-id')
   if (requestId !== undefined && REQUEST_ID.test(requestId)) details['requestId'] = requestId
-  if (principal !== undefined) details['principal'] = shortened(principal.id)
+  if (principal !== undefined) Object.assign(details, principalDetails(principal))
   const traceId = traceIdOf(trace)
   if (traceId !== undefined) details['traceId'] = traceId
   logger.info(details, 'A call was answered.')

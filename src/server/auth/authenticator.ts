@@ -1,4 +1,5 @@
 import type { HeaderReader } from '../../protocol/index.ts'
+import { shortened } from '../logger.ts'
 
 /** Who calls. States and sessions are bound to `id`, so it must be stable and unique. */
 export interface Principal {
@@ -9,6 +10,12 @@ export interface Principal {
   readonly issuer?: string
   readonly scopes?: readonly string[]
   readonly claims?: Readonly<Record<string, unknown>>
+}
+
+/** A principal in the log: subject and issuer, or else its id. */
+export function principalDetails({ id, subject, issuer }: Principal): Readonly<Record<string, string>> {
+  if (subject === undefined || issuer === undefined) return { principal: shortened(id) }
+  return { principal: shortened(subject), issuer: shortened(issuer) }
 }
 
 /**

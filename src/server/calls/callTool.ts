@@ -55,7 +55,7 @@ export function callTool(options: CallToolOptions) {
     const tasks = options.tasks()
     if (tasks === undefined) return rounds.run(call, round)
     const create = (journal: Journal): Promise<string> =>
-      tasks.create(call, { tool: name, args, journal }).catch(throwRefusal)
+      tasks.create(carried(call), { tool: name, args, journal }).catch(throwRefusal)
     switch (taskModeOf(name, entry.task, call)) {
       case 'at-once':
         return rounds.createTask(call, round.subject, create)
@@ -65,6 +65,11 @@ export function callTool(options: CallToolOptions) {
         return rounds.run(call, round)
     }
   }
+}
+
+/** The runs of a task belong to the trace of the call that made it. */
+function carried(call: Call): Call {
+  return call.observer === undefined ? call : { ...call, meta: call.observer.carried(call.meta) }
 }
 
 /** A caller learns that tasks are not taken; what is damaged is in the log. */
@@ -94,7 +99,6 @@ export function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
     const span = options.telemetry.start(call, true)
     if (span === undefined) return run(work, call)
     const stretch = await span.run(() => run(work, { ...call, observer: span }))
-    if (stretch.kind === 'asked') span.asked()
     if (stretch.kind === 'failed') span.fail(stretch.error.code)
     else span.end()
     return stretch

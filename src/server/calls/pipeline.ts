@@ -77,8 +77,7 @@ export class Pipeline implements CallHandler {
     const counts = call.method !== 'subscriptions/listen' // subscriptions do not count as load
     if (counts) load.enter()
     const method = this.#method(call)
-    // The instance that forwards a call measures it.
-    const span = call.forwardedBy ? undefined : telemetry.start(call, method !== undefined)
+    const span = telemetry.start(call, method !== undefined)
     let leave: (() => void) | undefined
     try {
       if (limits !== undefined && !call.forwardedBy) leave = await limits.enter(call)

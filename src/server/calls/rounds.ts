@@ -7,7 +7,7 @@ import { type Journal, nextRound, type Run, type Watch, writeJournal } from '../
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import type { Approval } from '../auth/approval.ts'
-import type { Call, Caller, Peer } from '../call.ts'
+import type { Call, Caller, CallObserver, Peer } from '../call.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
@@ -84,10 +84,13 @@ export class RoundRunner {
   async createTask(call: Call, subject: Subject, create: (journal: Journal) => Promise<string>): Promise<string> {
     const { results, middleware } = this.#options
     const journal = await this.#openForTask(call, subject)
-    if (middleware.isEmpty) return create(journal)
-    const unwritten = new UnwrittenResults(results, call)
-    const made = async (): Promise<CallResult> => unwritten.task(await create(journal))
-    return unwritten.write(await middleware.run(handlerCall(call, subject, journal), made))
+    const made = async (): Promise<string> => {
+      if (middleware.isEmpty) return create(journal)
+      const unwritten = new UnwrittenResults(results, call)
+      const task = async (): Promise<CallResult> => unwritten.task(await create(journal))
+      return unwritten.write(await middleware.run(handlerCall(call, subject, journal), task))
+    }
+    return call.observer === undefined ? made() : call.observer.opened(journal, made)
   }
 
   async #wrapped<T>(call: Call, invocation: Invocation<T>): Promise<string> {
@@ -152,6 +155,10 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     this.#state = state
   }
 
+  get observer(): CallObserver | undefined {
+    return this.#call.observer
+  }
+
   open(): Journal | Promise<Journal> {
     assertResponses(this.#call.params['inputResponses'])
     const { resumed } = this.#call
@@ -171,7 +178,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       shared: sharedClaims(call, this.#invocation.subject.name, this.#options),
       maxAsks,
       unwindMs,
-      watch,
+      watch: call.observer === undefined ? watch : call.observer.watch(watch),
       logger,
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
       push: call.peer.takesInputRequired ? undefined : (key, request) => this.#push(journal, key, request),
@@ -210,7 +217,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   async asked(requests: ReadonlyMap<string, InputRequest>, journal: Journal): Promise<R> {
     const { carrier, maxRounds } = this.#options
     assertRoundLeft(journal, maxRounds)
-    this.#call.observer?.asked()
+    this.observer?.asked(requests, journal)
     const requestState = needsState(requests, journal)
       ? await carrier.save(this.#call, this.#invocation.subject, journal, requests.values())
       : undefined
@@ -237,14 +244,17 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
    */
   #push(journal: Journal, key: string, request: InputRequest): Promise<unknown> {
     const { channel } = this.#call
-    if (channel.push === undefined)
+    const { push } = channel
+    if (push === undefined)
       throw new ProtocolError('MESSAGE_INVALID', 'This connection cannot carry a question to the client.')
     this.#options.lifetime.begin(journal)
     const { carry } = this.#invocation.subject
     const onAnswer = (answerer: Caller): void => {
       this.#caller = answerer
     }
-    return channel.push(request, { key, id: journal.id, carry, body: () => writeJournal(journal), onAnswer })
+    const carried = { key, id: journal.id, carry, body: () => writeJournal(journal), onAnswer }
+    const send = (sent: InputRequest): Promise<unknown> => push.call(channel, sent, carried)
+    return this.observer === undefined ? send(request) : this.observer.pushed(key, request, send, journal)
   }
 
   /** The next round of a handler in explicit style, for a client that is asked in place. */

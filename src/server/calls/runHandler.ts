@@ -8,11 +8,13 @@ import { runLater } from '../../protocol/index.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import type { Approval } from '../auth/approval.ts'
-import type { Call } from '../call.ts'
+import type { Call, CallObserver } from '../call.ts'
 import { knownCaller } from '../limits/quotaCaller.ts'
 
 /** `T` is what the handler returns, `R` what the run gives. */
 export interface HandlerRun<T, R> {
+  /** Absent when no telemetry is registered. */
+  readonly observer?: CallObserver | undefined
   /** The journal that the request or the task brings, or a new one. */
   open(): Journal | Promise<Journal>
   setup(journal: Journal): RunSetup
@@ -46,7 +48,8 @@ export async function runHandler<T, R>(
 ): Promise<R> {
   const opened = given ?? handlerRun.open()
   const journal = opened instanceof Promise ? await opened : opened
-  if (around !== undefined) return around(journal, () => runHandler(handlerRun, undefined, journal))
+  if (given === undefined && (around !== undefined || handlerRun.observer !== undefined))
+    return surrounded(handlerRun, journal, around)
   const run = new Run(() => runOptions(journal, handlerRun.setup(journal)), runLater)
   const outcome = await run.execute(() => handlerRun.invoke(run, journal))
   switch (outcome.kind) {
@@ -61,6 +64,18 @@ export async function runHandler<T, R>(
     default:
       return outcome satisfies never
   }
+}
+
+/** Runs the handler inside its span and inside `around`. */
+function surrounded<T, R>(
+  handlerRun: HandlerRun<T, R>,
+  journal: Journal,
+  around: ((journal: Journal, run: () => Promise<R>) => Promise<R>) | undefined,
+): Promise<R> {
+  const run = (): Promise<R> => runHandler(handlerRun, undefined, journal)
+  const outer = around === undefined ? run : () => around(journal, run)
+  const { observer } = handlerRun
+  return observer === undefined ? outer() : observer.opened(journal, outer)
 }
 
 function runOptions(journal: Journal, setup: RunSetup): RunOptions {

@@ -4,7 +4,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Journal, Run } from '../../journal/index.ts'
 import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION } from '../../protocol/index.ts'
-import type { Call, Channel } from '../call.ts'
+import type { Call, CallObserver, Channel } from '../call.ts'
 import type { TaskOptions } from '../catalog/definitions.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { InputRequired } from '../handler/questions.ts'
@@ -92,6 +92,10 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
     this.#options = options
   }
 
+  get observer(): CallObserver | undefined {
+    return this.#call.observer
+  }
+
   open(): Journal {
     return this.#work.journal
   }
@@ -107,7 +111,7 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
       isStopped: work.isOver,
       maxAsks,
       unwindMs,
-      watch,
+      watch: call.observer === undefined ? watch : call.observer.watch(watch),
       logger,
       responses: {}, // the answers are in the journal already
       // Whatever the client that made the task declares: another one can answer.
@@ -143,6 +147,7 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
   asked(requests: ReadonlyMap<string, InputRequest>, journal: Journal): RunOutcome {
     if (requests.size === 0) return { kind: 'handed-over' }
     assertRoundLeft(journal, this.#options.maxRounds)
+    this.observer?.asked(requests, journal)
     return { kind: 'asked', requests }
   }
 

@@ -6,6 +6,7 @@
  * - A cancellation is forwarded to the owner. A stream that breaks off is no cancellation: the instance between them may have
  *   died, and its client may come back by another one.
  */
+import { context, propagation } from '@opentelemetry/api'
 import { discard, type Instance, ReplyStream, type ClusterScope } from '../../cluster/index.ts'
 import type { HeaderReader, Json, RequestId } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
@@ -85,7 +86,8 @@ export class ForwardedCalls {
 
   /** `isOnce`: the call must not run twice, because its owner does not recognize it. */
   async forward(owner: Instance, call: ForwardableCall, { isOnce = false } = {}): Promise<ForwardedCall> {
-    const { id, method, params, principal, session, channel } = call
+    const { id, method, principal, session, channel } = call
+    const params = withActiveTrace(call.params)
     const name = crypto.randomUUID()
     const address = call.address ?? channel.address
     const caller = { principal, session, address, authorization: call.header?.('authorization') }
@@ -163,4 +165,11 @@ export class ForwardedCalls {
     void this.#scope.members.check(owner.id)
     return { kind: 'broken', why }
   }
+}
+
+/** The spans of the owner belong to the active trace, where an SDK of OpenTelemetry is registered. */
+function withActiveTrace(params: Json): Json {
+  const fields: Json = {}
+  propagation.inject(context.active(), fields)
+  return Object.keys(fields).length === 0 ? params : { ...params, _meta: { ...(params['_meta'] as Json), ...fields } }
 }

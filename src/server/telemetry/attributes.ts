@@ -3,9 +3,11 @@
  * among them. Method, tool and prompt names only if this server has them, because callers could invent any number of
  * names.
  */
+import { hash } from 'node:crypto'
+import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Attributes } from '@opentelemetry/api'
 import { CODES, isServerError } from '../../protocol/index.ts'
-import type { Call } from '../call.ts'
+import type { Call, Peer, TracedCall } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { shortened } from '../logger.ts'
 
@@ -44,14 +46,52 @@ function targetOf(
   return undefined
 }
 
-function ownAttributes({ id, method, params, peer }: Call): Attributes {
+function ownAttributes(call: Call): Attributes {
+  const { id, method, params, peer } = call
   const { uri } = params
   return {
-    'jsonrpc.request.id': String(id),
-    ...(peer.session !== undefined && { 'mcp.session.id': peer.session }),
+    ...(isTask(call) ? { 'pannier.task.id': String(id) } : { 'jsonrpc.request.id': String(id) }),
+    ...transportAttributes(call),
+    ...sessionAttributes(peer),
     ...(method.startsWith('resources/') &&
       typeof uri === 'string' && { 'mcp.resource.uri': shortened(uri, MAX_URI_CHARS) }),
   }
+}
+
+/** Whether the call is a run of a task, which has no request. */
+function isTask({ channel }: Call): boolean {
+  return channel.progress !== undefined
+}
+
+/** HTTP has headers, and standard input has none. Calls of tasks and of other instances came by neither. */
+function transportAttributes(call: Call): Attributes {
+  if (call.header !== undefined) return { 'network.transport': 'tcp' }
+  const isElsewhere = isTask(call) || call.resumed !== undefined || call.forwardedBy !== undefined
+  return isElsewhere ? {} : { 'network.transport': 'pipe' }
+}
+
+function sessionAttributes({ session }: Peer): Attributes {
+  return session === undefined ? {} : { 'mcp.session.id': session }
+}
+
+/** A question that is sent as a request of its own. */
+export function questionAttributes(key: string, { method }: InputRequest, { peer }: Call): Attributes {
+  const { version } = peer
+  return { ...askedAttributes(key, method), 'mcp.protocol.version': version, ...sessionAttributes(peer) }
+}
+
+export function askedAttributes(key: string, method: string): Attributes {
+  return { 'mcp.method.name': method, 'pannier.question.key': key }
+}
+
+/** The id of a call must stay secret, so spans have a hash of it. */
+export function callAttributes({ id, round }: TracedCall): Attributes {
+  return { 'pannier.call.id': hash('sha256', id, 'hex').slice(0, 16), 'pannier.call.round': round + 1 }
+}
+
+/** The class of an error; its message may contain arguments. */
+export function thrownAttributes(error: unknown): Attributes {
+  return { 'error.type': error instanceof Error ? error.name : '_OTHER' }
 }
 
 /** The attributes of an error code. Only a fault of the server marks its span as an error; a bad request does not. */

@@ -101,6 +101,9 @@ describe('a span', () => {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': 'greet',
       'jsonrpc.request.id': '1',
+      'network.transport': 'tcp',
+      'pannier.call.id': expect.stringMatching(/^[\da-f]{16}$/),
+      'pannier.call.round': 1,
     })
   })
 
@@ -178,6 +181,7 @@ describe('a span', () => {
     await new Caller(server.fetch).call('asks', {}, { word: accept({ word: SECRET }) })
     expect(spans.getFinishedSpans().map(({ name, status }) => [name, status.code])).toEqual([
       ['tools/call asks', SpanStatusCode.UNSET],
+      ['wait', SpanStatusCode.UNSET],
       ['tools/call asks', SpanStatusCode.UNSET],
     ])
   })

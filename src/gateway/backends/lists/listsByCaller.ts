@@ -27,6 +27,8 @@ interface CallersLists extends ListingCaller {
   bytes: number
   /** Expiry, in milliseconds of the process. */
   until: number
+  /** The end of the last read, in the same milliseconds. */
+  readAt: number
   reading: Promise<void> | undefined
 }
 
@@ -69,13 +71,20 @@ export class ListsByCaller {
     return own.lists
   }
 
+  /** Expires the lists of this caller, unless they were read just now. */
+  expireOf({ caller }: ListingCaller): void {
+    const own = this.#byCaller.get(caller)
+    if (own !== undefined) own.until = Math.min(own.until, own.readAt + LEAST_MS)
+  }
+
   /** Expires all lists. */
   expire(): void {
     for (const own of this.#byCaller.values()) own.until = 0
   }
 
   #add(of: ListingCaller): CallersLists {
-    const own: CallersLists = { ...of, lists: undefined, digest: '', bytes: 0, until: 0, reading: undefined }
+    const unread = { lists: undefined, digest: '', bytes: 0, until: 0, readAt: 0, reading: undefined }
+    const own: CallersLists = { ...of, ...unread }
     this.#byCaller.set(of.caller, own)
     this.#count(own)
     return own
@@ -92,6 +101,7 @@ export class ListsByCaller {
       // The previous lists stay. A call will get the server's own error.
       own.until = performance.now() + LEAST_MS
     } finally {
+      own.readAt = performance.now()
       own.reading = undefined
     }
     if (this.#byCaller.get(own.caller) === own) this.#count(own)
