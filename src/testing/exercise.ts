@@ -1,5 +1,5 @@
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
-import { assertOptionNames, type Json, type OptionNames } from '../protocol/index.ts'
+import { assertOptionNames, type Json, type OptionNames, TASKS_EXTENSION } from '../protocol/index.ts'
 import { type Answers, type Flow, runFlow, MAX_ROUNDS } from './flow.ts'
 import {
   type ExerciseContext,
@@ -11,11 +11,13 @@ import {
   checkDuplicates,
   oneInstance,
   checkRefusals,
+  checkTaskOwner,
   type Variants,
 } from './checks.ts'
 import { ExerciseError } from './errors.ts'
 import { FindingList, type Finding } from './findings.ts'
 import { type ExerciseCall, nameOf } from './request.ts'
+import { SILENT } from './taskRound.ts'
 import { type MakeServer, type Principals, Harness, type SentRound } from './harness.ts'
 
 export interface ExerciseOptions {
@@ -29,6 +31,10 @@ export interface ExerciseOptions {
   changedArguments?: Record<string, unknown>
   /** The capabilities that the client declares. @default forms, URLs, sampling with tools, and roots */
   capabilities?: ClientCapabilities
+  /** Whether the client takes tasks. The overrides of `makeServer` then have a store for them. @default false */
+  tasks?: boolean
+  /** Whether the call is to end with `isError`, as after a refusal. @default false */
+  expectError?: boolean
   /** The number of rounds after which NEVER_ENDS is reported. @default 32 */
   maxRounds?: number
 }
@@ -39,6 +45,8 @@ const EXERCISE_OPTIONS: OptionNames<ExerciseOptions> = {
   principals: true,
   changedArguments: true,
   capabilities: true,
+  tasks: true,
+  expectError: true,
   maxRounds: true,
 }
 
@@ -66,13 +74,16 @@ export async function exercise(
     throw new TypeError('exercise(makeServer, call, answers): makeServer is a function that creates a server.')
   assertOptionNames(options, EXERCISE_OPTIONS, 'exercise')
   const {
-    capabilities = EVERYTHING,
     principals,
+    tasks = false,
     reset,
     normalize = (result: Json) => result,
+    expectError = false,
     maxRounds = MAX_ROUNDS,
   } = options
-  const harness = new Harness({ makeServer, call, capabilities, principals, reset: reset ?? (() => {}) })
+  const capabilities = capabilitiesOf(options)
+  const environment = { makeServer, call, capabilities, principals, takesTasks: tasks }
+  const harness = new Harness({ ...environment, reset: reset ?? (() => {}) })
   const check = {
     harness,
     normalize,
@@ -81,16 +92,28 @@ export async function exercise(
     resets: reset !== undefined,
     repeatable: true,
   }
-  const reference = await runFlow(harness, { ...check.flow, instance: oneInstance(harness) })
-  assertAccepted(call, reference)
-  const changed = withChangedArguments(call, options.changedArguments)
-  if (reference.stuck === undefined) await runChecks(check, reference, { changed, hasOther: principals !== undefined })
-  else noteStuck(check, reference)
-  for (const [index, round] of reference.rounds.entries()) {
-    check.findings.effectsAfterEnd(round, index + 1)
-    check.findings.unawaited(round, index + 1)
+  try {
+    const reference = await runFlow(harness, { ...check.flow, instance: oneInstance(harness) })
+    assertAccepted(call, reference)
+    const changed = withChangedArguments(call, options.changedArguments)
+    if (reference.stuck === undefined) {
+      check.findings.unexpectedResult(reference, expectError)
+      check.findings.unusedAnswers(reference, answers)
+      await runChecks(check, reference, { changed, hasOther: principals !== undefined })
+    } else noteStuck(check, reference)
+    for (const [index, round] of reference.rounds.entries()) {
+      check.findings.effectsAfterEnd(round, index + 1)
+      check.findings.unawaited(round, index + 1)
+    }
+    return reportOf(nameOf(call), reference, check.findings.list)
+  } finally {
+    await harness.close()
   }
-  return reportOf(nameOf(call), reference, check.findings.list)
+}
+
+function capabilitiesOf({ capabilities = EVERYTHING, tasks = false }: ExerciseOptions): ClientCapabilities {
+  if (!tasks) return capabilities
+  return { ...capabilities, extensions: { ...capabilities.extensions, [TASKS_EXTENSION]: {} } }
 }
 
 async function runChecks(start: ExerciseContext, reference: Flow, variants: Variants): Promise<void> {
@@ -99,6 +122,7 @@ async function runChecks(start: ExerciseContext, reference: Flow, variants: Vari
   await checkReplays(check, fresh)
   await checkOutOfOrder(check, fresh)
   await checkRefusals(check, fresh, variants)
+  if (variants.hasOther) await checkTaskOwner(check, fresh)
   await checkDuplicates(check)
   await checkRotation(check, reference)
 }
@@ -107,6 +131,8 @@ function noteStuck({ findings, flow }: ExerciseContext, { stuck, rounds }: Flow)
   if (stuck === 'endless') {
     const what = `The call still asked for input after ${flow.maxRounds} rounds`
     findings.add('NEVER_ENDS', rounds.length, '', `${what}; let it end earlier, or raise maxRounds.`)
+  } else if (stuck === 'silent') {
+    findings.add('NEVER_ENDS', rounds.length + 1, '', `${SILENT}. Give it less to do, or pass in a clock.`)
   } else if (stuck !== undefined) findings.questionChanged(stuck.changed, rounds.length)
 }
 

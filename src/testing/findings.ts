@@ -1,7 +1,9 @@
 /** The findings of an exercise, each with a sentence that says what to do. */
 import type { OutcomeDifference } from './compare.ts'
 import type { FindingCode } from './errors.ts'
+import type { Answers, Flow } from './flow.ts'
 import type { SentRound } from './harness.ts'
+import type { Json } from '../protocol/index.ts'
 
 export interface Finding {
   readonly code: FindingCode
@@ -62,9 +64,13 @@ export class FindingList {
     }
   }
 
-  sentTwice({ unprotected, steps, message }: SentRound, first: SentRound, round: number): void {
+  sentTwice({ unprotected, steps, message, task }: SentRound, first: SentRound, round: number): void {
+    const when =
+      task === undefined
+        ? `when round ${round} was sent twice, as after a lost response`
+        : `in round ${round}, which was run again because its process ended before the outcome was stored`
     for (const name of unprotected) {
-      const what = `The effect "${name}" ran twice when round ${round} was sent twice, as after a lost response`
+      const what = `The effect "${name}" ran twice ${when}`
       const advice = 'Put it in ctx.once where a repeat would hurt, in ctx.step where it would not.'
       this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside both. ${advice}`)
     }
@@ -81,6 +87,28 @@ export class FindingList {
         ? 'Put it after the first question, or give it an id of the caller, such as an order number: ctx.once(key, fn, { id }).'
         : 'Spread the overrides into createServer last: { name, version, ...overrides }.'
       this.add('ONCE_REPEATED', round, key, `${what}: ${why}. ${advice}`)
+    }
+  }
+
+  /** The plain call ended with `isError` and should not have, or the other way round. */
+  unexpectedResult({ rounds }: Flow, expectError: boolean): void {
+    const outcome = rounds.at(-1)?.outcome
+    if (outcome?.kind !== 'complete') return
+    const isError = outcome.result['isError'] === true
+    if (isError === expectError) return
+    const sentence = isError
+      ? `The call ended with an error, ${textOf(outcome.result)}. If it should, pass { expectError: true }.`
+      : 'The call succeeded, and the option expectError says that it ends with an error.'
+    this.add('RESULT_UNEXPECTED', rounds.length, '', sentence)
+  }
+
+  /** An answer without its question would let a test pass whose tool no longer asks. */
+  unusedAnswers({ rounds }: Flow, answers: Answers): void {
+    const asked = rounds.flatMap(({ outcome }) => (outcome.kind === 'asked' ? Object.keys(outcome.requests) : []))
+    for (const key of Object.keys(answers).filter((each) => !asked.includes(each))) {
+      const what = asked.length === 0 ? 'it asked nothing' : `it asked ${asked.map((each) => `"${each}"`).join(', ')}`
+      const advice = 'Take the answer out, or see why the tool did not come to its question.'
+      this.add('ANSWER_UNUSED', rounds.length, key, `The call never asked "${key}"; ${what}. ${advice}`)
     }
   }
 
@@ -117,4 +145,10 @@ export class FindingList {
       'Keep it in ctx.step or in a database, and see that the server is made with { name, version, ...overrides }.'
     this.add('PROCESS_DEPENDENT', round, '', `${what}: ${why}. ${advice}`)
   }
+}
+
+/** The texts of a result, as the model reads them. */
+function textOf({ content }: Json): string {
+  const blocks = Array.isArray(content) ? (content as Json[]) : []
+  return JSON.stringify(blocks.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n'))
 }

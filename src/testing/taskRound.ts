@@ -1,0 +1,122 @@
+/** One run of a task: sends the answers to its questions, and waits until it has ended or asks again. */
+import { isDeepStrictEqual } from 'node:util'
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { CODES, hasEnded, type Json, type TaskStatus } from '../protocol/index.ts'
+import type { Server } from '../server/index.ts'
+import { ExerciseError } from './errors.ts'
+import type { Harness, SentRound } from './harness.ts'
+import type { HandlerActivity } from './recorder.ts'
+import { type RoundOutcome, withoutMeta } from './request.ts'
+
+/** How long a run may take. */
+const RUN_MS = 60_000
+const POLL_MS = 5
+
+export const SILENT = `The task neither ended nor asked for ${RUN_MS / 1000} seconds`
+
+/** A task that a call has become. */
+export class FollowedTask {
+  readonly #harness: Harness
+  readonly #id: string
+  /** All questions so far, by the keys of the handler. */
+  readonly #asked = new Map<string, InputRequest>()
+  /** The open questions by the keys of the handler: who answers, and the key on the wire, which is used only once. */
+  #open = new Map<string, { readonly who: string; readonly wireKey: string }>()
+
+  constructor(harness: Harness, id: string) {
+    this.#harness = harness
+    this.#id = id
+  }
+
+  async answer(server: Server, responses: Readonly<Record<string, Json>>): Promise<void> {
+    for (const [key, response] of Object.entries(responses)) {
+      const { who, wireKey } = this.#open.get(key) ?? { who: 'caller', wireKey: key }
+      await this.#request(server, 'tasks/update', who, { inputResponses: { [wireKey]: response } })
+    }
+  }
+
+  /** Waits for the end of a run; undefined when it takes too long. */
+  async run(server: Server): Promise<SentRound | undefined> {
+    const found = await waitFor(() => this.#outcome(server))
+    if (found === undefined) return undefined
+    return { message: {}, task: this.#id, ...this.#harness.tasks.takeActivity(this.#id), ...found }
+  }
+
+  /** Waits for a run whose outcome gets lost, and gives what it did: nothing where the answers made no run. */
+  lostRun(server: Server): Promise<Partial<HandlerActivity> | undefined> {
+    return waitFor(async () => {
+      const isWorking = (await this.#get(server, 'caller'))?.['status'] === 'working'
+      return this.#harness.tasks.takeLost(this.#id) ?? (isWorking ? undefined : {})
+    })
+  }
+
+  async #outcome(server: Server): Promise<{ outcome: RoundOutcome; refused?: readonly string[] } | undefined> {
+    const task = await this.#get(server, 'caller')
+    const status = task?.['status'] as TaskStatus | undefined
+    if (status === 'completed') return { outcome: { kind: 'complete', result: withoutMeta(task?.['result'] as Json) } }
+    if (status === 'input_required') return this.#questions(server, task as Json)
+    if (status !== undefined && !hasEnded(status)) return undefined
+    const error = (task?.['error'] ?? {}) as { code?: number; message?: string }
+    const { code = CODES.INTERNAL_ERROR, message = `The task is ${status ?? 'gone'}.` } = error
+    return { outcome: { kind: 'refused', code, message } }
+  }
+
+  /** The open questions of all who may answer one. */
+  async #questions(server: Server, task: Json): Promise<{ outcome: RoundOutcome; refused: readonly string[] }> {
+    this.#open = new Map()
+    const requests: Record<string, InputRequest> = {}
+    const refused: string[] = []
+    for (const who of this.#harness.answerers) {
+      const seen = who === 'caller' ? task : await this.#get(server, who)
+      for (const [wireKey, request] of Object.entries((seen?.['inputRequests'] ?? {}) as typeof requests)) {
+        const key = this.#keyOf(wireKey, request)
+        if (this.#harness.answererOf(key) !== who) continue
+        this.#open.set(key, { who, wireKey })
+        requests[key] = request
+        if (key !== wireKey) refused.push(key)
+      }
+    }
+    if (this.#open.size === 0) throw this.#unanswerable(task)
+    for (const [key, request] of Object.entries(requests)) this.#asked.set(key, request)
+    return { outcome: { kind: 'asked', requests, state: undefined }, refused }
+  }
+
+  /** A question whose answer did not fit comes again, under another key on the wire. */
+  #keyOf(wireKey: string, request: InputRequest): string {
+    if (this.#asked.has(wireKey)) return wireKey
+    const before = [...this.#asked].find(([, asked]) => isDeepStrictEqual(asked, request))
+    return before?.[0] ?? wireKey
+  }
+
+  #unanswerable({ statusMessage, inputRequests }: Json): ExerciseError {
+    const callers = Object.keys((inputRequests ?? {}) as Json)
+    if (callers.length > 0) return notForApprover(String(callers[0]))
+    const advice = 'Give a principal that may answer in principals.approvers, by the key of its question.'
+    return new ExerciseError('ANSWER_MISSING', `No principal of the exercise may answer: ${statusMessage} ${advice}`)
+  }
+
+  async #get(server: Server, who: string): Promise<Json | undefined> {
+    return (await this.#request(server, 'tasks/get', who)).result
+  }
+
+  #request(server: Server, method: string, who: string, params: Json = {}) {
+    return this.#harness.request(server, method, { taskId: this.#id, ...params }, who)
+  }
+}
+
+export function notForApprover(key: string): ExerciseError {
+  return new ExerciseError(
+    'ANSWER_REFUSED',
+    `The question "${key}" is for the caller, and not for its approver in principals.approvers; say with "by" in the question who may answer.`,
+  )
+}
+
+async function waitFor<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
+  const until = performance.now() + RUN_MS
+  while (performance.now() < until) {
+    const found = await look()
+    if (found !== undefined) return found
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+  return undefined
+}
