@@ -16,7 +16,7 @@ import {
 } from './checks.ts'
 import { ExerciseError } from './errors.ts'
 import { FindingList, type Finding } from './findings.ts'
-import { type ExerciseCall, nameOf } from './request.ts'
+import { EVERYTHING, type ExerciseCall, nameOf } from './request.ts'
 import { SILENT } from './taskRound.ts'
 import { type MakeServer, type Principals, Harness, type SentRound } from './harness.ts'
 
@@ -49,8 +49,6 @@ const EXERCISE_OPTIONS: OptionNames<ExerciseOptions> = {
   expectError: true,
   maxRounds: true,
 }
-
-const EVERYTHING: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} }
 
 /**
  * Runs a call under difficult conditions: every round on a new instance, every round sent twice, messages repeated and

@@ -147,7 +147,8 @@ function isFunctionAnswer(key: string, answers: Answers): boolean {
   return typeof answers[key] === 'function'
 }
 
-function answerOne(key: string, request: InputRequest, answers: Answers): Json {
+/** The response to one question. */
+export function answerOne(key: string, request: InputRequest, answers: Answers): Json {
   if (!Object.hasOwn(answers, key)) {
     throw new ExerciseError(
       'ANSWER_MISSING',

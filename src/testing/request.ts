@@ -39,8 +39,15 @@ export interface TestClient {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** What clients declare by default. */
+export const EVERYTHING: ClientCapabilities = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: {},
+}
+
 // `.invalid` exists in no network, and is not treated as a local host.
-const ENDPOINT = 'http://exercise.invalid/mcp'
+export const ENDPOINT = 'http://exercise.invalid/mcp'
 
 export async function send(
   server: Server,

@@ -32,7 +32,7 @@ import {
   sqliteLedger,
 } from 'pannier/state'
 import { createTasks, sqliteEngine, sqliteTasks } from 'pannier/tasks'
-import { exercise } from 'pannier/testing'
+import { exercise, testClient } from 'pannier/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { post, type Wire } from '../fixtures/modernClient.ts'
 
@@ -73,6 +73,7 @@ const WITH_OPTIONS: Readonly<Record<string, (options: never) => unknown>> = {
   postgresBus: (given) => postgresBus(postgres({ url: 'postgres://nobody@127.0.0.1:1/none' }), given),
   requestStateCodec,
   exercise: (given) => exercise(() => server(), wrong({}), {}, given),
+  testClient: (given) => testClient(server(), given),
   'drain of a server': (given) => server().drain(given),
   createGateway: async (given) => createGateway({ ...(await emptyGateway()), ...(given as object) }),
   'listen of a gateway': async (given) => createGateway(await emptyGateway()).listen(given),
