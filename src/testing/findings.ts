@@ -118,8 +118,8 @@ export class FindingList {
       case 'question':
         return this.questionChanged(difference.key, round)
       case 'result': {
-        const what = `The result was another one ${when}`
-        const advice = 'Take chance, time and what earlier calls left from ctx.step, or pass `reset` or `normalize`.'
+        const what = `The result differed ${when}`
+        const advice = 'Take random values and times from ctx.step, undo what earlier calls did in `reset`, or leave out what may differ with `normalize`.'
         return this.add('RESULT_CHANGED', round, '', `${what}. ${advice}`)
       }
       case 'outcome':
@@ -130,9 +130,9 @@ export class FindingList {
   }
 
   questionChanged(key: string, round: number): void {
-    const what = `The question "${key}" of round ${round} did not read the same when it was asked again`
+    const what = `The question "${key}" of round ${round} had another text when it was asked again`
     const why = 'an answer counts only for the text it was given to, so a person may be asked for ever'
-    const advice = 'Take what depends on chance, time or this process from ctx.step, and put that into the question.'
+    const advice = 'Take random values, times and what only this process has from ctx.step.'
     this.add('QUESTION_CHANGED', round, key, `${what}: ${why}. ${advice}`)
   }
 
