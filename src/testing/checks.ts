@@ -72,7 +72,9 @@ export async function checkOutOfOrder(check: ExerciseContext, { rounds }: Flow):
 /** Checks that each message may be sent twice, as by a client that lost the first response. */
 export async function checkDuplicates(check: ExerciseContext): Promise<void> {
   const { harness, findings, normalize, repeatable } = check
-  const { rounds, lost } = await runFlow(harness, { ...check.flow, instance: () => harness.instance(), twice: true })
+  const options = { ...check.flow, instance: () => harness.instance(), twice: true }
+  const { rounds, lost, stuck } = await runFlow(harness, options)
+  if (stuck === 'silent') findings.silent(rounds.length + 1)
   for (const [index, second] of rounds.entries()) {
     const first = lost[index] as SentRound
     findings.sentTwice(second, first, index + 1)
@@ -115,7 +117,11 @@ function compareFlows(
   let steps = false
   for (const [index, before] of one.rounds.entries()) {
     const after = other.rounds[index]
-    if (after === undefined) return
+    if (after === undefined) {
+      if (other.stuck === 'silent')
+        report({ what: 'outcome', before: describe(before.outcome), after: 'took too long' }, index + 1)
+      return
+    }
     steps ||= ranSteps(before, after)
     const difference = compare(before.outcome, after.outcome, {
       kindOnly: !repeatable || (steps && !resets),

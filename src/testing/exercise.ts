@@ -17,7 +17,6 @@ import {
 import { ExerciseError } from './errors.ts'
 import { FindingList, type Finding } from './findings.ts'
 import { EVERYTHING, type ExerciseCall, nameOf } from './request.ts'
-import { SILENT } from './taskRound.ts'
 import { type MakeServer, type Principals, Harness, type SentRound } from './harness.ts'
 
 export interface ExerciseOptions {
@@ -71,41 +70,42 @@ export async function exercise(
   if (typeof makeServer !== 'function')
     throw new TypeError('exercise(makeServer, call, answers): makeServer is a function that creates a server.')
   assertOptionNames(options, EXERCISE_OPTIONS, 'exercise')
-  const {
-    principals,
-    tasks = false,
-    reset,
-    normalize = (result: Json) => result,
-    expectError = false,
-    maxRounds = MAX_ROUNDS,
-  } = options
-  const capabilities = capabilitiesOf(options)
-  const environment = { makeServer, call, capabilities, principals, takesTasks: tasks }
-  const harness = new Harness({ ...environment, reset: reset ?? (() => {}) })
-  const check = {
-    harness,
-    normalize,
-    findings: new FindingList(),
-    flow: { answers, maxRounds },
-    resets: reset !== undefined,
-    repeatable: true,
-  }
+  const check = contextOf(makeServer, call, answers, options)
+  const { harness, findings, flow } = check
   try {
-    const reference = await runFlow(harness, { ...check.flow, instance: oneInstance(harness) })
+    const reference = await runFlow(harness, { ...flow, instance: oneInstance(harness) })
     assertAccepted(call, reference)
     const changed = withChangedArguments(call, options.changedArguments)
     if (reference.stuck === undefined) {
-      check.findings.unexpectedResult(reference, expectError)
-      check.findings.unusedAnswers(reference, answers)
-      await runChecks(check, reference, { changed, hasOther: principals !== undefined })
+      findings.unexpectedResult(reference, options.expectError ?? false)
+      findings.unusedAnswers(reference, answers)
+      await runChecks(check, reference, { changed, hasOther: options.principals !== undefined })
     } else noteStuck(check, reference)
     for (const [index, round] of reference.rounds.entries()) {
-      check.findings.effectsAfterEnd(round, index + 1)
-      check.findings.unawaited(round, index + 1)
+      findings.effectsAfterEnd(round, index + 1)
+      findings.unawaited(round, index + 1)
     }
-    return reportOf(nameOf(call), reference, check.findings.list)
+    return reportOf(nameOf(call), reference, findings.list)
   } finally {
     await harness.close()
+  }
+}
+
+function contextOf(
+  makeServer: MakeServer,
+  call: ExerciseCall,
+  answers: Answers,
+  options: ExerciseOptions,
+): ExerciseContext {
+  const { principals, tasks = false, reset = () => {}, normalize = (result: Json) => result } = options
+  const capabilities = capabilitiesOf(options)
+  return {
+    harness: new Harness({ makeServer, call, capabilities, principals, takesTasks: tasks, reset }),
+    normalize,
+    findings: new FindingList(),
+    flow: { answers, maxRounds: options.maxRounds ?? MAX_ROUNDS },
+    resets: options.reset !== undefined,
+    repeatable: true,
   }
 }
 
@@ -130,7 +130,7 @@ function noteStuck({ findings, flow }: ExerciseContext, { stuck, rounds }: Flow)
     const what = `The call still asked for input after ${flow.maxRounds} rounds`
     findings.add('NEVER_ENDS', rounds.length, '', `${what}; let it end earlier, or raise maxRounds.`)
   } else if (stuck === 'silent') {
-    findings.add('NEVER_ENDS', rounds.length + 1, '', `${SILENT}. Give it less to do, or pass in a clock.`)
+    findings.silent(rounds.length + 1)
   } else if (stuck !== undefined) findings.questionChanged(stuck.changed, rounds.length)
 }
 

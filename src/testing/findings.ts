@@ -3,6 +3,7 @@ import type { OutcomeDifference } from './compare.ts'
 import type { FindingCode } from './errors.ts'
 import type { Answers, Flow } from './flow.ts'
 import type { SentRound } from './harness.ts'
+import { RUN_MS } from './taskRound.ts'
 import type { Json } from '../protocol/index.ts'
 
 export interface Finding {
@@ -112,6 +113,12 @@ export class FindingList {
     }
   }
 
+  /** A run of a task took too long. */
+  silent(round: number): void {
+    const what = `The task neither ended nor asked for ${RUN_MS / 1000} seconds`
+    this.add('NEVER_ENDS', round, '', `${what}. Pass in what it waits for, so that a test can shorten it.`)
+  }
+
   /** The same message, or the same call, gave something else. */
   different(difference: OutcomeDifference, round: number, when: string): void {
     switch (difference.what) {
@@ -119,7 +126,8 @@ export class FindingList {
         return this.questionChanged(difference.key, round)
       case 'result': {
         const what = `The result differed ${when}`
-        const advice = 'Take random values and times from ctx.step, undo what earlier calls did in `reset`, or leave out what may differ with `normalize`.'
+        const advice =
+          'Take random values and times from ctx.step, undo what earlier calls did in `reset`, or leave out what may differ with `normalize`.'
         return this.add('RESULT_CHANGED', round, '', `${what}. ${advice}`)
       }
       case 'outcome':

@@ -9,10 +9,8 @@ import type { HandlerActivity } from './recorder.ts'
 import { type RoundOutcome, withoutMeta } from './request.ts'
 
 /** How long a run may take. */
-const RUN_MS = 60_000
+export const RUN_MS = 30_000
 const POLL_MS = 5
-
-export const SILENT = `The task neither ended nor asked for ${RUN_MS / 1000} seconds`
 
 /** A task that a call has become. */
 export class FollowedTask {
