@@ -81,8 +81,8 @@ describe('a fault is found', () => {
       }),
       call,
     )
-    expect(report.findings).toMatchObject([{ code: 'NOT_AWAITED', round: 1 }])
-    expect(report.findings[0]?.sentence).toContain('did not wait for the question "first"')
+    expect(report.findings).toMatchObject([{ code: 'RESULT_UNEXPECTED' }, { code: 'NOT_AWAITED', round: 1 }])
+    expect(report.findings[1]?.sentence).toContain('did not wait for the question "first"')
   })
 
   test('work in a catch block that takes the end of a round for a failure', async () => {

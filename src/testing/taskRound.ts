@@ -1,5 +1,4 @@
 /** One run of a task: sends the answers to its questions, and waits until it has ended or asks again. */
-import { isDeepStrictEqual } from 'node:util'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { CODES, hasEnded, type Json, type TaskStatus } from '../protocol/index.ts'
 import type { Server } from '../server/index.ts'
@@ -16,8 +15,8 @@ const POLL_MS = 5
 export class FollowedTask {
   readonly #harness: Harness
   readonly #id: string
-  /** All questions so far, by the keys of the handler. */
-  readonly #asked = new Map<string, InputRequest>()
+  /** The keys of all questions so far, as the handler has them. */
+  readonly #asked = new Set<string>()
   /** The open questions by the keys of the handler: who answers, and the key on the wire, which is used only once. */
   #open = new Map<string, { readonly who: string; readonly wireKey: string }>()
 
@@ -67,7 +66,7 @@ export class FollowedTask {
     for (const who of this.#harness.answerers) {
       const seen = who === 'caller' ? task : await this.#get(server, who)
       for (const [wireKey, request] of Object.entries((seen?.['inputRequests'] ?? {}) as typeof requests)) {
-        const key = this.#keyOf(wireKey, request)
+        const key = this.#keyOf(wireKey)
         if (this.#harness.answererOf(key) !== who) continue
         this.#open.set(key, { who, wireKey })
         requests[key] = request
@@ -75,15 +74,14 @@ export class FollowedTask {
       }
     }
     if (this.#open.size === 0) throw this.#unanswerable(task)
-    for (const [key, request] of Object.entries(requests)) this.#asked.set(key, request)
+    for (const key of Object.keys(requests)) this.#asked.add(key)
     return { outcome: { kind: 'asked', requests, state: undefined }, refused }
   }
 
-  /** A question whose answer did not fit comes again, under another key on the wire. */
-  #keyOf(wireKey: string, request: InputRequest): string {
-    if (this.#asked.has(wireKey)) return wireKey
-    const before = [...this.#asked].find(([, asked]) => isDeepStrictEqual(asked, request))
-    return before?.[0] ?? wireKey
+  /** A question whose answer did not fit comes again, under another key on the wire: `amount~2` after `amount`. */
+  #keyOf(wireKey: string): string {
+    const key = wireKey.replace(/~\d+$/, '')
+    return !this.#asked.has(wireKey) && this.#asked.has(key) ? key : wireKey
   }
 
   #unanswerable({ statusMessage, inputRequests }: Json): ExerciseError {

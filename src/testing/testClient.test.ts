@@ -11,7 +11,7 @@ const answers = { sure: { ok: true } }
 
 /** Lets nobody in by headers. */
 const principal = () => {
-  throw new AuthError('No token.')
+  throw new AuthError('AUTH_MISSING', 'No token.')
 }
 
 function payServer(options: Partial<ServerOptions> = {}): Server {

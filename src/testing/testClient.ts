@@ -1,6 +1,6 @@
 /** The client of the official SDK, connected to a server of the same process: no port, and no token. */
 import type { Client, ClientCapabilities } from '@modelcontextprotocol/client'
-import type { Answerers, Asked, ConnectOptions } from '../client/index.ts'
+import type { Answerer, Answerers, Asked, ConnectOptions } from '../client/index.ts'
 import { assertOptionNames, isObject, type OptionNames } from '../protocol/index.ts'
 import type { Principal, Server } from '../server/index.ts'
 import { answerOne, type Answers } from './flow.ts'
@@ -32,18 +32,23 @@ export async function testClient(server: Server, options: TestClientOptions = {}
   const { principal, capabilities = EVERYTHING, answers = {}, ...rest } = options
   const handle = principal === undefined ? server.fetch : server.fetchHandler({ principal })
   // Loaded when it is used, because `exercise` needs neither the client nor its jar.
-  const { connect } = await import('../client/index.ts')
+  const { connect, fixed } = await import('../client/index.ts')
   return connect(ENDPOINT, {
     ...rest,
-    answerers: answerersOf(capabilities, answers),
+    answerers: answerersOf(capabilities, (asked) => answerBy(answers, asked, fixed({}))),
     client: { capabilities },
     fetch: (url, init) => handle(new Request(url, init)),
   })
 }
 
+/** The answer to a question; one without an answer goes to `otherwise`, which is the client's own error for it. */
+function answerBy(answers: Answers, asked: Asked, otherwise: Answerer): ReturnType<Answerer> {
+  const { key, request } = asked
+  return Object.hasOwn(answers, key) ? answerOne(key, request, answers) : otherwise(asked)
+}
+
 /** An answerer for each kind of question that the client declares. */
-function answerersOf({ elicitation, sampling, roots }: ClientCapabilities, answers: Answers): Answerers {
-  const answer = ({ key, request }: Asked) => answerOne(key, request, answers)
+function answerersOf({ elicitation, sampling, roots }: ClientCapabilities, answer: Answerer): Answerers {
   const hasUrl = isObject(elicitation) && 'url' in elicitation
   const hasForm = isObject(elicitation) && ('form' in elicitation || !hasUrl)
   return {
