@@ -1,6 +1,7 @@
 /** Tools that run as tasks, and questions that another person answers. */
 import type { Context, Server } from 'pannier/server'
 import { createServer } from 'pannier/server'
+import { sqliteTasks } from 'pannier/tasks'
 import { type Answers, exercise, type ExerciseOptions, type MakeServer, recorder } from 'pannier/testing'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
@@ -155,7 +156,12 @@ describe('an exercise of a task that is itself at fault says so', () => {
   const approve = { approve: { ok: true } }
 
   test('by a tool that runs only as a task, where the option is missing', async () => {
-    await expect(exercise(approved, call, approve, { principals })).rejects.toThrow(/task/)
+    await expect(exercise(approved, call, approve, { principals })).rejects.toThrow(/needs a task store/)
+    const withStore: MakeServer = (overrides) => approved({ ...overrides, tasks: sqliteTasks({ path: ':memory:' }) })
+    await expect(exercise(withStore, call, approve, { principals })).rejects.toMatchObject({
+      code: 'CALL_REFUSED',
+      message: expect.stringContaining('Pass { tasks: true } to exercise.'),
+    })
   })
 
   test('by an approver who is missing, or who may not answer', async () => {

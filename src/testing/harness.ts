@@ -5,7 +5,7 @@ import type { Principal, Server, ServerOptions } from '../server/index.ts'
 import { DEFAULT_TTL_SECONDS, newKey } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
 import {
-  type Answered,
+  type PostReply,
   type ExerciseCall,
   paramHeadersOf,
   post,
@@ -127,7 +127,7 @@ export class Harness {
   }
 
   /** Sends a request that is no round of the call. */
-  async request(server: Server, method: string, params: Json, who: string): Promise<Answered> {
+  async request(server: Server, method: string, params: Json, who: string): Promise<PostReply> {
     return post(server, method, params, await this.#client(server, who))
   }
 

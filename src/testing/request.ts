@@ -70,7 +70,7 @@ function subjectOf(call: ExerciseCall): { method: string; name: string; params: 
   return { method, name, params: { name, ...args } }
 }
 
-export interface Answered {
+export interface PostReply {
   readonly result?: Json
   readonly error?: { readonly code: number; readonly message: string; readonly data?: Json }
 }
@@ -80,7 +80,7 @@ export async function post(
   method: string,
   params: Json,
   { capabilities, headers }: TestClient,
-): Promise<Answered> {
+): Promise<PostReply> {
   const _meta = {
     [META.version]: MODERN_VERSION,
     [META.client]: { name: 'pannier-exercise', version: '1' },
@@ -96,10 +96,10 @@ export async function post(
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
   })
-  return (await (await server.fetch(request)).json()) as Answered
+  return (await (await server.fetch(request)).json()) as PostReply
 }
 
-function readOutcome({ result, error }: Answered): RoundOutcome {
+function readOutcome({ result, error }: PostReply): RoundOutcome {
   if (error !== undefined) return refusal(error)
   const { resultType, inputRequests = {}, requestState, taskId } = result as Json
   if (resultType === 'task') return { kind: 'task', id: String(taskId) }
@@ -111,7 +111,7 @@ function readOutcome({ result, error }: Answered): RoundOutcome {
   }
 }
 
-function refusal({ code, message, data }: NonNullable<Answered['error']>): RoundOutcome {
+function refusal({ code, message, data }: NonNullable<PostReply['error']>): RoundOutcome {
   const advice = declaresTasks(data?.['requiredCapabilities'] ?? {}) ? ' Pass { tasks: true } to exercise.' : ''
   return { kind: 'refused', code, message: `${message}${advice}` }
 }
