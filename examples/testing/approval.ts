@@ -20,7 +20,7 @@ export function expenseServer(options: Partial<ServerOptions> = {}): Server {
 const manager = { id: 'mia', claims: { role: 'manager' } }
 
 export const report = await exercise(
-  expenseServer, // its argument are the overrides
+  expenseServer, // gets the overrides as its options
   { tool: 'expense', arguments: { cents: 950 } },
   { approve: { approve: true } },
   { tasks: true, principals: { caller: { id: 'ann' }, other: { id: 'bob' }, approvers: { approve: manager } } },
