@@ -19,7 +19,7 @@ import { createGateway, gatewayConfigOf } from 'pannier/gateway'
 import { postgres, postgresBus, postgresEngine, postgresTasks } from 'pannier/postgres'
 import { probe } from 'pannier/probe'
 import { requestStateCodec, withJournal } from 'pannier/sdk'
-import { bearer, createServer, structured } from 'pannier/server'
+import { AuthError, bearer, createServer, structured } from 'pannier/server'
 import {
   createSealer,
   jarServerOf,
@@ -88,6 +88,7 @@ test.each<[mistake: string, sentence: string, make: () => unknown]>([
   ['a principal that is an object of settings', 'what bearer({ … })', () => server({ principal: { issuer: 'x' } })],
   ['a logger that is a function', 'an object with debug, info', () => server({ logger: () => {} })],
   ['tasks that are a path', 'what sqliteTasks({ path })', () => server({ tasks: 'tasks.db' })],
+  ['a refusal without a code', 'one of: AUTH_MISSING', () => new AuthError(wrong('No token.'), '')],
   ['keys in a list', 'commas between them', () => server({ keys: [newKey(), newKey()] })],
   [
     'a tool in the style of the SDK',
