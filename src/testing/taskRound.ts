@@ -85,10 +85,13 @@ export class FollowedTask {
   }
 
   #unanswerable({ statusMessage, inputRequests }: Json): ExerciseError {
-    const callers = Object.keys((inputRequests ?? {}) as Json)
+    const callers = Object.keys(inputRequests ?? {})
     if (callers.length > 0) return notForApprover(String(callers[0]))
     const advice = 'Give a principal that may answer in principals.approvers, by the key of its question.'
-    return new ExerciseError('ANSWER_MISSING', `No principal of the exercise may answer: ${statusMessage} ${advice}`)
+    return new ExerciseError(
+      'ANSWER_MISSING',
+      `No principal of the exercise may answer: ${String(statusMessage)} ${advice}`,
+    )
   }
 
   async #get(server: Server, who: string): Promise<Json | undefined> {

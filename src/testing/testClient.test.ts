@@ -46,10 +46,7 @@ describe.each(['stateless', 'session'] as const)('a client in the era "%s"', (er
 
   test('declares the given capabilities alone', async () => {
     const client = await clientOf(payServer(), { era, principal: ann, capabilities: {}, answers })
-    const outcome = await client.callTool({ name: 'pay' }).then(
-      (result) => JSON.stringify(result),
-      (error: Error) => error.message,
-    )
+    const outcome = await client.callTool({ name: 'pay' }).then(JSON.stringify, String)
     expect(outcome).toContain('elicitation')
   })
 })

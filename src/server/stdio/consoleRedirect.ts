@@ -16,6 +16,7 @@ export function redirectConsole(logger: () => Logger): () => void {
   const write = (...values: unknown[]): void => {
     if (!isSaid) logger().warn({}, NOTE)
     isSaid = true
+    // oxlint-disable-next-line no-console -- it is what the program writes
     console.error(...values)
   }
   // Methods such as `table` and `group` use `log`.
