@@ -146,7 +146,7 @@ export class Asks {
       this.#journal.answers.delete(key)
       request = requestAfter(question, reading)
     }
-    if (this.#options.asksOthers !== true) await assertForCaller(key, question, callerId, this.#detach)
+    if (this.#options.asksOthers !== true) await assertForCaller(key, question, callerId, this.#detach, this.#options)
     this.#options.assertAskable(request)
     const asking = { key, question, request, changes, isRefused: response !== undefined }
     return this.#options.push === undefined ? this.#askNextRound(asking) : this.#askInPlace(asking, this.#options.push)
@@ -193,7 +193,7 @@ export class Asks {
       this.#journal.open.set(key, { question: pin(question), times, changes })
       const response = await push(key, request)
       const callerId = approverId(key, question, this.#options)
-      await assertForCaller(key, question, callerId, this.#detach)
+      await assertForCaller(key, question, callerId, this.#detach, this.#options)
       const reading = await this.#read(key, question, response)
       if (reading.ok) {
         this.#keep(key, question, response as Readonly<Record<string, unknown>>, callerId)

@@ -33,6 +33,8 @@ export interface ApprovalOptions {
   readonly approverId?: (approvers: Approvers) => string | undefined
   /** Whether questions may be for others than the caller, as in a task. @default false */
   readonly asksOthers?: boolean
+  /** Whether the handler's calls can be tasks, with another client. @default false */
+  readonly hasTaskOption?: boolean
 }
 
 type Approvable = Pick<Question<unknown>, 'approvers'>
@@ -50,10 +52,11 @@ export async function assertForCaller(
   { approvers }: Approvable,
   callerId: string | undefined,
   detach: () => Promise<void>,
+  { hasTaskOption = false }: ApprovalOptions,
 ): Promise<void> {
   if (approvers === undefined || callerId !== undefined) return
   await detach()
-  throw needsTask(key, approvers)
+  throw needsTask(key, approvers, hasTaskOption)
 }
 
 /** Removes an answer that only the caller can have given, who may not give it. */
@@ -61,12 +64,10 @@ export function dropUnvouched(key: string, { approvers }: Approvable, { answers 
   if (approvers !== undefined && answers.get(key)?.by === undefined) answers.delete(key)
 }
 
-function needsTask(key: string, { by }: Approvers): JournalError {
-  return new JournalError(
-    'APPROVER_ELSEWHERE',
-    `Only ${by.join(' or ')} may answer "${key}", and only a task can wait for somebody else: the tool needs the option ` +
-      '"task", and the client must support tasks.',
-  )
+function needsTask(key: string, { by }: Approvers, hasTaskOption: boolean): JournalError {
+  const why = `Only ${by.join(' or ')} may answer "${key}", and only a task can wait for somebody else.`
+  const advice = hasTaskOption ? 'This call is no task: call the tool' : 'Give the tool the option "task", and call it'
+  return new JournalError('APPROVER_ELSEWHERE', `${why} ${advice} with a client that supports tasks.`)
 }
 
 function callersUnknown(key: string): JournalError {

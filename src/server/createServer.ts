@@ -17,9 +17,10 @@ import type { Middleware } from './calls/middleware.ts'
 import type { HookedMethod, ResultHook } from './calls/resultHooks.ts'
 import { completionEntry, promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/entries.ts'
 import { errorDetails } from './logger.ts'
-import { type FetchHandler, fetchHandler } from './http/fetch.ts'
+import { assertNamed, type Principal } from './auth/authenticator.ts'
+import { FETCH_OPTIONS, type FetchHandler, type FetchHandlerOptions, fetchHandler } from './http/fetch.ts'
 import type { GuardOptions } from './http/hostGuard.ts'
-import { HANDLER_OPTIONS, type HandlerOptions } from './http/endpoint.ts'
+import { type EndpointParts, HANDLER_OPTIONS, type HandlerOptions } from './http/endpoint.ts'
 import { type NodeHandler, nodeHandler } from './http/node.ts'
 import { assertOptionNames } from '../protocol/index.ts'
 import { SERVER_OPTIONS, type ServerOptions } from './options.ts'
@@ -159,23 +160,19 @@ export class Server {
     return this.#fetch(request)
   }
 
-  /** A `fetch` with its own Host and Origin checks. */
-  fetchHandler(options: HandlerOptions = {}): FetchHandler {
-    assertOptionNames(options, HANDLER_OPTIONS, 'fetchHandler')
-    this.#warnOfSetup()
-    this.#assembly.declaration.reachedBy('http')
-    this.#openSoon()
-    ignoreRejectedAsks()
-    return fetchHandler(this.#assembly.endpoint, { ...this.#checks, ...options })
+  /** A `fetch` with its own Host and Origin checks, or for one caller. */
+  fetchHandler(options: FetchHandlerOptions = {}): FetchHandler {
+    assertOptionNames(options, FETCH_OPTIONS, 'fetchHandler')
+    const { principal } = options
+    const parts = principal === undefined ? this.#assembly.endpoint : this.#endpointFor(principal)
+    this.#mount('fetch')
+    return fetchHandler(parts, { ...this.#checks, ...options })
   }
 
   /** A handler for `node:http`, Express or Fastify. */
   nodeHandler(options: HandlerOptions = {}): NodeHandler {
     assertOptionNames(options, HANDLER_OPTIONS, 'nodeHandler')
-    this.#warnOfSetup()
-    this.#assembly.declaration.reachedBy('http')
-    this.#openSoon()
-    ignoreRejectedAsks()
+    this.#mount('nodeHandler')
     return nodeHandler(this.#assembly.endpoint, { ...this.#checks, ...options })
   }
 
@@ -209,6 +206,26 @@ export class Server {
     assertDrainOptions(options)
     await this.#shutdown.drain(options)
     this.#ignoreTerm()
+  }
+
+  /** An endpoint whose callers are all this one. */
+  #endpointFor(principal: Principal): EndpointParts {
+    assertNamed(principal)
+    if (!this.#knowsCallers)
+      throw new TypeError(
+        'A handler with a principal needs a server that knows its callers: createServer({ principal }).',
+      )
+    return { ...this.#assembly.endpoint, authenticate: () => principal }
+  }
+
+  /** Prepares the server for requests that another HTTP server hands to it. */
+  #mount(handler: 'fetch' | 'nodeHandler'): void {
+    const { declaration, logger, keyring } = this.#assembly
+    this.#warnOfSetup()
+    declaration.reachedBy('http')
+    this.#openSoon()
+    ignoreRejectedAsks()
+    logger.current.info({ handler, keys: keyring.ids }, 'Mounted.')
   }
 
   /** Opens the task store while the handler serves already. Requests that need it wait, or fail with its error. */

@@ -77,6 +77,8 @@ export class AuthError extends CodedError<AuthCode> {
 
   constructor(code: AuthCode, message: string, { challenge, reason, warns, cause }: AuthErrorOptions = {}) {
     super(code, message, cause === undefined ? undefined : { cause })
+    // For authors who write plain JavaScript: without a status the refusal would be sent as a success.
+    if (!AUTH_CODES.includes(code)) throw new TypeError(`The code of an AuthError is one of: ${AUTH_CODES.join(', ')}.`)
     this.status = AUTH_STATUS[code]
     this.challenge = challenge ?? (this.status === 503 ? undefined : 'Bearer')
     this.reason = reason

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { newKey } from '../state/seal/index.ts'
 import type { Logger } from './logger.ts'
 import type { Server } from './createServer.ts'
 
@@ -13,6 +14,16 @@ test.each(hosts)('%s without keys warns in the log', async (_, start) => {
   const warn = vi.fn<Logger['warn']>()
   start(createServer({ name: 'keyless', version: '1.0.0', logger: { debug() {}, info() {}, warn, error() {} } }))
   expect(warn).toHaveBeenCalledExactlyOnceWith({}, expect.stringContaining('Set PANNIER_KEYS'))
+})
+
+test.each(hosts)('%s logs that the server is mounted, with the ids of its keys', async (name, start) => {
+  const { createServer } = await import('./createServer.ts')
+  const info = vi.fn<Logger['info']>()
+  const keys = newKey()
+  start(createServer({ name: 'mounted', version: '1', keys, logger: { debug() {}, info, warn() {}, error() {} } }))
+  const handler = name === 'fetchHandler' ? 'fetch' : name
+  expect(info).toHaveBeenCalledExactlyOnceWith({ handler, keys: [expect.any(String)] }, 'Mounted.')
+  expect(JSON.stringify(info.mock.calls)).not.toContain(keys)
 })
 
 test('where there is no logger, the process warns, once', async () => {

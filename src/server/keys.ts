@@ -12,7 +12,7 @@ import type { Logger, LoggerSlot } from './logger.ts'
 import type { ServerOptions } from './options.ts'
 
 const NO_KEY =
-  'The option "keys", or PANNIER_KEYS, is there and empty. Make a key with `pannier keys new`, or leave both out: then this process has a key of its own.'
+  'The option "keys" or the variable PANNIER_KEYS is empty. Make a key with `pannier keys new`, or remove the setting to use a random key of this process.'
 
 /** The ring that was configured, or one of this process alone. */
 export function keyringOf({ keys: given }: ServerOptions): Keyring {

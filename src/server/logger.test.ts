@@ -213,9 +213,12 @@ test('any logger with the four levels will do, and none is written to without on
       lines.push([level, ...line])
   const logger = { debug: collect('debug'), info: collect('info'), warn: collect('warn'), error: collect('error') }
   await new Caller(makeServer({ logger, keys: newKey() }).fetch).send('no/such/method')
-  expect(lines).toEqual([['debug', { method: 'no/such/method', code: 'METHOD_UNKNOWN' }, 'A request was refused.']])
+  expect(lines).toEqual([
+    ['info', { handler: 'fetch', keys: [expect.any(String)] }, 'Mounted.'],
+    ['debug', { method: 'no/such/method', code: 'METHOD_UNKNOWN' }, 'A request was refused.'],
+  ])
   await new Caller(makeServer({}).fetch).round('fails')
-  expect(lines).toHaveLength(1)
+  expect(lines).toHaveLength(2)
 })
 
 test.each(['modern', 'legacy'])('of what a client of the %s era chose, a line has a short part only', async (era) => {

@@ -45,7 +45,7 @@ export async function checkReplays(
 ): Promise<void> {
   for (const [index, before] of rounds.entries()) {
     const { outcome } = before
-    if (outcome.kind !== 'asked' || Object.keys(outcome.requests).length === 0) continue
+    if (before.task !== undefined || outcome.kind !== 'asked' || Object.keys(outcome.requests).length === 0) continue
     const message = { inputResponses: {}, ...(outcome.state !== undefined && { requestState: outcome.state }) }
     const replay = await harness.send(await harness.instance(), message)
     const round = index + 2
@@ -60,6 +60,7 @@ export async function checkReplays(
 export async function checkOutOfOrder(check: ExerciseContext, { rounds }: Flow): Promise<void> {
   const { harness, findings, normalize, repeatable } = check
   for (const [index, before] of [...rounds.entries()].toReversed()) {
+    if (before.task !== undefined) continue
     const after = await harness.send(await harness.instance(), before.message)
     const kindOnly = !repeatable || ranSteps(before, after)
     const difference = compare(before.outcome, after.outcome, { kindOnly, normalize })
@@ -71,7 +72,9 @@ export async function checkOutOfOrder(check: ExerciseContext, { rounds }: Flow):
 /** Checks that each message may be sent twice, as by a client that lost the first response. */
 export async function checkDuplicates(check: ExerciseContext): Promise<void> {
   const { harness, findings, normalize, repeatable } = check
-  const { rounds, lost } = await runFlow(harness, { ...check.flow, instance: () => harness.instance(), twice: true })
+  const options = { ...check.flow, instance: () => harness.instance(), twice: true }
+  const { rounds, lost, stuck } = await runFlow(harness, options)
+  if (stuck === 'silent') findings.silent(rounds.length + 1)
   for (const [index, second] of rounds.entries()) {
     const first = lost[index] as SentRound
     findings.sentTwice(second, first, index + 1)
@@ -114,7 +117,11 @@ function compareFlows(
   let steps = false
   for (const [index, before] of one.rounds.entries()) {
     const after = other.rounds[index]
-    if (after === undefined) return
+    if (after === undefined) {
+      if (other.stuck === 'silent')
+        report({ what: 'outcome', before: describe(before.outcome), after: 'took too long' }, index + 1)
+      return
+    }
     steps ||= ranSteps(before, after)
     const difference = compare(before.outcome, after.outcome, {
       kindOnly: !repeatable || (steps && !resets),
@@ -132,6 +139,18 @@ function lastOutcome({ rounds }: Flow): string {
   const last = rounds.at(-1)
   return last === undefined ? 'did not start' : describe(last.outcome)
 }
+
+/** Checks that a task is unknown to another principal. */
+export async function checkTaskOwner({ harness, findings }: ExerciseContext, { rounds }: Flow): Promise<void> {
+  const round = rounds.findIndex(({ outcome }) => outcome.kind === 'task')
+  const outcome = rounds[round]?.outcome
+  if (outcome?.kind !== 'task') return
+  const seen = await harness.request(await harness.instance(), 'tasks/get', { taskId: outcome.id }, 'other')
+  if (seen.error !== undefined) return
+  findings.add('PRINCIPAL_NOT_BOUND', round + 1, '', `The task was shown to another principal. ${SPREAD}`)
+}
+
+const SPREAD = 'Let makeServer spread its overrides into createServer last: { name, version, ...overrides }.'
 
 /** Checks that a state is refused with other arguments, from another principal, after its expiry and when changed. */
 export async function checkRefusals(check: ExerciseContext, { rounds }: Flow, variants: Variants): Promise<void> {
@@ -170,8 +189,7 @@ function refusing({ harness, findings, normalize }: ExerciseContext, sent: SentR
     // Arguments that fail the tool's schema are refused by a result with isError.
     const saysNo = outcome.kind === 'complete' && outcome.result['isError'] === true
     if (saysNo && compare(sent.outcome, outcome, { kindOnly: false, normalize }) !== undefined) return
-    const advice = 'Let makeServer spread its overrides into createServer last: { name, version, ...overrides }.'
-    findings.add(code, round, '', `Round ${round} ${describe(outcome)} though its state was sent ${how}. ${advice}`)
+    findings.add(code, round, '', `Round ${round} ${describe(outcome)} though its state was sent ${how}. ${SPREAD}`)
   }
 }
 

@@ -45,6 +45,8 @@ export function describe(outcome: RoundOutcome): string {
     }
     case 'complete':
       return outcome.result['isError'] === true ? 'failed' : 'completed'
+    case 'task':
+      return 'became a task'
     case 'refused':
       return `was refused with ${outcome.code}`
     default:

@@ -16,6 +16,8 @@ export const FINDING_CODES = [
   'EXPIRY_IGNORED',
   'TAMPERING_ACCEPTED',
   'NEVER_ENDS',
+  'RESULT_UNEXPECTED',
+  'ANSWER_UNUSED',
 ] as const
 
 export type FindingCode = (typeof FINDING_CODES)[number]

@@ -5,6 +5,7 @@ import {
   always,
   answers,
   ask,
+  bothAnswers,
   call,
   codesOf,
   confirmation,
@@ -22,6 +23,8 @@ describe('a fault is found', () => {
         await ask(ctx, 'second')
         return 'Sent.'
       }),
+      {},
+      bothAnswers,
     )
     expect(codes).toEqual(['EFFECT_REPEATED'])
   })
@@ -77,10 +80,9 @@ describe('a fault is found', () => {
         return 'Sent.'
       }),
       call,
-      answers,
     )
-    expect(report.findings).toMatchObject([{ code: 'NOT_AWAITED', round: 1 }])
-    expect(report.findings[0]?.sentence).toContain('did not wait for the question "first"')
+    expect(report.findings).toMatchObject([{ code: 'RESULT_UNEXPECTED' }, { code: 'NOT_AWAITED', round: 1 }])
+    expect(report.findings[1]?.sentence).toContain('did not wait for the question "first"')
   })
 
   test('work in a catch block that takes the end of a round for a failure', async () => {
@@ -207,6 +209,46 @@ describe('a fault is found', () => {
     const report = await exercise(anew, { tool: 'send', arguments: { id: 1 } }, answers)
     expect(report.findings).toMatchObject([{ code: 'PROCESS_DEPENDENT', round: 2 }])
     expect((await exercise(stale, { tool: 'send', arguments: { id: 1 } }, answers)).ok).toBe(true)
+  })
+
+  test('a call that fails after its question, unless that is expected', async () => {
+    const makeServer = always(async (_, ctx) => {
+      await ask(ctx, 'first')
+      throw new Error('The printer is on fire.')
+    })
+    const report = await exercise(makeServer, call, answers)
+    expect(report.findings).toMatchObject([{ code: 'RESULT_UNEXPECTED', round: 2 }])
+    expect(report.findings[0]?.sentence).toContain('The printer is on fire.')
+    expect(await codesOf(makeServer, { expectError: true })).toEqual([])
+  })
+
+  test('a call that succeeds although an error is expected', async () => {
+    const makeServer = always(async (_, ctx) => {
+      await ask(ctx, 'first')
+      return 'Done.'
+    })
+    expect(await codesOf(makeServer, { expectError: true })).toEqual(['RESULT_UNEXPECTED'])
+  })
+
+  test('an answer to a question that is never asked', async () => {
+    const makeServer = always(async (_, ctx) => {
+      await ask(ctx, 'first')
+      return 'Done.'
+    })
+    const report = await exercise(makeServer, call, { ...answers, frist: { ok: true }, third: { ok: true } })
+    expect(report.findings).toMatchObject([{ code: 'ANSWER_UNUSED' }, { code: 'ANSWER_UNUSED' }])
+    expect(report.findings[0]?.sentence).toContain('"frist"')
+  })
+
+  test('an approval that no caller can give in an ordinary call', async () => {
+    const makeServer = always(async (_, ctx) => {
+      await ctx.ask('first', { message: 'Approve it?', schema: confirmation, by: 'role:manager' })
+      return 'Done.'
+    })
+    const principals = { caller: { id: 'ann' }, other: { id: 'bob' } }
+    const report = await exercise(makeServer, call, answers, { principals })
+    expect(report.findings.map(({ code }) => code)).toEqual(['RESULT_UNEXPECTED', 'ANSWER_UNUSED'])
+    expect(report.findings[0]?.sentence).toContain('role:manager')
   })
 
   test('a call that never ends', async () => {

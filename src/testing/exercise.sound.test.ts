@@ -1,5 +1,5 @@
 import { createServer } from 'pannier/server'
-import { assertSound, exercise, type MakeServer } from 'pannier/testing'
+import { type Answers, assertSound, exercise, type MakeServer } from 'pannier/testing'
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { proves } from '../../test/proves.ts'
@@ -7,6 +7,7 @@ import {
   always,
   answers,
   ask,
+  bothAnswers,
   call,
   codesOf,
   effect,
@@ -18,7 +19,7 @@ import {
 describe('a sound tool', () => {
   proves('MRTR-47', 'gives the same result however its rounds are spread over processes', async () => {
     effect.clear()
-    const report = await exercise(always(sound), call, answers)
+    const report = await exercise(always(sound), call, bothAnswers)
     expect(report).toEqual({
       name: 'work',
       ok: true,
@@ -38,7 +39,7 @@ describe('a sound tool', () => {
   test('stands with principals, a reset and changed arguments of its own', async () => {
     const reset = vi.fn()
     const principals = { caller: { id: 'ann' }, other: { id: 'bob' } }
-    expect(await codesOf(always(sound), { reset, principals, changedArguments: { id: 8 } })).toEqual([])
+    expect(await codesOf(always(sound), { reset, principals, changedArguments: { id: 8 } }, bothAnswers)).toEqual([])
     expect(reset.mock.calls.length).toBeGreaterThan(4)
   })
 
@@ -50,12 +51,13 @@ describe('a sound tool', () => {
       await ask(ctx, 'first')
       return JSON.stringify([content, roots])
     }
-    const report = await exercise(always(handler), call, {
+    const given: Answers = {
       model: { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hi.' } },
       roots: { roots: [{ uri: 'file:///here' }] },
       page: 'accept',
       first: () => 'decline',
-    })
+    }
+    const report = await exercise(always(handler), call, given, { expectError: true })
     expect(report.findings).toEqual([])
     expect(report.result).toMatchObject({ isError: true, content: [{ text: 'The question "first" was declined.' }] })
   })

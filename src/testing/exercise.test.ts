@@ -1,7 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { assertSound, exercise, FINDING_CODES, type MakeServer, type Overrides, recorder } from 'pannier/testing'
 import { describe, expect, test } from 'vitest'
-import { always, answers, ask, call, codesOf, effect, sound, withTool } from '../../test/testing/fixtures/work.ts'
+import {
+  always,
+  answers,
+  ask,
+  bothAnswers,
+  call,
+  codesOf,
+  effect,
+  sound,
+  withTool,
+} from '../../test/testing/fixtures/work.ts'
 
 describe('a server that does not take its overrides is found', () => {
   const keepsOwn = (own: keyof Overrides, value: unknown): MakeServer => {
@@ -10,13 +20,19 @@ describe('a server that does not take its overrides is found', () => {
 
   test('by keys that no other instance has', async () => {
     const makeServer: MakeServer = ({ keys: _keys, ...rest }) => withTool(sound, rest)
-    const codes = await codesOf(makeServer)
+    const codes = await codesOf(makeServer, {}, bothAnswers)
     expect(codes).toContain('PROCESS_DEPENDENT')
     expect(codes).toContain('ROTATION_LOST')
   })
 
   test('by a state that never gets old', async () => {
-    expect(await codesOf(keepsOwn('clock', () => 0))).toEqual(['EXPIRY_IGNORED'])
+    expect(
+      await codesOf(
+        keepsOwn('clock', () => 0),
+        {},
+        bothAnswers,
+      ),
+    ).toEqual(['EXPIRY_IGNORED'])
   })
 
   test('by a state that serves anybody', async () => {
@@ -25,13 +41,14 @@ describe('a server that does not take its overrides is found', () => {
       await codesOf(
         keepsOwn('principal', () => ({ id: 'all' })),
         { principals },
+        bothAnswers,
       ),
     ).toEqual(['PRINCIPAL_NOT_BOUND'])
   })
 
   test('by a ledger that only one instance has', async () => {
     const makeServer: MakeServer = ({ ledger: _ledger, ...rest }) => withTool(sound, rest)
-    expect(await codesOf(makeServer)).toEqual(['ONCE_REPEATED'])
+    expect(await codesOf(makeServer, {}, bothAnswers)).toEqual(['ONCE_REPEATED'])
   })
 })
 
@@ -56,6 +73,8 @@ describe('a server in front of the tool that helps too much is found', () => {
       rewriting((params) => {
         params['arguments'] = { id: 7 }
       }),
+      {},
+      bothAnswers,
     )
     expect(codes).toEqual(['ARGUMENTS_NOT_BOUND'])
   })
@@ -70,6 +89,8 @@ describe('a server in front of the tool that helps too much is found', () => {
         if (!good.has(start)) good.set(start, state)
         params['requestState'] = good.get(start)
       }),
+      {},
+      bothAnswers,
     )
     expect(codes).toEqual(['TAMPERING_ACCEPTED'])
   })
@@ -97,7 +118,7 @@ describe('an exercise that is itself at fault says so', () => {
   })
 
   test('by a client that declares too little', async () => {
-    await expect(exercise(always(sound), call, answers, { capabilities: {} })).rejects.toMatchObject({
+    await expect(exercise(always(sound), call, bothAnswers, { capabilities: {} })).rejects.toMatchObject({
       code: 'CALL_REFUSED',
       message: expect.stringContaining('-32021'),
     })
@@ -132,7 +153,7 @@ test('exercises may run side by side, and effects outside of any are only record
     own('mail')
     return 'Sent.'
   })
-  const reports = await Promise.all([exercise(always(sound), call, answers), exercise(bad, call, answers)])
+  const reports = await Promise.all([exercise(always(sound), call, bothAnswers), exercise(bad, call, answers)])
   expect(reports.map(({ ok }) => ok)).toEqual([true, false])
   expect(own.seen[0]).toEqual({ name: 'before', detail: undefined })
 })

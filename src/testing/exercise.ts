@@ -1,5 +1,5 @@
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
-import { assertOptionNames, type Json, type OptionNames } from '../protocol/index.ts'
+import { assertOptionNames, type Json, type OptionNames, TASKS_EXTENSION } from '../protocol/index.ts'
 import { type Answers, type Flow, runFlow, MAX_ROUNDS } from './flow.ts'
 import {
   type ExerciseContext,
@@ -11,11 +11,12 @@ import {
   checkDuplicates,
   oneInstance,
   checkRefusals,
+  checkTaskOwner,
   type Variants,
 } from './checks.ts'
 import { ExerciseError } from './errors.ts'
 import { FindingList, type Finding } from './findings.ts'
-import { type ExerciseCall, nameOf } from './request.ts'
+import { EVERYTHING, type ExerciseCall, nameOf } from './request.ts'
 import { type MakeServer, type Principals, Harness, type SentRound } from './harness.ts'
 
 export interface ExerciseOptions {
@@ -29,6 +30,10 @@ export interface ExerciseOptions {
   changedArguments?: Record<string, unknown>
   /** The capabilities that the client declares. @default forms, URLs, sampling with tools, and roots */
   capabilities?: ClientCapabilities
+  /** Whether the client takes tasks. The overrides of `makeServer` then have a store for them. @default false */
+  tasks?: boolean
+  /** Whether the call is to end with `isError`, as after a refusal. @default false */
+  expectError?: boolean
   /** The number of rounds after which NEVER_ENDS is reported. @default 32 */
   maxRounds?: number
 }
@@ -39,10 +44,10 @@ const EXERCISE_OPTIONS: OptionNames<ExerciseOptions> = {
   principals: true,
   changedArguments: true,
   capabilities: true,
+  tasks: true,
+  expectError: true,
   maxRounds: true,
 }
-
-const EVERYTHING: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} }
 
 /**
  * Runs a call under difficult conditions: every round on a new instance, every round sent twice, messages repeated and
@@ -65,32 +70,48 @@ export async function exercise(
   if (typeof makeServer !== 'function')
     throw new TypeError('exercise(makeServer, call, answers): makeServer is a function that creates a server.')
   assertOptionNames(options, EXERCISE_OPTIONS, 'exercise')
-  const {
-    capabilities = EVERYTHING,
-    principals,
-    reset,
-    normalize = (result: Json) => result,
-    maxRounds = MAX_ROUNDS,
-  } = options
-  const harness = new Harness({ makeServer, call, capabilities, principals, reset: reset ?? (() => {}) })
-  const check = {
-    harness,
+  const check = contextOf(makeServer, call, answers, options)
+  const { harness, findings, flow } = check
+  try {
+    const reference = await runFlow(harness, { ...flow, instance: oneInstance(harness) })
+    assertAccepted(call, reference)
+    const changed = withChangedArguments(call, options.changedArguments)
+    if (reference.stuck === undefined) {
+      findings.unexpectedResult(reference, options.expectError ?? false)
+      findings.unusedAnswers(reference, answers)
+      await runChecks(check, reference, { changed, hasOther: options.principals !== undefined })
+    } else noteStuck(check, reference)
+    for (const [index, round] of reference.rounds.entries()) {
+      findings.effectsAfterEnd(round, index + 1)
+      findings.unawaited(round, index + 1)
+    }
+    return reportOf(nameOf(call), reference, findings.list)
+  } finally {
+    await harness.close()
+  }
+}
+
+function contextOf(
+  makeServer: MakeServer,
+  call: ExerciseCall,
+  answers: Answers,
+  options: ExerciseOptions,
+): ExerciseContext {
+  const { principals, tasks = false, reset = () => {}, normalize = (result: Json) => result } = options
+  const capabilities = capabilitiesOf(options)
+  return {
+    harness: new Harness({ makeServer, call, capabilities, principals, takesTasks: tasks, reset }),
     normalize,
     findings: new FindingList(),
-    flow: { answers, maxRounds },
-    resets: reset !== undefined,
+    flow: { answers, maxRounds: options.maxRounds ?? MAX_ROUNDS },
+    resets: options.reset !== undefined,
     repeatable: true,
   }
-  const reference = await runFlow(harness, { ...check.flow, instance: oneInstance(harness) })
-  assertAccepted(call, reference)
-  const changed = withChangedArguments(call, options.changedArguments)
-  if (reference.stuck === undefined) await runChecks(check, reference, { changed, hasOther: principals !== undefined })
-  else noteStuck(check, reference)
-  for (const [index, round] of reference.rounds.entries()) {
-    check.findings.effectsAfterEnd(round, index + 1)
-    check.findings.unawaited(round, index + 1)
-  }
-  return reportOf(nameOf(call), reference, check.findings.list)
+}
+
+function capabilitiesOf({ capabilities = EVERYTHING, tasks = false }: ExerciseOptions): ClientCapabilities {
+  if (!tasks) return capabilities
+  return { ...capabilities, extensions: { ...capabilities.extensions, [TASKS_EXTENSION]: {} } }
 }
 
 async function runChecks(start: ExerciseContext, reference: Flow, variants: Variants): Promise<void> {
@@ -99,6 +120,7 @@ async function runChecks(start: ExerciseContext, reference: Flow, variants: Vari
   await checkReplays(check, fresh)
   await checkOutOfOrder(check, fresh)
   await checkRefusals(check, fresh, variants)
+  if (variants.hasOther) await checkTaskOwner(check, fresh)
   await checkDuplicates(check)
   await checkRotation(check, reference)
 }
@@ -107,6 +129,8 @@ function noteStuck({ findings, flow }: ExerciseContext, { stuck, rounds }: Flow)
   if (stuck === 'endless') {
     const what = `The call still asked for input after ${flow.maxRounds} rounds`
     findings.add('NEVER_ENDS', rounds.length, '', `${what}; let it end earlier, or raise maxRounds.`)
+  } else if (stuck === 'silent') {
+    findings.silent(rounds.length + 1)
   } else if (stuck !== undefined) findings.questionChanged(stuck.changed, rounds.length)
 }
 

@@ -1,7 +1,10 @@
 /** The findings of an exercise, each with a sentence that says what to do. */
 import type { OutcomeDifference } from './compare.ts'
 import type { FindingCode } from './errors.ts'
+import type { Answers, Flow } from './flow.ts'
 import type { SentRound } from './harness.ts'
+import { RUN_MS } from './taskRound.ts'
+import type { Json } from '../protocol/index.ts'
 
 export interface Finding {
   readonly code: FindingCode
@@ -62,9 +65,13 @@ export class FindingList {
     }
   }
 
-  sentTwice({ unprotected, steps, message }: SentRound, first: SentRound, round: number): void {
+  sentTwice({ unprotected, steps, message, task }: SentRound, first: SentRound, round: number): void {
+    const when =
+      task === undefined
+        ? `when round ${round} was sent twice, as after a lost response`
+        : `in round ${round}, which was run again because its process ended before the outcome was stored`
     for (const name of unprotected) {
-      const what = `The effect "${name}" ran twice when round ${round} was sent twice, as after a lost response`
+      const what = `The effect "${name}" ran twice ${when}`
       const advice = 'Put it in ctx.once where a repeat would hurt, in ctx.step where it would not.'
       this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside both. ${advice}`)
     }
@@ -84,14 +91,43 @@ export class FindingList {
     }
   }
 
+  /** The plain call ended with `isError` and should not have, or the other way round. */
+  unexpectedResult({ rounds }: Flow, expectError: boolean): void {
+    const outcome = rounds.at(-1)?.outcome
+    if (outcome?.kind !== 'complete') return
+    const isError = outcome.result['isError'] === true
+    if (isError === expectError) return
+    const sentence = isError
+      ? `The call ended with an error, ${textOf(outcome.result)}. If it should, pass { expectError: true }.`
+      : 'The call succeeded, and the option expectError says that it ends with an error.'
+    this.add('RESULT_UNEXPECTED', rounds.length, '', sentence)
+  }
+
+  /** An answer without its question would let a test pass whose tool no longer asks. */
+  unusedAnswers({ rounds }: Flow, answers: Answers): void {
+    const asked = rounds.flatMap(({ outcome }) => (outcome.kind === 'asked' ? Object.keys(outcome.requests) : []))
+    for (const key of Object.keys(answers).filter((each) => !asked.includes(each))) {
+      const what = asked.length === 0 ? 'it asked nothing' : `it asked ${asked.map((each) => `"${each}"`).join(', ')}`
+      const advice = 'Take the answer out, or see why the tool did not come to its question.'
+      this.add('ANSWER_UNUSED', rounds.length, key, `The call never asked "${key}"; ${what}. ${advice}`)
+    }
+  }
+
+  /** A run of a task took too long. */
+  silent(round: number): void {
+    const what = `The task neither ended nor asked for ${RUN_MS / 1000} seconds`
+    this.add('NEVER_ENDS', round, '', `${what}. Pass in what it waits for, so that a test can shorten it.`)
+  }
+
   /** The same message, or the same call, gave something else. */
   different(difference: OutcomeDifference, round: number, when: string): void {
     switch (difference.what) {
       case 'question':
         return this.questionChanged(difference.key, round)
       case 'result': {
-        const what = `The result was another one ${when}`
-        const advice = 'Take chance, time and what earlier calls left from ctx.step, or pass `reset` or `normalize`.'
+        const what = `The result differed ${when}`
+        const advice =
+          'Take random values and times from ctx.step, undo what earlier calls did in `reset`, or leave out what may differ with `normalize`.'
         return this.add('RESULT_CHANGED', round, '', `${what}. ${advice}`)
       }
       case 'outcome':
@@ -102,9 +138,9 @@ export class FindingList {
   }
 
   questionChanged(key: string, round: number): void {
-    const what = `The question "${key}" of round ${round} did not read the same when it was asked again`
+    const what = `The question "${key}" of round ${round} had another text when it was asked again`
     const why = 'an answer counts only for the text it was given to, so a person may be asked for ever'
-    const advice = 'Take what depends on chance, time or this process from ctx.step, and put that into the question.'
+    const advice = 'Take random values, times and what only this process has from ctx.step.'
     this.add('QUESTION_CHANGED', round, key, `${what}: ${why}. ${advice}`)
   }
 
@@ -117,4 +153,10 @@ export class FindingList {
       'Keep it in ctx.step or in a database, and see that the server is made with { name, version, ...overrides }.'
     this.add('PROCESS_DEPENDENT', round, '', `${what}: ${why}. ${advice}`)
   }
+}
+
+/** The texts of a result, as the model reads them. */
+function textOf({ content }: Json): string {
+  const blocks = Array.isArray(content) ? (content as Json[]) : []
+  return JSON.stringify(blocks.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n'))
 }

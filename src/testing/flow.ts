@@ -5,6 +5,7 @@ import type { Server } from '../server/index.ts'
 import { ExerciseError } from './errors.ts'
 import type { RoundMessage } from './request.ts'
 import type { SentRound, Harness } from './harness.ts'
+import { FollowedTask, notForApprover } from './taskRound.ts'
 import { isElicitAction, isObject, type Json } from '../protocol/index.ts'
 
 /** The number of rounds after which a call counts as endless by default. */
@@ -15,7 +16,7 @@ export interface FlowOptions {
   readonly maxRounds: number
   /** The instance for a round, counted from 1. */
   readonly instance: (round: number) => Promise<Server>
-  /** Sends every message twice, as a client does that lost the first response. */
+  /** Sends every message twice, as a client does that lost the first response, and runs a task twice for each question. */
   readonly twice?: boolean
 }
 
@@ -23,21 +24,31 @@ export interface Flow {
   readonly rounds: readonly SentRound[]
   /** With `twice`: the first message of each round, whose response counts as lost. */
   readonly lost: readonly SentRound[]
-  /** Why there is no result: an answered question came again with another text, or there were too many rounds. */
-  readonly stuck?: { readonly changed: string } | 'endless'
+  /**
+   * Why there is no result: an answered question came again with another text, there were too many rounds, or a run of a
+   * task took too long.
+   */
+  readonly stuck?: { readonly changed: string } | 'endless' | 'silent'
 }
 
 export async function runFlow(harness: Harness, options: FlowOptions): Promise<Flow> {
-  await harness.reset()
+  await harness.reset({ losesRuns: options.twice === true })
   const rounds: SentRound[] = []
   const lost: SentRound[] = []
   const asked = new Map<string, InputRequest>()
+  let send: SendRound = sendCall(harness, options)
   let message: RoundMessage = {}
   for (let round = 1; round <= options.maxRounds; round++) {
-    if (options.twice === true) lost.push(await harness.send(await options.instance(round), message))
-    const sending = await harness.send(await options.instance(round), message)
-    rounds.push(sending)
-    const { outcome, refused } = sending
+    const sent = await send(message, round)
+    if (sent === undefined) return { rounds, lost, stuck: 'silent' }
+    rounds.push(sent.kept)
+    if (sent.lost !== undefined) lost.push(sent.lost)
+    const { outcome, refused } = sent.kept
+    if (outcome.kind === 'task') {
+      send = runTask(harness, options, outcome.id)
+      message = {}
+      continue
+    }
     if (outcome.kind !== 'asked') return { rounds, lost }
     assertFit(refused, options.answers)
     const changed = findChanged(asked, outcome.requests, refused)
@@ -48,6 +59,47 @@ export async function runFlow(harness: Harness, options: FlowOptions): Promise<F
     }
   }
   return { rounds, lost, stuck: 'endless' }
+}
+
+/** Sends what a round needs. Gives undefined when the round takes too long. */
+type SendRound = (
+  message: RoundMessage,
+  round: number,
+) => Promise<{ readonly kept: SentRound; readonly lost?: SentRound } | undefined>
+
+function sendCall(harness: Harness, { instance, twice = false }: FlowOptions): SendRound {
+  return async (message, round) => {
+    const lost = twice ? await harness.send(await instance(round), message) : undefined
+    const kept = await harness.send(await instance(round), message)
+    const { outcome } = kept
+    const keys = outcome.kind === 'asked' ? Object.keys(outcome.requests) : []
+    const another = keys.find((key) => harness.answererOf(key) !== 'caller')
+    if (another !== undefined) throw notForApprover(another)
+    return { kept, ...(lost && { lost }) }
+  }
+}
+
+/** A round of a task is one of its runs. With `twice`, the instance of the first run ends before its outcome is stored. */
+function runTask(harness: Harness, { instance, twice = false }: FlowOptions, id: string): SendRound {
+  const task = new FollowedTask(harness, id)
+  return async ({ inputResponses }, round) => {
+    let server = harness.tasks.latest // which has begun the first run
+    if (inputResponses !== undefined) {
+      server = await instance(round)
+      await harness.tasks.keepOnly(server)
+      await task.answer(server, inputResponses)
+    }
+    if (!twice) {
+      const kept = await task.run(server)
+      return kept && { kept }
+    }
+    const lost = await task.lostRun(server)
+    if (lost === undefined) return undefined
+    server = await instance(round)
+    await harness.tasks.keepOnly(server)
+    const kept = await task.run(server)
+    return kept && { kept, lost: { ...kept, ...lost } }
+  }
 }
 
 /** An answer that is a function may fit the next time. */
@@ -95,7 +147,8 @@ function isFunctionAnswer(key: string, answers: Answers): boolean {
   return typeof answers[key] === 'function'
 }
 
-function answerOne(key: string, request: InputRequest, answers: Answers): Json {
+/** The response to one question. */
+export function answerOne(key: string, request: InputRequest, answers: Answers): Json {
   if (!Object.hasOwn(answers, key)) {
     throw new ExerciseError(
       'ANSWER_MISSING',

@@ -1,29 +1,35 @@
 /** The environment of an exercise: makes instances, which share one ledger and one clock that can be set forward. */
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
+import type { Json } from '../protocol/index.ts'
 import type { Principal, Server, ServerOptions } from '../server/index.ts'
 import { DEFAULT_TTL_SECONDS, newKey } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
 import {
+  type PostReply,
   type ExerciseCall,
   paramHeadersOf,
+  post,
   type RoundOutcome,
   type RoundMessage,
   type TestClient,
   send,
 } from './request.ts'
 import { type HandlerActivity, watch, watched } from './recorder.ts'
+import { TaskInstances } from './taskInstances.ts'
 
 /** The options of a server that an exercise sets. Spread them into `createServer` last. */
 export type Overrides = Required<
   Pick<ServerOptions, 'keys' | 'ttlSeconds' | 'ledger' | 'maxAsks' | 'clock' | 'watch'>
 > &
-  Pick<ServerOptions, 'principal'>
+  Pick<ServerOptions, 'principal' | 'tasks'>
 
 export type MakeServer = (overrides: Overrides) => Server | Promise<Server>
 
 /** One message, its outcome, and what the handler did. */
 export interface SentRound extends HandlerActivity {
   readonly message: RoundMessage
+  /** The id of the task that this was a run of, so that no message belongs to it. */
+  readonly task?: string
   readonly outcome: RoundOutcome
 }
 
@@ -32,6 +38,8 @@ export interface HarnessOptions {
   readonly call: ExerciseCall
   readonly capabilities: ClientCapabilities
   readonly principals: Principals | undefined
+  /** Whether the client takes tasks. */
+  readonly takesTasks: boolean
   readonly reset: () => void | Promise<void>
 }
 
@@ -39,6 +47,8 @@ export interface HarnessOptions {
 export interface Principals {
   readonly caller: Principal
   readonly other: Principal
+  /** Who answers in place of the caller, by the key of the question. Only a task can wait for them. @default nobody */
+  readonly approvers?: Readonly<Record<string, Principal>>
 }
 
 interface HarnessSendOptions {
@@ -51,25 +61,46 @@ const WHO = 'x-exercise-principal'
 
 export class Harness {
   readonly keys = newKey()
+  /** Those who answer questions, as they are named in requests: the caller first. */
+  readonly answerers: readonly string[]
   readonly #options: HarnessOptions
   #ledger = memoryLedger()
   #mirrored: Promise<Record<string, string>> | undefined
   #aheadMs = 0
+  #tasks: TaskInstances | undefined
 
   constructor(options: HarnessOptions) {
     this.#options = options
+    this.answerers = ['caller', ...Object.keys(options.principals?.approvers ?? {}).map(approverName)]
+  }
+
+  /** The instances, where the client takes tasks. */
+  get tasks(): TaskInstances {
+    this.#tasks ??= new TaskInstances()
+    return this.#tasks
+  }
+
+  /** Who answers a question. */
+  answererOf(key: string): string {
+    const name = approverName(key)
+    return this.answerers.includes(name) ? name : 'caller'
   }
 
   /** Called before each run of the call. A run is a call of its own, also where its arguments name it. */
-  async reset(): Promise<void> {
+  async reset({ losesRuns }: { losesRuns: boolean }): Promise<void> {
     this.#ledger = memoryLedger()
+    if (this.#options.takesTasks) await this.tasks.renewStore(losesRuns)
     await this.#options.reset()
+  }
+
+  async close(): Promise<void> {
+    await this.#tasks?.close()
   }
 
   /** A new server. */
   async instance(keys = this.keys): Promise<Server> {
-    const { makeServer, principals } = this.#options
-    return makeServer({
+    const { makeServer, principals, takesTasks } = this.#options
+    const server = await makeServer({
       keys,
       watch,
       ttlSeconds: DEFAULT_TTL_SECONDS,
@@ -77,14 +108,17 @@ export class Harness {
       ledger: this.#ledger,
       clock: () => Date.now() + this.#aheadMs,
       ...(principals !== undefined && {
-        principal: ({ header }) => (header(WHO) === 'other' ? principals.other : principals.caller),
+        principal: ({ header }) => principalNamed(header(WHO), principals),
       }),
+      ...(takesTasks && { tasks: this.tasks.tasks() }),
     })
+    if (takesTasks) this.tasks.add(server)
+    return server
   }
 
   async send(server: Server, message: RoundMessage, options: HarnessSendOptions = {}): Promise<SentRound> {
     const { call = this.#options.call, asOther = false, late = false } = options
-    const client = await this.#client(server, asOther)
+    const client = await this.#client(server, asOther ? 'other' : 'caller')
     this.#aheadMs = late ? (DEFAULT_TTL_SECONDS + 60) * 1000 : 0
     const { value, activity } = await watched(() => send(server, call, message, client))
     this.#aheadMs = 0
@@ -92,12 +126,26 @@ export class Harness {
     return { message, outcome: value, ...activity }
   }
 
-  async #client(server: Server, asOther: boolean): Promise<TestClient> {
+  /** Sends a request that is no round of the call. */
+  async request(server: Server, method: string, params: Json, who: string): Promise<PostReply> {
+    return post(server, method, params, await this.#client(server, who))
+  }
+
+  async #client(server: Server, name: string): Promise<TestClient> {
     const { call, capabilities } = this.#options
-    const who = { [WHO]: asOther ? 'other' : 'caller' }
+    const who = { [WHO]: encodeURIComponent(name) }
     this.#mirrored ??= paramHeadersOf(server, call, { capabilities, headers: who })
     return { capabilities, headers: { ...(await this.#mirrored), ...who } }
   }
+}
+
+function approverName(key: string): string {
+  return `approver ${key}`
+}
+
+function principalNamed(name: string | null | undefined, { caller, other, approvers = {} }: Principals): Principal {
+  const approver = Object.entries(approvers).find(([key]) => encodeURIComponent(approverName(key)) === name)
+  return approver?.[1] ?? (name === 'other' ? other : caller)
 }
 
 /** Waits until Date.now() has changed, so that a handler which depends on the time behaves differently. */

@@ -10,4 +10,5 @@ export { type ExerciseOptions, exercise, assertSound, type Report, type RoundRep
 export type { Finding } from './findings.ts'
 export { type Recorder, recorder } from './recorder.ts'
 export type { ExerciseCall } from './request.ts'
+export { testClient, type TestClientOptions } from './testClient.ts'
 export type { MakeServer, Overrides, Principals } from './harness.ts'

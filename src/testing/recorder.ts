@@ -58,7 +58,7 @@ export interface HandlerActivity {
   readonly refused: readonly string[]
 }
 
-class RecordedActivity implements HandlerActivity {
+export class RecordedActivity implements HandlerActivity {
   readonly steps: StepRun[] = []
   readonly unprotected: string[] = []
   readonly afterEnd: string[] = []
@@ -73,8 +73,13 @@ const here = new AsyncLocalStorage<{ readonly activity: RecordedActivity; readon
 /** Sends one message, and returns what the handler did as well. */
 export async function watched<T>(send: () => Promise<T>): Promise<{ value: T; activity: HandlerActivity }> {
   const activity = new RecordedActivity()
-  const value = await here.run({ activity, inStep: false }, send)
+  const value = await recordIn(activity, send)
   return { value, activity }
+}
+
+/** Adds what `work` does to the activity. */
+export function recordIn<T>(activity: RecordedActivity, work: () => T): T {
+  return here.run({ activity, inStep: false }, work)
 }
 
 /** Adds an effect to the activity of the current round, if this runs in an exercise. */

@@ -1,6 +1,7 @@
 /** Sends the exercised call to a server as requests of 2026-07-28. */
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import {
+  declaresTasks,
   findParamHeaders,
   type Json,
   META,
@@ -29,6 +30,7 @@ export type RoundOutcome =
       readonly state: string | undefined
     }
   | { readonly kind: 'complete'; readonly result: Json }
+  | { readonly kind: 'task'; readonly id: string }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string }
 
 /** What the client of an exercise sends with each request. */
@@ -37,17 +39,24 @@ export interface TestClient {
   readonly headers: Readonly<Record<string, string>>
 }
 
-// `.invalid` exists in no network, and is not treated as a local host.
-const ENDPOINT = 'http://exercise.invalid/mcp'
+/** What clients declare by default. */
+export const EVERYTHING: ClientCapabilities = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: {},
+}
 
-export function send(
+// `.invalid` exists in no network, and is not treated as a local host.
+export const ENDPOINT = 'http://exercise.invalid/mcp'
+
+export async function send(
   server: Server,
   call: ExerciseCall,
   message: RoundMessage,
   client: TestClient,
 ): Promise<RoundOutcome> {
   const { method, params } = subjectOf(call)
-  return post(server, method, { ...params, ...message }, client)
+  return readOutcome(await post(server, method, { ...params, ...message }, client))
 }
 
 export function nameOf(call: ExerciseCall): string {
@@ -61,12 +70,17 @@ function subjectOf(call: ExerciseCall): { method: string; name: string; params: 
   return { method, name, params: { name, ...args } }
 }
 
-async function post(
+export interface PostReply {
+  readonly result?: Json
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: Json }
+}
+
+export async function post(
   server: Server,
   method: string,
   params: Json,
   { capabilities, headers }: TestClient,
-): Promise<RoundOutcome> {
+): Promise<PostReply> {
   const _meta = {
     [META.version]: MODERN_VERSION,
     [META.client]: { name: 'pannier-exercise', version: '1' },
@@ -82,13 +96,13 @@ async function post(
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
   })
-  return readOutcome(await (await server.fetch(request)).json())
+  return (await (await server.fetch(request)).json()) as PostReply
 }
 
-function readOutcome(message: unknown): RoundOutcome {
-  const { result, error } = message as { result?: Json; error?: { code: number; message: string } }
-  if (error !== undefined) return { kind: 'refused', code: error.code, message: error.message }
-  const { resultType, inputRequests = {}, requestState } = result as Json
+function readOutcome({ result, error }: PostReply): RoundOutcome {
+  if (error !== undefined) return refusal(error)
+  const { resultType, inputRequests = {}, requestState, taskId } = result as Json
+  if (resultType === 'task') return { kind: 'task', id: String(taskId) }
   if (resultType !== 'input_required') return { kind: 'complete', result: withoutMeta(result as Json) }
   return {
     kind: 'asked',
@@ -97,8 +111,13 @@ function readOutcome(message: unknown): RoundOutcome {
   }
 }
 
+function refusal({ code, message, data }: NonNullable<PostReply['error']>): RoundOutcome {
+  const advice = declaresTasks(data?.['requiredCapabilities'] ?? {}) ? ' Pass { tasks: true } to exercise.' : ''
+  return { kind: 'refused', code, message: `${message}${advice}` }
+}
+
 /** `_meta` names the server that answered, and is not compared. */
-function withoutMeta({ _meta, ...result }: Json): Json {
+export function withoutMeta({ _meta, ...result }: Json): Json {
   return result
 }
 
@@ -115,11 +134,11 @@ export async function paramHeadersOf(
 async function inputSchemaOf(server: Server, tool: string, client: TestClient): Promise<Json> {
   let cursor: unknown
   do {
-    const page = await post(server, 'tools/list', cursor === undefined ? {} : { cursor }, client)
-    if (page.kind !== 'complete') return {}
-    const found = (page.result['tools'] as Json[]).find(({ name }) => name === tool)
+    const { result } = await post(server, 'tools/list', cursor === undefined ? {} : { cursor }, client)
+    if (result === undefined) return {}
+    const found = (result['tools'] as Json[]).find(({ name }) => name === tool)
     if (found !== undefined) return found['inputSchema'] as Json
-    cursor = page.result['nextCursor']
+    cursor = result['nextCursor']
   } while (cursor !== undefined)
   return {}
 }

@@ -44,9 +44,9 @@ proves(
       stderr: expect.stringMatching(/^error: The server's program could not be started: /),
     })
     expect(ran[1]?.stdout).toContain(`
-  1 sequential connection test  STATEFUL   99 %       said to be right in 99 %
-  2 capability score            UNKNOWN    score 0.5  said to be right in 70 %
-  3 metadata heuristics         STATELESS  80 %       said to be right in 50 %
+  1 sequential connection test  STATEFUL   99 %       right on 99 % of servers
+  2 capability score            UNKNOWN    score 0.5  right on 70 % of servers
+  3 metadata heuristics         STATELESS  80 %       right on 50 % of servers
 `)
   },
 )

@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createServer, type Difference } from 'pannier/server'
 import { memoryCarryStore, memoryLedger, newKey } from 'pannier/state'
-import { exercise } from 'pannier/testing'
+import { exercise, type MakeServer } from 'pannier/testing'
 import { readText, root } from '../../scripts/repository.ts'
 import { locks, payments, server as asking } from '../../docs/snippets/asking.ts'
 import { guarded, protectedServer, server as accounts } from '../../docs/snippets/authentication.ts'
@@ -570,9 +570,8 @@ describe('examples/testing/refund.ts', () => {
     )
     expect(text).toBe('Refunded 5 cents, receipt R-A-5.')
     const call = { tool: 'refund', arguments: { order: 'A' } }
-    const { ok, result } = await exercise((overrides) => refundServer({ refund }, overrides), call, {
-      amount: 'decline',
-    })
+    const makeServer: MakeServer = (overrides) => refundServer({ refund }, overrides)
+    const { ok, result } = await exercise(makeServer, call, { amount: 'decline' }, { expectError: true })
     expect(ok).toBe(true)
     expect(result?.['isError']).toBe(true)
   })

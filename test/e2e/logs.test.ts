@@ -48,3 +48,17 @@ test('stdio logs by pino on standard error, so that standard output has messages
       .toSorted((a, b) => a - b),
   ).toEqual([1, 2])
 })
+
+test('on stdio the console writes to standard error, and one line says so', async () => {
+  const { child, lines } = start('stdio')
+  const params = { name: 'chat', arguments: {}, _meta: envelope() }
+  const request = (id: number) => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })}\n`
+  child.stdin.end(`${request(1)}${request(2)}`)
+  await once(child, 'close')
+  expect(lines('stdout').map((line) => JSON.parse(line).result.content[0].text)).toEqual(['written', 'written'])
+  const written = lines('stderr')
+  expect(written.filter((line) => line.startsWith('from '))).toEqual(['from log', 'from info', 'from log', 'from info'])
+  expect(written.filter((line) => line.includes('table'))).toHaveLength(2)
+  const warnings = written.filter((line) => line.includes('console.error'))
+  expect(warnings.map((line) => JSON.parse(line))).toMatchObject([{ level: 40 }])
+})

@@ -19,7 +19,7 @@ import { createGateway, gatewayConfigOf } from 'pannier/gateway'
 import { postgres, postgresBus, postgresEngine, postgresTasks } from 'pannier/postgres'
 import { probe } from 'pannier/probe'
 import { requestStateCodec, withJournal } from 'pannier/sdk'
-import { bearer, createServer, structured } from 'pannier/server'
+import { AuthError, bearer, createServer, structured } from 'pannier/server'
 import {
   createSealer,
   jarServerOf,
@@ -32,7 +32,7 @@ import {
   sqliteLedger,
 } from 'pannier/state'
 import { createTasks, sqliteEngine, sqliteTasks } from 'pannier/tasks'
-import { exercise } from 'pannier/testing'
+import { exercise, testClient } from 'pannier/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { post, type Wire } from '../fixtures/modernClient.ts'
 
@@ -73,6 +73,7 @@ const WITH_OPTIONS: Readonly<Record<string, (options: never) => unknown>> = {
   postgresBus: (given) => postgresBus(postgres({ url: 'postgres://nobody@127.0.0.1:1/none' }), given),
   requestStateCodec,
   exercise: (given) => exercise(() => server(), wrong({}), {}, given),
+  testClient: (given) => testClient(server(), given),
   'drain of a server': (given) => server().drain(given),
   createGateway: async (given) => createGateway({ ...(await emptyGateway()), ...(given as object) }),
   'listen of a gateway': async (given) => createGateway(await emptyGateway()).listen(given),
@@ -87,6 +88,7 @@ test.each<[mistake: string, sentence: string, make: () => unknown]>([
   ['a principal that is an object of settings', 'what bearer({ … })', () => server({ principal: { issuer: 'x' } })],
   ['a logger that is a function', 'an object with debug, info', () => server({ logger: () => {} })],
   ['tasks that are a path', 'what sqliteTasks({ path })', () => server({ tasks: 'tasks.db' })],
+  ['a refusal without a code', 'one of: AUTH_MISSING', () => new AuthError(wrong('No token.'), '')],
   ['keys in a list', 'commas between them', () => server({ keys: [newKey(), newKey()] })],
   [
     'a tool in the style of the SDK',

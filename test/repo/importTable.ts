@@ -17,7 +17,7 @@ export const folders: Record<string, Record<string, Access>> = {
   gateway: Object.fromEntries(all.map((folder) => [folder, 'all'])),
   console: { gateway: 'types' },
   sdk: { protocol: 'all', state: 'all', journal: 'all', server: 'all' },
-  testing: { protocol: 'all', state: 'all', server: 'all' },
+  testing: { protocol: 'all', state: 'all', server: 'all', tasks: 'all', client: 'all' },
   cli: Object.fromEntries([...all, 'gateway', 'console', 'sdk', 'testing'].map((folder) => [folder, 'all'])),
 }
 

@@ -274,6 +274,7 @@ describe('an ordinary call with a question by role:manager', () => {
       const result = await clerk.call(tool, {}, { inputResponses: yes })
       expect(result.isError).toBe(true)
       expect(result.content[0].text).toMatch(/^Only role:manager may answer "approve", and only a task can wait/)
+      expect(result.content[0].text).toContain(tool === 'plain' ? 'the option "task"' : 'This call is no task')
     }
     const session = await RawSession.begin(url, {
       capabilities: { elicitation: {} },

@@ -97,7 +97,7 @@ function factRows(verdict: Verdict): readonly (readonly string[])[] {
 function methodRows({ methods }: Verdict): readonly (readonly string[])[] {
   return Object.values(METHODS).map(({ number, title, accuracy }) => {
     const found = Object.values(methods).find(({ method }) => METHODS[method].number === number)
-    const rated = `said to be right in ${percent(accuracy)}`
+    const rated = `right on ${percent(accuracy)} of servers`
     return [`  ${number} ${title}`, found?.state ?? 'not used', found === undefined ? '' : sureText(found), rated]
   })
 }
@@ -178,7 +178,7 @@ export function meaningOf({ state, transport, declared, evidence }: Verdict): st
 }
 
 const NOT_POOLABLE =
-  'it needs no sessions, but declares that its instances cannot stand in for each other (poolable: false)'
+  'it needs no sessions, but declares that one instance cannot continue the calls of another (poolable: false). The usual reason is a missing key: servers made with Pannier need PANNIER_KEYS (pannier keys new)'
 const REPLICA_REFUSES =
   'it needs no sessions, but its instances do not accept what another one gave out (see replica): give them the same keys and let them reach each other'
 const UNDECIDED = 'until it is decided, take it for one that needs its sessions; --explain shows what it answered'

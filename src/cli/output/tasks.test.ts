@@ -15,7 +15,7 @@ test.each<[Task, string]>([
   [task('input_required', { statusMessage: 'call tasks/result' }), 'Task: waits for an answer'],
   [
     task('input_required', { statusMessage: 'It waits for\n\u001b[31m role:manager.' }),
-    'Task: waits for an answer, It waits for \ufffd[31m role:manager.',
+    'Task: waits for \ufffd[31m role:manager',
   ],
   [task('failed', { statusMessage: 'No paper.' }), 'Task: failed, No paper.'],
 ])('%o is "%s"', (now, line) => {

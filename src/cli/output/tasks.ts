@@ -22,6 +22,8 @@ export function statusText({
   const far = progress === undefined ? '' : ` (${progress.progress}${of(progress.total)})`
   const words = `Task: ${STATUS_WORDS[status]}${status === 'working' ? far : ''}`
   const said = serverReason({ status, statusMessage })
+  const awaited = status === 'input_required' ? said?.match(/^It (waits for .*)\.$/)?.[1] : undefined
+  if (awaited !== undefined) return `Task: ${awaited}`
   return said === undefined ? words : `${words}, ${said}`
 }
 

@@ -33,7 +33,7 @@ export interface MethodResult {
   /** From 0 to 1, for this server. */
   readonly confidence: number
   readonly level: Level
-  /** From 0 to 1: how often the method is said to be right, over all servers. */
+  /** From 0 to 1: the share of servers on which the method is right. */
   readonly accuracy: number
   readonly details: Readonly<Record<string, unknown>>
 }

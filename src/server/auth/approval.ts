@@ -34,7 +34,7 @@ const CLAIMS: Readonly<Record<string, readonly string[]>> = { role: ['role', 'ro
 export function hasClaim({ id, subject, scopes, claims = {} }: Principal, by: string): boolean {
   const colon = by.indexOf(':')
   const [name, value] = [by.slice(0, colon), by.slice(colon + 1)]
-  if (colon < 1 || value === '') throw new TypeError(`"${by}" names nobody: write "role:manager" or "sub:ann".`)
+  if (colon < 1 || value === '') throw new TypeError(`"${by}" is not an approver: write "role:manager" or "sub:ann".`)
   switch (name) {
     case 'id':
       return id === value

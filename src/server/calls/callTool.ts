@@ -116,8 +116,9 @@ type Finished = Exclude<ToolReturn, InputRequired>
 function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallToolOptions): Invocation<Finished> {
   return {
     subject: { name: entry.name, args: call.params['arguments'] ?? {}, carry: entry.carry },
+    hasTaskOption: entry.task !== undefined,
     invoke: (ctx) => entry.handler(value, ctx),
-    finish: (result) => finishTool(entry, result, call),
+    finish: (result) => finishTool(entry, result, call, options),
     rescue: (error) => observed(call, rescueTool(entry, error, call, options)),
   }
 }
@@ -146,12 +147,17 @@ function readToolCall(params: Json): { name: string; args: Json } {
   return { name, args }
 }
 
-function finishTool(entry: ToolEntry, value: Finished, call: Call): Json | Promise<Json> {
+function finishTool(
+  entry: ToolEntry,
+  value: Finished,
+  call: Call,
+  { exposeErrors }: CallToolOptions,
+): Json | Promise<Json> {
   const issue = typeof value === 'string' ? undefined : resultIssue(entry.name, value)
   if (issue !== undefined) throw invalidOutput(issue)
   const result = typeof value === 'string' ? text(value) : value
   if (entry.output === undefined || result.isError === true) return observed(call, result)
-  return checkedOutput(entry.name, entry.output, result).then(() => observed(call, result))
+  return checkedOutput(entry.name, entry.output, result, exposeErrors).then(() => observed(call, result))
 }
 
 function resultIssue(name: string, result: unknown): string | undefined {
@@ -161,7 +167,12 @@ function resultIssue(name: string, result: unknown): string | undefined {
   return issue && `The content that the tool "${name}" returned is not valid: ${issue}`
 }
 
-async function checkedOutput(name: string, output: Schema, { structuredContent }: CallToolResult): Promise<void> {
+async function checkedOutput(
+  name: string,
+  output: Schema,
+  { structuredContent }: CallToolResult,
+  exposeErrors: boolean,
+): Promise<void> {
   if (structuredContent === undefined) {
     throw invalidOutput(
       `The tool "${name}" has an output schema, so it must return structured content: structured({ … }).`,
@@ -169,11 +180,10 @@ async function checkedOutput(name: string, output: Schema, { structuredContent }
   }
   const checked = await output.check(structuredContent)
   if (checked.ok) return
-  // The issues name fields of the author's own data, so they are for the log and not for the answer.
-  throw invalidOutput(
-    `The tool "${name}" returned structured content that its output schema does not allow.`,
-    checked.issues,
-  )
+  // The issues name fields of the author's own data. The log has them in any case.
+  const issues = exposeErrors ? `: ${checked.issues}` : '.'
+  const sentence = `The tool "${name}" returned structured content that its output schema does not allow${issues}`
+  throw invalidOutput(sentence, checked.issues)
 }
 
 function invalidOutput(sentence: string, issues?: string): ServerError {

@@ -57,6 +57,8 @@ export interface Invocation<T> {
   readonly finish: (value: T) => Json | Promise<Json>
   /** The result of a handler that threw, where that is a result and not an error. */
   readonly rescue?: (error: unknown) => Json
+  /** Whether the tool runs as a task with clients that support tasks. */
+  readonly hasTaskOption?: boolean
   /** Makes a task of the call, where its handler may say so. Gives the text of the result. */
   readonly detach?: ((journal: Journal) => Promise<string>) | undefined
 }
@@ -188,6 +190,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       onHandOff: () => load.handOff(call.channel),
       onRefused: () => call.observer?.answerRefused(),
       detachable: this.#invocation.detach !== undefined,
+      hasTaskOption: this.#invocation.hasTaskOption ?? false,
     }
   }
 

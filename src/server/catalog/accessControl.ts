@@ -56,7 +56,7 @@ export class AccessControl {
     if (this.#hasWarned || scoped.length === 0) return
     this.#hasWarned = true
     const which = `${scoped.slice(0, MAX_NAMED).join(', ')}${scoped.length > MAX_NAMED ? ' and others' : ''}`
-    const sentence = `Nobody can see or use what needs scopes (${which}), because callers are not known here: ${remedy}`
+    const sentence = `What needs scopes (${which}) is hidden from all callers, because this server does not know who they are: ${remedy}`
     logger.warnOfSetup('PANNIER_NO_PRINCIPAL', sentence)
   }
 

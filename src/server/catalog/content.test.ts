@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { Caller, type Reply } from '../../../test/docs/fixtures/caller.ts'
 import { recordedLog } from '../../../test/e2e/fixtures/recordedLog.ts'
 import { createServer, type Server, structured, text } from '../index.ts'
@@ -60,6 +61,17 @@ test.each([
   const { result } = await new Caller(server.fetch).round('sum')
   expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(sentence) }] })
   expect(JSON.stringify(result)).not.toContain('secret')
+})
+
+test('an author reads which field of structured content does not fit, unless errors are not exposed', async () => {
+  const output = z.object({ sum: z.object({ cents: z.number() }) })
+  for (const exposeErrors of [true, false]) {
+    const server = createServer({ name: 'contents', version: '1.0.0', exposeErrors })
+    server.tool('sum', { description: 'Sums.', output }, () => structured({ sum: { cents: 'secret' } }) as never)
+    const text = JSON.stringify((await new Caller(server.fetch).round('sum')).result)
+    expect(text.includes('sum.cents')).toBe(exposeErrors)
+    expect(text).not.toContain('secret')
+  }
 })
 
 const NO_MESSAGE = 'needs "role", which is "user" or "assistant".'

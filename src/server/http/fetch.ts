@@ -1,13 +1,21 @@
 /** The endpoint on web-standard `Request` and `Response`, for Workers, Deno, Bun, Hono and others. */
-import type { HeaderReader } from '../../protocol/index.ts'
+import type { HeaderReader, OptionNames } from '../../protocol/index.ts'
+import type { Principal } from '../auth/authenticator.ts'
 import { isLocalHost } from '../localHost.ts'
 import { chunksOf, limited, parseBytes, tooLarge } from './body.ts'
-import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
+import { Endpoint, type EndpointParts, HANDLER_OPTIONS, type HandlerOptions } from './endpoint.ts'
 import type { EndpointRequest } from './exchange.ts'
 import { FetchSink } from './fetchSink.ts'
 import { RequestRefused } from './refusal.ts'
 
 export type FetchHandler = (request: Request) => Promise<Response>
+
+export interface FetchHandlerOptions extends HandlerOptions {
+  /** Who calls, in place of what `principal` of the server says: for tests. @default the server's `principal` says */
+  principal?: Principal
+}
+
+export const FETCH_OPTIONS: OptionNames<FetchHandlerOptions> = { ...HANDLER_OPTIONS, principal: true }
 
 export function fetchHandler(parts: EndpointParts, options: HandlerOptions): FetchHandler {
   const endpoint = new Endpoint(parts, options)

@@ -249,7 +249,7 @@ export class LegacyHttp implements SessionHandler {
   #resume(resumed: ResumedCall, caller: Caller, target: LegacyStream): void {
     const { pushes, streams, logger } = this.#options
     const channel = new LegacyChannel({ streams, pushes, caller, target })
-    logger().info({ method: resumed.method }, 'A call that another process began continues here.')
+    logger().info({ method: resumed.method }, 'Continues a call that another process began.')
     this.#returning.noteClaimed(resumed.stream, caller)
     const from = { header: undefined, resumed: resumed.journal }
     void this.#answer(resumed, caller, channel, from).then(({ body }) => this.#finish(channel, body))

@@ -3,6 +3,12 @@ import { createServer } from 'pannier/server'
 
 const server = createServer({ name: 'logged', version: '1.0.0' })
 server.tool('hello', { description: 'Says hello' }, () => 'hello')
+server.tool('chat', { description: 'Writes to the console' }, () => {
+  console.log('from %s', 'log')
+  console.info('from info')
+  console.table([{ from: 'table' }])
+  return 'written'
+})
 
 if (process.argv[2] === 'stdio') await server.stdio()
 else console.log((await server.listen()).url)

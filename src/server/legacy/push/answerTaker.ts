@@ -90,7 +90,7 @@ export class AnswerTaker {
     const instance = movedTo(question) ?? asked.instance
     if (instance.id === self.id) {
       if (this.#options.calls.isLeft(question)) return { kind: 'left' }
-      return this.#ignore('An answer came to a question that no longer waits.')
+      return this.#ignore('An answer came to a question that no call waits for.')
     }
     if (instance.url !== undefined && !gone.has(instance.id)) return { kind: 'elsewhere', instance }
     return this.#takeFrom(instance, answer, caller, gone)

@@ -193,7 +193,7 @@ test('a call that went on elsewhere is left to that instance when its answer com
     kind: 'elsewhere',
     instance: { id: second.id },
   })
-  await expect(answer).rejects.toThrow('goes on at another instance')
+  await expect(answer).rejects.toThrow('Another instance continues')
 })
 
 test('a call on a connection that no other instance has waits for its answer also while the process stops', async () => {
@@ -226,7 +226,7 @@ describe('a process that stops before it has met another', () => {
     expect(handOff).not.toHaveBeenCalled()
     isThere = true
     const second = await ask(pushes, 'b', 'call', plain)
-    await expect(second.answer).rejects.toThrow('goes on at another instance')
+    await expect(second.answer).rejects.toThrow('Another instance continues')
     expect(handOff).toHaveBeenCalledTimes(1)
   })
 
@@ -235,7 +235,7 @@ describe('a process that stops before it has met another', () => {
     const pushes = process({ handOff })
     const { answer } = await ask(pushes, 'a', 'call', plain)
     await pushes.drain(patience)
-    await expect(answer).rejects.toThrow('goes on at another instance')
+    await expect(answer).rejects.toThrow('Another instance continues')
     expect(handOff).toHaveBeenCalledTimes(2)
   })
 
@@ -545,7 +545,7 @@ describe('a process that others took for gone', () => {
     const other = process({ ledger })
     expect(await other.take(answerTo(resumed.question, 'A'), caller, gone)).toMatchObject({ kind: 'resumed' })
     await pushes.reclaim()
-    await expect(resumed.answer).rejects.toThrow('goes on at another instance')
+    await expect(resumed.answer).rejects.toThrow('Another instance continues')
     expect(await pushes.take(answerTo(kept.question, 'B'), caller)).toEqual(settled)
     expect(await kept.answer).toEqual({ roots: ['B'] })
   })

@@ -222,7 +222,7 @@ export class PushedCall {
     this.onHandOff()
     for (const [, { timer, reject }] of open) {
       clearTimeout(timer)
-      reject(unanswered('The call continues at another instance.'))
+      reject(unanswered('Another instance continues the call.'))
     }
     return open.map(([question]) => question)
   }

@@ -1,0 +1,27 @@
+/**
+ * Standard output carries the messages of the protocol, and a line of anything else is lost or breaks the connection. So
+ * what a program writes to the console goes to standard error while it serves stdio.
+ */
+import type { Logger } from '../logger.ts'
+
+const TO_STDOUT = ['log', 'info', 'debug', 'dir'] as const
+
+const NOTE =
+  'console.log writes to standard error on stdio, because standard output carries the messages. Use console.error.'
+
+/** Redirects the console, and says so when it is first used. Gives what undoes it. */
+export function redirectConsole(logger: () => Logger): () => void {
+  const before = TO_STDOUT.map((name) => [name, console[name]] as const)
+  let isSaid = false
+  const write = (...values: unknown[]): void => {
+    if (!isSaid) logger().warn({}, NOTE)
+    isSaid = true
+    // oxlint-disable-next-line no-console -- it is what the program writes
+    console.error(...values)
+  }
+  // Methods such as `table` and `group` use `log`.
+  for (const name of TO_STDOUT) console[name] = name === 'dir' ? (value) => write(value) : write
+  return () => {
+    for (const [name, method] of before) console[name] = method
+  }
+}
