@@ -40,8 +40,8 @@ export interface ClusterOptions {
   readonly logger: () => Logger
 }
 
-/** The kind of event that must also arrive while a configured bus is down: cancellations. */
-const URGENT = 'cancelled'
+/** The kinds of events that must also arrive while a configured bus is down, and at an instance that stops. */
+const URGENT: ReadonlySet<string> = new Set(['cancelled', 'owner-changed'])
 const REFUSAL: MessageReply = { status: REFUSED_STATUS }
 /** The status for a message that came before: the network has sent it twice, so its sender tries again under another id. */
 const REPLAYED: MessageReply = { status: 503 }
@@ -167,7 +167,7 @@ export class Cluster {
         members.left(from)
         return { status: 202 }
       case 'recent':
-        return jsonReply({ events: members.recent(String(message['of'])) })
+        return jsonReply({ events: members.recent(URGENT) })
       case 'ledger':
         return jsonReply(await this.#ownLedger.serve(message))
       default:
@@ -186,7 +186,7 @@ export class Cluster {
    */
   async #fetchUrgent(signal: AbortSignal): Promise<void> {
     const fetchFrom = async (member: Instance): Promise<void> => {
-      const reply = await this.#forwarding.ask(member, { kind: 'recent', of: URGENT })
+      const reply = await this.#forwarding.ask(member, { kind: 'recent' })
       this.#hear(reply?.['events'])
     }
     while (!signal.aborted) {

@@ -108,7 +108,12 @@ describe('claims between instances', () => {
 
   test('of a keeper that stops while it meets its first member go to that member', async () => {
     const next = begin([], gone)
-    const keeper = begin([], servedBy(() => next.ledger), Date.now, true)
+    const keeper = begin(
+      [],
+      servedBy(() => next.ledger),
+      Date.now,
+      true,
+    )
     await keeper.ledger.claim('pay', 60)
     const handedOff = keeper.ledger.handOff()
     keeper.meet('~next')

@@ -17,7 +17,6 @@ import {
   LOOK_TWICE_MS,
   MET_WITHIN_MS,
   OWNER_WITHIN_MS,
-  SETTLED_MS,
   TURNS_TO_CLOSE,
 } from './times.ts'
 
@@ -37,8 +36,8 @@ export interface ScopeParts {
   readonly forwarding: Forwarding
   /** The configured bus that all instances share. Without it, members send events to each other. */
   readonly bus: ClusterBus | undefined
-  /** The kind of event that members also send to each other, so that it arrives while the bus is down. */
-  readonly urgent: string
+  /** The kinds of events that members also send to each other, so that they arrive while the bus is down. */
+  readonly urgent: ReadonlySet<string>
   readonly logger: () => Logger
 }
 
@@ -54,7 +53,6 @@ export class ClusterScope {
   readonly #handlers = new Map<string, InstanceMessageHandler>()
   readonly #owns = new Map<string, (key: string) => boolean>()
   readonly #stops: (() => void)[] = []
-  readonly #since = performance.now()
 
   constructor(parts: ScopeParts) {
     this.#parts = parts
@@ -137,20 +135,6 @@ export class ClusterScope {
     }
   }
 
-  /**
-   * The owner of a thing, by asking all members. An instance that has just started, or knows no others, or knows them
-   * only through a bus, cannot be sure that there is none.
-   */
-  async whoOwns(kind: string, key: string): Promise<Instance | 'nobody' | 'unsure'> {
-    const asked = await Promise.all(
-      (await this.members.all()).map(async (instance) => ({ instance, reply: await this.#owner(instance, kind, key) })),
-    )
-    const found = asked.find(({ reply }) => reply === true)
-    if (found !== undefined) return found.instance
-    const isSettled = performance.now() - this.#since > SETTLED_MS && this.#parts.bus === undefined
-    return isSettled && asked.length > 0 && asked.every(({ reply }) => reply !== undefined) ? 'nobody' : 'unsure'
-  }
-
   /** The first instance that claims to own a thing, among those at these addresses and the known members. */
   async whoOwnsAt(addresses: readonly string[], kind: string, key: string): Promise<Instance | undefined> {
     const found = Promise.withResolvers<Instance | undefined>()
@@ -205,10 +189,10 @@ export class ClusterScope {
     return {
       publish: (event) => {
         bus.publish(event)
-        if (event.kind === urgent) this.#publish(event)
+        if (urgent.has(event.kind)) this.#publish(event)
       },
       subscribe: (listener) => {
-        const stops = [bus.subscribe(listener), this.#subscribe((event) => event.kind === urgent && listener(event))]
+        const stops = [bus.subscribe(listener), this.#subscribe((event) => urgent.has(event.kind) && listener(event))]
         return () => {
           for (const stop of stops) stop()
         }

@@ -1,4 +1,5 @@
 /** Creates the parts of a server and connects them. All defaults are filled in here. */
+import { Owners } from '../cluster/index.ts'
 import { DEFAULT_TTL_SECONDS } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
 import { MAX_ASKS, UNWIND_MS } from '../journal/index.ts'
@@ -69,8 +70,11 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
   const architecture = architectureOf(options)
   const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable, relaying?.keepsState)
+  const owners = new Owners({ self, bus: scope.bus, ttlSeconds, clock })
   // A stateful server keeps the state of its sessions here, so no other instance can resume their calls.
-  const handOff = announced(bus, async (stream) => (declaration.isStateful ? undefined : scope.handOff({ ...stream })))
+  const handOff = announced(owners, async (stream) =>
+    declaration.isStateful ? undefined : scope.handOff({ ...stream }),
+  )
 
   const carrying = new CarryRules(options.carry, store !== undefined)
   const onDifference = differenceReporter(log, options.onDifference)
@@ -183,6 +187,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     store,
     onDifference,
     ledger: scope.ledger,
+    owners,
     canHandOff: async () => !declaration.isStateful && scope.canHandOff(),
     handOff,
     cancel: (session, request) => bus.publish({ kind: 'cancelled', session, request }),
@@ -193,6 +198,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const sessions = new Sessions(sessionSealer, facts, self, { assume: options.assume, logger: log })
   const legacyHttp = new LegacyHttp({
     ...clusterPart.sessions,
+    owners,
     calls,
     ledger: options.ledger,
     sessions,

@@ -17,7 +17,7 @@ export interface ClusterPart {
   readonly forwardedCalls: ForwardedCalls
   readonly newRequests: NewRequests
   /** What sessions need of it. */
-  readonly sessions: Pick<LegacyHttpOptions, 'self' | 'members' | 'bus' | 'forwarder' | 'whoHas'>
+  readonly sessions: Pick<LegacyHttpOptions, 'self' | 'members' | 'bus' | 'forwarder'>
 }
 
 /** Joins the cluster of the process, which a gateway shares between its routes. A server alone makes its own. */
@@ -30,14 +30,13 @@ export function joinCluster(
   const scope = cluster.scope(relaying?.scope ?? '', configured)
   const { self, members } = scope
   const bus = scope.bus as EventBus // its events were sealed by an instance of this server
-  const whoHas = (stream: string) => scope.whoOwns('stream', stream)
   return {
     cluster,
     scope,
     bus,
     forwardedCalls: new ForwardedCalls(scope),
     newRequests: new NewRequests(scope),
-    sessions: { self, members, bus, forwarder: new ClientRequests(scope), whoHas },
+    sessions: { self, members, bus, forwarder: new ClientRequests(scope) },
   }
 }
 

@@ -32,10 +32,12 @@ let log: string[] = []
 function begin(calls: PushedCall[], taker: () => Promise<Instance | undefined>, canHandOff = async () => true) {
   log = []
   const departure = new Departure({
-    calls: { movable: () => calls, leave: () => void log.push('left') } as never,
+    calls: {
+      movable: () => calls,
+      leave: (_: unknown, to?: Instance) => void log.push(`left to ${to?.id ?? 'others'}`),
+    } as never,
     canHandOff,
     handOff: taker,
-    onMoved: (_, to) => void log.push(`moved to ${to.id}`),
     cancel: (session, id) => void log.push(`cancelled ${session} ${id}`),
   })
   const patience = new AbortController()
@@ -57,7 +59,7 @@ describe('a call', () => {
     expect([isOver(), log, call.handingOff]).toEqual([false, [], taken.promise])
     taken.resolve(other)
     await soon()
-    expect([isOver(), log, call.handingOff]).toEqual([true, ['moved to other', 'left'], undefined])
+    expect([isOver(), log, call.handingOff]).toEqual([true, ['left to other'], undefined])
   })
 
   test('that ended here meanwhile is cancelled there', async () => {
@@ -67,7 +69,7 @@ describe('a call', () => {
       return other
     })
     await soon()
-    expect(log).toEqual(['cancelled s 7', 'moved to other', 'left'])
+    expect(log).toEqual(['cancelled s 7', 'left to other'])
   })
 
   test('stays while there is no taker, who is looked for ten times a second, and is told when patience is over', async () => {
@@ -88,7 +90,7 @@ describe('a call', () => {
     const canHandOff = vi.fn(async () => false)
     const { isOver } = begin([waiting({ carried: true })], async () => undefined, canHandOff)
     await soon()
-    expect([isOver(), log, canHandOff.mock.calls.length]).toEqual([true, ['left'], 0])
+    expect([isOver(), log, canHandOff.mock.calls.length]).toEqual([true, ['left to others'], 0])
   })
 
   test('on a connection of its own is answered here for as long as there is patience', async () => {
@@ -131,7 +133,7 @@ describe('a call', () => {
     departure.waits(late)
     departure.waits(late)
     await soon()
-    expect([handOff.mock.calls.length, log]).toEqual([1, ['moved to other', 'left']])
+    expect([handOff.mock.calls.length, log]).toEqual([1, ['left to other']])
   })
 })
 
@@ -139,7 +141,7 @@ test('before a departure has begun nobody leaves', async () => {
   log = []
   const options = { calls: { movable: () => [], leave() {} } as never, canHandOff: async () => true }
   const handOff = vi.fn(async () => other)
-  const departure = new Departure({ ...options, handOff, onMoved() {}, cancel() {} })
+  const departure = new Departure({ ...options, handOff, cancel() {} })
   departure.waits(waiting())
   await soon()
   expect(handOff).not.toHaveBeenCalled()

@@ -4,7 +4,7 @@
  */
 import { type RequestId, sleep } from '../../../protocol/index.ts'
 import type { Instance } from '../../../cluster/index.ts'
-import type { CallHandOff, StreamHandOff } from './handOff.ts'
+import type { StreamHandOff } from './handOff.ts'
 import type { PushedCall } from './pushedCall.ts'
 import type { WaitingCalls } from './waitingCalls.ts'
 
@@ -14,8 +14,6 @@ export interface DepartureOptions {
   readonly canHandOff: () => Promise<boolean>
   /** Hands a call off; returns its new owner, or undefined if no instance takes it. */
   readonly handOff: (stream: StreamHandOff) => Promise<Instance | undefined>
-  /** Another instance has resumed the call. */
-  readonly onMoved: (call: CallHandOff, to: Instance) => void
   /** Cancels a request that runs at another instance. */
   readonly cancel: (session: string, request: RequestId) => void
 }
@@ -86,8 +84,7 @@ export class Departure {
     const { call, caller } = snapshot
     // The call ended or was cancelled here meanwhile, which the new owner does not know.
     if (asking.ended) this.#options.cancel(caller.peer.session ?? '', call.request.id)
-    this.#options.onMoved(call, to)
-    this.#options.calls.leave(asking)
+    this.#options.calls.leave(asking, to)
     return true
   }
 

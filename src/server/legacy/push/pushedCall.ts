@@ -212,19 +212,19 @@ export class PushedCall {
     return [...newest.values()]
   }
 
-  /** Releases the call without notifying its client: its questions, which it returns, stay open for the new owner. */
-  handOff(): readonly string[] {
-    if (this.isHandedOff) return []
+  /** Releases the call without notifying its client; its questions stay open for the new owner. Returns false if it is released already. */
+  handOff(): boolean {
+    if (this.isHandedOff) return false
     this.ended = true
     this.isHandedOff = true
-    const open = [...this.#open]
+    const open = [...this.#open.values()]
     this.#open.clear()
     this.onHandOff()
-    for (const [, { timer, reject }] of open) {
+    for (const { timer, reject } of open) {
       clearTimeout(timer)
       reject(unanswered('The call goes on at another instance.'))
     }
-    return open.map(([question]) => question)
+    return true
   }
 
   #close(question: string): Waiting | undefined {

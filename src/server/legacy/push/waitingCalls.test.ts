@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Call } from '../../call.ts'
+import type { Owners } from '../../../cluster/index.ts'
 import { legacyPeer } from '../session.ts'
 import type { PushedCall } from './pushedCall.ts'
 import { WaitingCalls } from './waitingCalls.ts'
@@ -17,7 +18,10 @@ function callOf(user: string): Call {
 }
 
 function calls(maxWaiting: number, maxWaitingPerCaller = maxWaiting) {
-  const waiting = new WaitingCalls({ maxWaiting, maxWaitingPerCaller, clock: Date.now, ttlSeconds: 60 }, () => {})
+  const waiting = new WaitingCalls(
+    { maxWaiting, maxWaitingPerCaller, owners: { leave() {} } as unknown as Owners },
+    () => {},
+  )
   const ended: [string, string][] = []
   let asked = 0
 
