@@ -7,10 +7,17 @@ import { errorDetails, isObject, type Json, type Logger, runLater, settledWithin
 import type { Ledger } from '../state/stores/index.ts'
 import type { Discovery } from './discovery.ts'
 import type { ClusterBus, ClusterEvent } from './events.ts'
-import { type Forwarded, type Forwarding, type ForwardOptions, goneReply } from './forward.ts'
+import {
+  type Forwarded,
+  type Forwarding,
+  type ForwardOptions,
+  goneReply,
+  jsonReply,
+  type MessageReply,
+  type ReplySink,
+} from './forward.ts'
 import type { Instance, Self } from './instance.ts'
 import type { Members, MembersListener } from './members.ts'
-import { jsonReply, type MessageReply, type ReplySink } from './reply.ts'
 import {
   HANDED_OFF_WITHIN_MS,
   LOOK_AGAIN_MS,
@@ -27,26 +34,26 @@ export type InstanceMessageHandler = (
   sink: ReplySink,
 ) => Promise<MessageReply | undefined>
 
-export interface ScopeParts {
-  readonly name: string
+/** The parts of a process that all its scopes share. */
+export interface SharedParts {
   readonly self: Self
   readonly members: Members
   readonly discovery: Discovery
   readonly ledger: Ledger
   readonly forwarding: Forwarding
-  /** The configured bus that all instances share. Without it, members send events to each other. */
-  readonly bus: ClusterBus | undefined
   /** The kinds of events that members also send to each other, so that they arrive while the bus is down. */
   readonly urgent: ReadonlySet<string>
   readonly logger: () => Logger
 }
 
+export interface ScopeParts extends SharedParts {
+  readonly name: string
+  /** The configured bus that all instances share. Without it, members send events to each other. */
+  readonly bus: ClusterBus | undefined
+}
+
 export class ClusterScope {
   readonly name: string
-  readonly self: Self
-  readonly members: Members
-  readonly discovery: Discovery
-  readonly ledger: Ledger
   readonly bus: ClusterBus
   readonly #parts: ScopeParts
   readonly #heard = new Set<(event: ClusterEvent) => void>()
@@ -57,14 +64,22 @@ export class ClusterScope {
   constructor(parts: ScopeParts) {
     this.#parts = parts
     this.name = parts.name
-    this.self = parts.self
-    this.members = parts.members
-    this.discovery = parts.discovery
-    this.ledger = parts.ledger
     this.bus = parts.bus === undefined ? this.#memberBus() : this.#withUrgent(parts.bus)
     this.handle('owns', async ({ of: kind, key }) =>
       jsonReply({ owns: this.#owns.get(String(kind))?.(String(key)) === true }),
     )
+  }
+
+  get self(): Self {
+    return this.#parts.self
+  }
+
+  get members(): Members {
+    return this.#parts.members
+  }
+
+  get ledger(): Ledger {
+    return this.#parts.ledger
   }
 
   /** Registers the handler of a kind of message. */
@@ -141,7 +156,7 @@ export class ClusterScope {
     const urls = new Set([...addresses, ...this.members.known().flatMap(({ url }) => url ?? [])])
     urls.delete(this.self.url ?? '')
     const asked = Array.from(urls, async (url) => {
-      const instance = await this.discovery.find(url)
+      const instance = await this.#parts.discovery.find(url)
       if (typeof instance === 'object' && (await this.#owner(instance, kind, key))) found.resolve(instance)
     })
     void settledWithin(Promise.allSettled(asked), OWNER_WITHIN_MS).then(() => found.resolve(undefined))

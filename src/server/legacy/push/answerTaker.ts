@@ -48,7 +48,7 @@ export interface AnswerTakerOptions extends Pick<PushStatesOptions, 'sealer' | '
   readonly owners: Owners
 }
 
-interface ArrivedAnswer extends Pick<NamedQuestion, 'question' | 'call'> {
+interface ArrivedAnswer extends NamedQuestion {
   readonly response: ResponseMessage
   /** The state that came with it. */
   readonly echo: BroughtState | undefined
@@ -56,6 +56,7 @@ interface ArrivedAnswer extends Pick<NamedQuestion, 'question' | 'call'> {
 
 const SETTLED: Taken = { kind: 'settled' }
 const LOST: Taken = { kind: 'lost' }
+const NOT_OPEN = 'An answer came to a question that does not wait.'
 const TWICE = 'An answer came twice, or from somebody who may not give it any more.'
 
 export class AnswerTaker {
@@ -66,15 +67,16 @@ export class AnswerTaker {
 
   constructor(options: AnswerTakerOptions) {
     this.#options = options
-    const { bus, sealer, calls, clock } = options
+    const { self, bus, sealer, calls, clock } = options
     this.#relay =
       bus &&
       new PushRelay({
         bus,
         sealer,
-        callerOf: ({ call, question }) => calls.get(call)?.callerOf(question),
+        callerOf: ({ call, question }) => calls.get(call)?.open.callerOf(question),
         take: async ({ call, question }, response, answerer) =>
-          (await this.#takeHere({ call, question, response, echo: undefined }, answerer))?.kind === 'settled',
+          (await this.#takeHere({ call, question, instance: self, response, echo: undefined }, answerer))?.kind ===
+          'settled',
         clock,
       })
   }
@@ -86,16 +88,12 @@ export class AnswerTaker {
     // ST-8: a state is validated wherever it comes back, even if its question still waits in this process.
     const echo = await states.readEcho(response, asked?.question, caller)
     if (asked === undefined) return this.#ignore('An answer came to a question that was never asked.')
-    const { question, call } = asked
-    const answer: ArrivedAnswer = { question, call, response, echo }
-    const taken = (await this.#takeHere(answer, caller)) ?? (await this.#takeResumed(answer, caller))
+    const { call } = asked
+    const answer: ArrivedAnswer = { ...asked, response, echo }
+    const taken = await this.#takeHere(answer, caller)
     if (taken !== undefined) return taken
     const instance = owners.get(call) ?? asked.instance
-    if (calls.get(call) !== undefined && asked.instance.id !== self.id) return this.#takeLate(answer, caller, gone)
-    if (instance.id === self.id) {
-      if (calls.isLeft(call)) return { kind: 'left' }
-      return this.#ignore('An answer came to a question that does not wait.')
-    }
+    if (instance.id === self.id) return calls.isLeft(call) ? { kind: 'left' } : this.#ignore(NOT_OPEN)
     if (instance.url !== undefined && !gone.has(instance.id)) return { kind: 'elsewhere', instance }
     return this.#takeFrom(instance, answer, caller, gone)
   }
@@ -108,10 +106,12 @@ export class AnswerTaker {
   /** Claims the next generation of each waiting call that another instance may have resumed, or leaves the call to that. */
   async reclaim(): Promise<void> {
     const reclaim = async (asking: PushedCall): Promise<void> => {
-      await this.#claimNext(asking, asking.generation)
-      asking.renewQuestions()
+      await this.#claimNext(asking, asking.claims.generation)
+      asking.open.renew(asking.claims.generation)
     }
-    await Promise.all(this.#options.calls.movable().flatMap((asking) => (asking.carried ? [reclaim(asking)] : [])))
+    await Promise.all(
+      this.#options.calls.movable().flatMap((asking) => (asking.claims.carried ? [reclaim(asking)] : [])),
+    )
   }
 
   /** Makes answers to this call wait until it is decided whether it is resumed here. */
@@ -124,38 +124,51 @@ export class AnswerTaker {
     return decided
   }
 
-  /** An answer to a question of this process; undefined when the question is not open. */
+  /** An answer to a question of a call that is here; undefined when it is not. */
   async #takeHere(answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
     const { question, call } = answer
     const asking = this.#options.calls.get(call)
-    const asked = asking?.callerOf(question)
-    if (asking === undefined || asked === undefined) return undefined
+    const asked = asking?.open.callerOf(question)
+    if (asking === undefined) return undefined
+    if (asked === undefined) return this.#takeEarlier(asking, answer, caller)
     if (!isSameCaller(asked, caller))
       return this.#ignore('An answer came from another session than the question went to.')
-    if (!asking.accepts(question, caller))
+    if (!asking.open.accepts(question, caller))
       return this.#ignore('An answer came from somebody who may not give it any more.')
     return asking.arrive(this.#settle(asking, answer, caller))
   }
 
-  /** An answer to a question that another instance asked for a call that is here. */
-  async #takeLate({ question, response, echo }: ArrivedAnswer, caller: Caller, gone: ReadonlySet<string>) {
-    const { states } = this.#options
-    const brought = echo ?? (await states.readStored(question, caller))
-    if (brought === undefined) return this.#ignore('An answer came to a question that does not wait.')
+  /** An answer to a question that an earlier process asked for a call that is here. */
+  async #takeEarlier(asking: PushedCall, answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
+    const { calls, states, self } = this.#options
+    const { question, instance, response, echo } = answer
+    let key = asking.earlier.keyOf(question)
+    if (key === undefined && instance.id !== self.id) {
+      const brought = echo ?? (await states.readStored(question, caller))
+      key = brought?.state.key
+      if (brought !== undefined && echo === undefined) this.#inherit(question, brought.state)
+    }
+    if (key === undefined) return this.#ignore(NOT_OPEN)
     const report = await states.examine(echo)
-    const taken = await this.#goOn(brought.state, response, caller, gone)
-    if (echo === undefined) this.#inherit(question, brought.state)
-    report()
-    return taken
+    const movedTo = await asking.move.underWay
+    if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
+    if (calls.get(asking.name) !== asking) return undefined
+    const { carried, generation } = asking.claims
+    const isNew = !asking.earlier.isTaken(response.id)
+    const other = isNew && carried ? await this.#claimNext(asking, generation) : undefined
+    if (other !== undefined) return { kind: 'elsewhere', instance: other }
+    if (asking.takeAnswer(key, response, caller)) report()
+    else this.#ignore(TWICE)
+    return SETTLED
   }
 
   async #settle(asking: PushedCall, { question, response, echo }: ArrivedAnswer, caller: Caller): Promise<Taken> {
     const report = await this.#options.states.examine(echo)
-    const movedTo = asking.handingOff && (await asking.handingOff)
+    const movedTo = await asking.move.underWay
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
-    const other = asking.carried ? await this.#claimNext(asking, asking.askedIn(question)) : undefined
+    const other = asking.claims.carried ? await this.#claimNext(asking, asking.open.askedIn(question)) : undefined
     if (other !== undefined) return { kind: 'elsewhere', instance: other }
-    if (asking.settle(question, response, caller)) report()
+    if (asking.open.settle(question, response, caller)) report()
     return SETTLED
   }
 
@@ -165,9 +178,9 @@ export class AnswerTaker {
    */
   async #claimNext(asking: PushedCall, asked: number | undefined): Promise<Instance | undefined> {
     const { calls, generations, self } = this.#options
-    const { name, holder } = asking
-    const other = await asking.advance(asked, async (generation) => {
-      const claimant = await generations.claim(name, generation, holder || undefined)
+    const { name, claims, cost } = asking
+    const other = await claims.advance(asked, async (generation) => {
+      const claimant = await generations.claim(name, generation, cost.caller || undefined)
       // If the ledger fails, the process that has the call continues it.
       return typeof claimant === 'string' || claimant.id === self.id ? undefined : claimant
     })
@@ -245,23 +258,6 @@ export class AnswerTaker {
     else asking.earlier.markTaken(response.id)
     const params = { ...request.params, inputResponses: result === undefined ? {} : { [key]: result } }
     return { kind: 'resumed', call: { id: request.id, method: request.method, params, stream, journal }, state }
-  }
-
-  async #takeResumed({ question, call, response, echo }: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
-    const { calls, states } = this.#options
-    const asking = calls.get(call)
-    const key = asking?.earlier.keyOf(question)
-    if (asking === undefined || key === undefined) return undefined
-    const report = await states.examine(echo)
-    const movedTo = await asking.handingOff
-    if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
-    if (calls.get(asking.name) !== asking) return undefined
-    const isNew = !asking.earlier.isTaken(response.id)
-    const other = isNew && asking.carried ? await this.#claimNext(asking, asking.generation) : undefined
-    if (other !== undefined) return { kind: 'elsewhere', instance: other }
-    if (asking.takeAnswer(key, response, caller)) report()
-    else this.#ignore(TWICE)
-    return SETTLED
   }
 
   #ignore(why: string): Taken {

@@ -95,10 +95,10 @@ export class PushBroker {
     if (early !== undefined) return early
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call)
-    const isCarried = asking.chars <= MAX_CARRIED_CHARS && this.#states.carries(request, call, carried)
-    asking.carried ||= isCarried
-    asking.isBound ||= carried.isBound === true
-    if (way.elsewhere !== undefined && !asking.isBound) this.#prepare(asking, call, carried, way.elsewhere)
+    const isCarried = asking.cost.chars <= MAX_CARRIED_CHARS && this.#states.carries(request, call, carried)
+    asking.claims.carried ||= isCarried
+    asking.move.isBound ||= carried.isBound === true
+    if (way.elsewhere !== undefined && !asking.move.isBound) this.#prepare(asking, call, carried, way.elsewhere)
     const answer = await this.#ask(asking, { call, request, carried, isCarried, stream, way })
     this.#departure.waits(asking)
     return answer.promise
@@ -108,7 +108,7 @@ export class PushBroker {
   async #ask(asking: PushedCall, asked: PushedQuestion): Promise<{ readonly promise: Promise<unknown> }> {
     const { call, carried, isCarried, stream, way } = asked
     const { key, mayAnswer, onAnswer } = carried
-    const { generation } = asking
+    const { generation } = asking.claims
     const { ttlSeconds } = this.#options
     const notAsked = (error: unknown): void =>
       this.#options.logger().warn({ err: errorDetails(error) }, 'A question could not be asked again.')
@@ -118,19 +118,19 @@ export class PushBroker {
     const waiting = { ...of, generation, stream, ttlSeconds, askAgain, withdraw }
     const resumed = asking.earlier.takeResumed(key)
     if (resumed !== undefined) {
-      const promise = asking.wait(resumed.question, { ...waiting, id: resumed.id })
+      const promise = asking.open.wait(resumed.question, { ...waiting, id: resumed.id })
       if (resumed.mayBeLost) askAgain?.()
       return { promise }
     }
     const { question, id, message } = await this.#write(asking, asked)
-    if (asking.handingOff !== undefined) await asking.handingOff // its new owner may resume it and ask this
+    await asking.move.underWay // its new owner may resume it and ask this
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call) // again, because other calls may have come meanwhile
-    const promise = asking.wait(question, { ...waiting, id })
+    const promise = asking.open.wait(question, { ...waiting, id })
     try {
       way.send(message)
     } catch (error) {
-      asking.fail(question, error as Error) // no answer will come
+      asking.open.fail(question, error as Error) // no answer will come
     }
     return { promise }
   }
@@ -138,12 +138,16 @@ export class PushBroker {
   async #askAgain(asking: PushedCall, asked: PushedQuestion): Promise<void> {
     const { question, id, message } = await this.#write(asking, asked)
     // The question may have been answered by now.
-    const before = asking.handingOff === undefined ? asking.waitAlso(asked.carried.key, question, id) : undefined
+    if (asking.move.underWay !== undefined) return
+    const before = asking.open.waitAlso(asked.carried.key, question, { id, generation: asking.claims.generation })
     if (before === undefined) return
     asked.way.send(withdrawal(before), message) // together, or a client may be left with nothing to answer
   }
 
-  async #write({ name, generation }: PushedCall, { call, request, carried, isCarried, stream }: PushedQuestion) {
+  async #write(
+    { name, claims: { generation } }: PushedCall,
+    { call, request, carried, isCarried, stream }: PushedQuestion,
+  ) {
     const question = newId()
     const id = this.#ids.write(question, name, call)
     const asking = isCarried ? { ...carried, generation } : undefined
@@ -154,7 +158,7 @@ export class PushBroker {
   /** Repeats questions after an instance crashed, perhaps with an answer that it was about to forward here. */
   askAgain(): void {
     clearTimeout(this.#askingAgain)
-    const ask = (): void => this.#calls.movable().forEach((asking) => asking.askAgain())
+    const ask = (): void => this.#calls.movable().forEach((asking) => asking.open.askAgain())
     this.#askingAgain = unref(setTimeout(ask, ENDED_WITHIN_MS))
   }
 
@@ -188,8 +192,10 @@ export class PushBroker {
     const asking = this.#calls.get(name)
     if (asking === undefined) return []
     this.#calls.remove(asking)
-    if (asking.carried && !asking.isHandedOff)
-      void this.#answers.decide(name, () => this.#generations.end(name, asking.generation, asking.holder || undefined))
+    if (asking.claims.carried && !asking.move.isOver)
+      void this.#answers.decide(name, () =>
+        this.#generations.end(name, asking.claims.generation, asking.cost.caller || undefined),
+      )
     return asking.end()
   }
 
@@ -239,19 +245,19 @@ export class PushBroker {
 
   /** Notes how the call goes to another instance when this process stops. */
   #prepare(asking: PushedCall, call: Call, carried: Omit<CarriedCall, 'key'>, way: PushElsewhere): void {
-    asking.snapshot = () => ({
+    asking.move.snapshot = () => ({
       caller: { peer: call.peer, principal: call.principal, address: call.address },
       ...way.contents(),
       call: {
         call: carried.id,
-        generation: asking.generation,
-        carried: asking.carried,
+        generation: asking.claims.generation,
+        carried: asking.claims.carried,
         request: { id: call.id, method: call.method, params: call.params },
         journal: carried.body(),
-        questions: asking.openQuestions(),
+        questions: asking.open.list(),
       },
     })
-    asking.onHandOff = () => way.handOff()
+    asking.move.onOver = () => way.handOff()
   }
 
   #forget(question: string): void {

@@ -12,14 +12,11 @@ const snapshot = { call: { request: { id: 7 } }, caller: { peer: { session: 's' 
 
 function waiting(more: object = {}) {
   const call = {
-    isBound: false,
+    move: { isBound: false, underWay: undefined as unknown, snapshot: () => snapshot },
+    claims: { carried: false },
     canMove: true,
-    carried: false,
     ended: false,
-    isArriving: false,
     isWaiting: true,
-    handingOff: undefined as unknown,
-    snapshot: () => snapshot,
     arrived: async () => {},
     end: (why: string) => void log.push(`ended: ${why.slice(0, 13)}`),
     ...more,
@@ -56,10 +53,10 @@ describe('a call', () => {
     const call = waiting()
     const { isOver } = begin([call], () => taken.promise)
     await soon()
-    expect([isOver(), log, call.handingOff]).toEqual([false, [], taken.promise])
+    expect([isOver(), log, call.move.underWay]).toEqual([false, [], taken.promise])
     taken.resolve(other)
     await soon()
-    expect([isOver(), log, call.handingOff]).toEqual([true, ['left to other'], undefined])
+    expect([isOver(), log, call.move.underWay]).toEqual([true, ['left to other'], undefined])
   })
 
   test('that ended here meanwhile is cancelled there', async () => {
@@ -88,20 +85,20 @@ describe('a call', () => {
 
   test('whose state is out there waits for nobody, and leaves without a word', async () => {
     const canHandOff = vi.fn(async () => false)
-    const { isOver } = begin([waiting({ carried: true })], async () => undefined, canHandOff)
+    const { isOver } = begin([waiting({ claims: { carried: true } })], async () => undefined, canHandOff)
     await soon()
     expect([isOver(), log, canHandOff.mock.calls.length]).toEqual([true, ['left to others'], 0])
   })
 
   test('on a connection of its own is answered here for as long as there is patience', async () => {
-    const call = waiting({ isBound: true, canMove: false })
+    const call = waiting({ move: { isBound: true }, canMove: false })
     const { patience, isOver } = begin([call], async () => other)
     await vi.advanceTimersByTimeAsync(1000)
     expect([isOver(), log]).toEqual([false, []])
     patience.abort()
     await soon()
     expect([isOver(), log]).toEqual([true, ['ended: This instance']])
-    const answered = waiting({ isBound: true, canMove: false })
+    const answered = waiting({ move: { isBound: true }, canMove: false })
     const second = begin([answered], async () => other)
     await soon()
     answered.isWaiting = false
@@ -111,10 +108,9 @@ describe('a call', () => {
 
   test('whose answer is being taken leaves after that, or goes on', async () => {
     const taken = Promise.withResolvers<void>()
-    const call = waiting({ isArriving: true })
+    const call = waiting()
     call.arrived = async () => {
       await taken.promise
-      call.isArriving = false
       call.canMove = false
     }
     const handOff = vi.fn(async () => other)

@@ -50,13 +50,13 @@ export class Departure {
   async #leave(asking: PushedCall, patience: AbortSignal): Promise<void> {
     if (this.#leaving.has(asking)) return
     this.#leaving.add(asking)
-    if (asking.isBound) await this.#stay(asking, patience)
-    while (asking.canMove && asking.snapshot !== undefined) {
+    if (asking.move.isBound) await this.#stay(asking, patience)
+    while (asking.canMove && asking.move.snapshot !== undefined) {
       // A call with a state outside this process need not wait for a taker: the instance that gets its answer resumes
       // it.
-      const hasTaker = asking.carried || (await this.#options.canHandOff())
+      const hasTaker = asking.claims.carried || (await this.#options.canHandOff())
       if (hasTaker && (await this.#handOff(asking))) break
-      if (asking.carried || patience.aborted) {
+      if (asking.claims.carried || patience.aborted) {
         await this.#giveUp(asking)
         break
       }
@@ -73,13 +73,14 @@ export class Departure {
 
   /** Returns whether another instance has the call now. */
   async #handOff(asking: PushedCall): Promise<boolean> {
-    await settled(asking)
-    const snapshot = asking.canMove ? asking.snapshot?.() : undefined // an answer may have let it go on
+    const { move } = asking
+    await asking.arrived()
+    const snapshot = asking.canMove ? move.snapshot?.() : undefined // an answer may have let it go on
     if (snapshot === undefined) return false
     // Answers to its questions wait until the new owner is known.
-    asking.handingOff = this.#options.handOff(snapshot)
-    const to = await asking.handingOff
-    asking.handingOff = undefined
+    move.underWay = this.#options.handOff(snapshot)
+    const to = await move.underWay
+    move.underWay = undefined
     if (to === undefined) return false
     const { call, caller } = snapshot
     // The call ended or was cancelled here meanwhile, which the new owner does not know.
@@ -90,15 +91,10 @@ export class Departure {
 
   /** A call that waits for something other than an answer continues here until the process ends. */
   async #giveUp(asking: PushedCall): Promise<void> {
-    await settled(asking)
+    await asking.arrived()
     if (!asking.isWaiting) return
     // A call with a state outside this process ends silently, so that another instance can resume it.
-    if (asking.carried) this.#options.calls.leave(asking)
+    if (asking.claims.carried) this.#options.calls.leave(asking)
     else asking.end(STOPPING)
   }
-}
-
-/** Answers that are being taken may let the call go on. */
-async function settled(asking: PushedCall): Promise<void> {
-  while (asking.isArriving) await asking.arrived()
 }

@@ -33,7 +33,7 @@ export class QuestionIds {
     try {
       const { id: question, body } = this.#sealer.open('question', bindingOf(caller), id)
       const instance = readInstance(body)
-      return instance && { question, call: String((body as readonly unknown[])[2]), instance }
+      return instance && { question, call: String((body as readonly unknown[])[2] ?? ''), instance }
     } catch (error) {
       if (error instanceof StateError) return undefined
       throw error

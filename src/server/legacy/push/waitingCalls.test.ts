@@ -31,7 +31,7 @@ function calls(maxWaiting: number, maxWaitingPerCaller = maxWaiting) {
     const asking = waiting.enter(name, 0)
     waiting.makeRoomFor(asking, callOf(user))
     const stream = { name: 'stream', position: 0, connected, noteOwed() {} }
-    const answered = asking.wait(name, {
+    const answered = asking.open.wait(name, {
       id: name,
       caller: callOf(user),
       stream,
@@ -77,7 +77,7 @@ test('a call counts while it waits', () => {
   const { waiting, wait } = calls(1)
   const first = wait('ann')
   expect(() => wait('ann')).toThrow(REFUSED)
-  first.fail('ann 1', new Error('answered'))
+  first.open.fail('ann 1', new Error('answered'))
   const second = wait('ann')
   waiting.leave(second)
   const third = wait('ann')

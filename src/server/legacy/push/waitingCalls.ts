@@ -39,7 +39,7 @@ export class WaitingCalls {
       all: { places: maxWaiting, chars: MAX_WAITING_CHARS },
       group: { places: fairShareOf(maxWaiting), chars: MAX_WAITING_CHARS / 2 },
       caller: { places: maxWaitingPerCaller, chars: MAX_CALLER_CHARS },
-      evict: (asking) => asking.end(asking.abandoned ? ABANDONED : TOO_MANY),
+      evict: (asking) => asking.end(asking.open.areAbandoned ? ABANDONED : TOO_MANY),
     })
     this.#onClosed = onClosed
     this.#owners = owners
@@ -71,7 +71,10 @@ export class WaitingCalls {
 
   /** Leaves a call to its new owner, if there is one yet; its questions stay open there. */
   leave(asking: PushedCall, to?: Instance): void {
-    const { name, snapshot } = asking
+    const {
+      name,
+      move: { snapshot },
+    } = asking
     const keys = snapshot === undefined ? [name] : [name, snapshot().name]
     if (!asking.handOff()) return
     this.#left.add(name)
@@ -92,10 +95,11 @@ export class WaitingCalls {
 
   /** Counts a call that is about to wait, and evicts others for it. Throws if none may be evicted. */
   makeRoomFor(asking: PushedCall, call: Call): void {
-    asking.holder ||= quotaCaller(call)
+    const { cost } = asking
+    cost.caller ||= quotaCaller(call)
     if (asking.isWaiting) return // it is counted already
-    asking.chars ||= JSON.stringify(call.params).length
-    const counted = { caller: asking.holder, chars: asking.chars, evictable: 'never' } as const
+    cost.chars ||= JSON.stringify(call.params).length
+    const counted = { ...cost, evictable: 'never' } as const
     this.#quota.delete(asking)
     if (!this.#quota.fits(counted)) this.#noteEvictable()
     if (!this.#quota.put(asking, counted))
@@ -104,6 +108,6 @@ export class WaitingCalls {
 
   #noteEvictable(): void {
     for (const call of this.#calls.values())
-      if (call.isWaiting) this.#quota.setEvictable(call, call.abandoned ? 'always' : 'if-larger')
+      if (call.isWaiting) this.#quota.setEvictable(call, call.open.areAbandoned ? 'always' : 'if-larger')
   }
 }
