@@ -78,6 +78,10 @@ export class ClusterScope {
     return this.#parts.members
   }
 
+  get discovery(): Discovery {
+    return this.#parts.discovery
+  }
+
   get ledger(): Ledger {
     return this.#parts.ledger
   }
@@ -156,7 +160,7 @@ export class ClusterScope {
     const urls = new Set([...addresses, ...this.members.known().flatMap(({ url }) => url ?? [])])
     urls.delete(this.self.url ?? '')
     const asked = Array.from(urls, async (url) => {
-      const instance = await this.#parts.discovery.find(url)
+      const instance = await this.discovery.find(url)
       if (typeof instance === 'object' && (await this.#owner(instance, kind, key))) found.resolve(instance)
     })
     void settledWithin(Promise.allSettled(asked), OWNER_WITHIN_MS).then(() => found.resolve(undefined))
