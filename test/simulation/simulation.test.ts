@@ -14,7 +14,7 @@ test('the same seed gives the same run', async () => {
 test.each(CLIMATES)(
   'of fifty processes in the climate %s each call has one outcome as well',
   async (climate) => {
-    for (let seed = 1; seed <= amount(1, 10); seed++) {
+    for (let seed = 1; seed <= amount(1, 5); seed++) {
       const { violations } = await simulate({ seed, climate, processes: 50 })
       expect(violations, `npm run simulate -- --seed ${seed} --climate ${climate} --processes 50`).toEqual([])
     }
@@ -37,7 +37,7 @@ test('a call costs as many messages among fifty processes as among three', async
 test.each(CLIMATES)(
   'in a simulation whose climate is %s each call has one outcome, in time, and nothing is left of it',
   async (climate) => {
-    for (let seed = 1; seed <= amount(170, 1000); seed++) {
+    for (let seed = 1; seed <= amount(170, 2500); seed++) {
       const { violations } = await simulate({ seed, climate })
       expect(violations, `npm run simulate -- --seed ${seed} --climate ${climate}`).toEqual([])
     }
