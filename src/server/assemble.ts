@@ -1,5 +1,4 @@
 /** Creates the parts of a server and connects them. All defaults are filled in here. */
-import { Owners } from '../cluster/index.ts'
 import { DEFAULT_TTL_SECONDS } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
 import { MAX_ASKS, UNWIND_MS } from '../journal/index.ts'
@@ -64,13 +63,12 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const ledger = options.ledger ?? memoryLedger()
   const { sealer, vault, sessionSealer, pushSealer } = createSealers(options, { keyring, audience, ttlSeconds, clock })
 
-  const clusterPart = joinCluster(options, { sealer: vault, clock, logger: log }, relaying)
-  const { cluster, scope, bus, forwardedCalls, newRequests } = clusterPart
+  const clusterPart = joinCluster(options, { sealer: vault, ttlSeconds, clock, logger: log }, relaying)
+  const { cluster, scope, bus, owners, forwardedCalls, newRequests } = clusterPart
   const { self } = scope
   const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
   const architecture = architectureOf(options)
   const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable, relaying?.keepsState)
-  const owners = new Owners({ self, bus: scope.bus, ttlSeconds, clock })
   // A stateful server keeps the state of its sessions here, so no other instance can resume their calls.
   const handOff = announced(owners, async (stream) =>
     declaration.isStateful ? undefined : scope.handOff({ ...stream }),
@@ -198,7 +196,6 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const sessions = new Sessions(sessionSealer, facts, self, { assume: options.assume, logger: log })
   const legacyHttp = new LegacyHttp({
     ...clusterPart.sessions,
-    owners,
     calls,
     ledger: options.ledger,
     sessions,

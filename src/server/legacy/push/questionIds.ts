@@ -32,8 +32,9 @@ export class QuestionIds {
     if (typeof id !== 'string' || caller.peer.session === undefined) return undefined
     try {
       const { id: question, body } = this.#sealer.open('question', bindingOf(caller), id)
-      const instance = readInstance(body)
-      return instance && { question, call: String((body as readonly unknown[])[2] ?? ''), instance }
+      const [instanceId, url, call = ''] = body as readonly [string, string | null, string?]
+      const instance = readInstance([instanceId, url])
+      return instance && { question, call, instance }
     } catch (error) {
       if (error instanceof StateError) return undefined
       throw error

@@ -131,7 +131,7 @@ export class StreamResumption {
     const announce = (): void => owners.change(call === undefined ? [stream] : [stream, call], self)
     this.#stopWaiting(stream)
     announce()
-    void this.#participants.join(stream, quotaCaller(caller)).then(announce)
+    void this.#participants.join(stream, quotaCaller(caller)).then((hasMet) => hasMet && announce())
   }
 
   /**
