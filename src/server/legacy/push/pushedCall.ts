@@ -4,7 +4,7 @@ import type { Caller } from '../../call.ts'
 import type { Instance } from '../../../cluster/index.ts'
 import { EarlierQuestions } from './earlierQuestions.ts'
 import type { CallHandOff, StreamHandOff } from './handOff.ts'
-import { OpenQuestions } from './openQuestions.ts'
+import { WaitingQuestions } from './waitingQuestions.ts'
 
 /** How a call goes to another instance. */
 interface CallMove {
@@ -32,7 +32,7 @@ export class PushedCall {
   readonly claims: CallClaims
   readonly move: CallMove = { isBound: false, snapshot: undefined, underWay: undefined, isOver: false, onOver() {} }
   readonly cost: CallCost = { caller: '', chars: 0 }
-  readonly open: OpenQuestions
+  readonly open: WaitingQuestions
   /** The questions of an earlier process. */
   readonly earlier = new EarlierQuestions()
   ended = false
@@ -46,7 +46,7 @@ export class PushedCall {
   constructor(name: string, generation: number, onClosed: (question: string) => void) {
     this.name = name
     this.claims = new CallClaims(generation)
-    this.open = new OpenQuestions(onClosed)
+    this.open = new WaitingQuestions(onClosed)
     this.#onClosed = onClosed
   }
 

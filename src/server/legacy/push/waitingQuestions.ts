@@ -33,7 +33,7 @@ export interface AnswerWaitOptions extends Omit<Waiting, 'resolve' | 'reject' | 
 // Maximum number of repeats: the person who is asked may see the question again each time.
 const MAX_REPEATS = 3
 
-export class OpenQuestions {
+export class WaitingQuestions {
   readonly #open = new Map<string, Waiting>()
   readonly #onClosed: (question: string) => void
 
