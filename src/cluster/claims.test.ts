@@ -30,8 +30,7 @@ describe('a generation of a call', () => {
 
   test('that has ended belongs to nobody', async () => {
     const { generations } = begin()
-    generations.end('call', 0, undefined)
-    await vi.advanceTimersByTimeAsync(0)
+    await generations.end('call', 0, undefined)
     expect(await generations.claim('call', 0, undefined)).toBe('ended')
   })
 

@@ -40,8 +40,8 @@ export class Claims {
   }
 
   /** Ends the thing: no instance can claim it after that. */
-  end(key: string, generation: number, caller: string | undefined): void {
-    void this.#claim(key, generation, ENDED, caller)
+  async end(key: string, generation: number, caller: string | undefined): Promise<void> {
+    await this.#claim(key, generation, ENDED, caller)
   }
 
   /** Claims the first generation from `first` on whose owner is gone, or returns the owner that is still there. */

@@ -199,6 +199,16 @@ describe('a hand-off', () => {
 })
 
 describe('an instance', () => {
+  test('that stops hears of new owners and cancellations, although others no longer reach it', async () => {
+    const [first, second] = await pair()
+    const heard: unknown[] = []
+    second.scope.bus.subscribe((event) => void heard.push(event.kind))
+    await second.cluster.announceStop()
+    first.cluster.members.left(second.cluster.self)
+    for (const kind of ['owner-changed', 'changed', 'cancelled']) first.scope.bus.publish({ kind })
+    await expect.poll(() => heard).toEqual(['owner-changed', 'cancelled'])
+  })
+
   test('that has left keeps no timer, so that its process can end', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
@@ -222,7 +232,7 @@ describe('an instance', () => {
       })
       const { members } = cluster
       members.meetAgain(gone)
-      expect([await members.all(), members.known(), await scope.whoOwns('stream', 's')]).toEqual([[], [], 'unsure'])
+      expect([await members.all(), members.known()]).toEqual([[], []])
       expect(await scope.forward(gone, { kind: 'request' })).toMatchObject({ kind: 'silent' })
       expect(await cluster.ledger.claim(name, 60)).toEqual({ state: 'fresh' })
     }
@@ -351,11 +361,11 @@ describe('scopes of one process', () => {
     const [here, there] = [first.cluster.scope('/a'), second.cluster.scope('/a')]
     onTestFinished(async () => void (await Promise.all([first.cluster.leave(here), second.cluster.leave(there)])))
     there.handleOwned('stream', (key) => key === 's')
+    const url = second.cluster.self.url ?? ''
     const owner = { id: second.cluster.self.id }
-    expect(await here.whoOwns('stream', 's')).toMatchObject(owner)
-    expect(await here.whoOwns('stream', 't')).toBe('unsure') // it has just started
-    expect(await here.whoOwns('caller', 's')).toBe('unsure')
-    expect(await first.scope.whoOwns('stream', 's')).toBe('unsure')
-    expect(await here.whoOwnsAt([second.cluster.self.url ?? ''], 'stream', 's')).toMatchObject(owner)
+    expect(await here.whoOwnsAt([url], 'stream', 's')).toMatchObject(owner)
+    expect(await here.whoOwnsAt([url], 'stream', 't')).toBeUndefined()
+    expect(await here.whoOwnsAt([url], 'caller', 's')).toBeUndefined()
+    expect(await first.scope.whoOwnsAt([url], 'stream', 's')).toBeUndefined()
   })
 })

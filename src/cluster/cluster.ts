@@ -2,21 +2,19 @@
  * The part of a process that works with the other processes of a server: one per process, for all its endpoints. It
  * knows the members, receives their messages and events, and gives each endpoint its scope.
  */
-import { type HeaderReader, type Json, type Logger, settledWithin, sleep } from '../protocol/index.ts'
+import { type HeaderReader, type Json, type Logger, settledWithin } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import type { Sealer } from '../state/seal/index.ts'
 import { type Ledger, memoryLedger } from '../state/stores/index.ts'
-import { advertisedAddress, peerAddresses } from './address.ts'
-import { AddressCheck } from './addressCheck.ts'
+import { AddressCheck, advertisedAddress, peerAddresses } from './address.ts'
 import { Discovery } from './discovery.ts'
 import type { ClusterBus } from './events.ts'
-import { Forwarding, goneReply } from './forward.ts'
+import { Forwarding, goneReply, jsonReply, type MessageReply, type ReplySink } from './forward.ts'
 import { MemberHeartbeat } from './heartbeat.ts'
 import { type Instance, Self } from './instance.ts'
 import { type MemberLedger, memberLedger } from './memberLedger.ts'
 import { Members } from './members.ts'
 import {
-  discard,
   INSTANCE_HEADER,
   MAX_MESSAGE_BYTES,
   MESSAGE_TYPE,
@@ -24,9 +22,9 @@ import {
   type Received,
   REFUSED_STATUS,
 } from './messenger.ts'
-import { jsonReply, type MessageReply, type ReplySink } from './reply.ts'
-import { readEvent, ClusterScope } from './scope.ts'
-import { FETCH_EVENTS_EVERY_MS, LEFT_WITHIN_MS, SOUGHT_WITHIN_MS, STOPPING_WITHIN_MS } from './times.ts'
+import { ClusterScope, readEvent, type SharedParts } from './scope.ts'
+import { ClusterStop } from './stop.ts'
+import { SOUGHT_WITHIN_MS } from './times.ts'
 
 export interface ClusterOptions {
   /** The address at which other instances reach this one. @default PANNIER_ADVERTISE, else where it listens */
@@ -40,8 +38,8 @@ export interface ClusterOptions {
   readonly logger: () => Logger
 }
 
-/** The kind of event that must also arrive while a configured bus is down: cancellations. */
-const URGENT = 'cancelled'
+/** The kinds of events that must also arrive while a configured bus is down, and at an instance that stops. */
+const URGENT: ReadonlySet<string> = new Set(['cancelled', 'owner-changed'])
 const REFUSAL: MessageReply = { status: REFUSED_STATUS }
 /** The status for a message that came before: the network has sent it twice, so its sender tries again under another id. */
 const REPLAYED: MessageReply = { status: 503 }
@@ -49,42 +47,51 @@ const REPLAYED: MessageReply = { status: 503 }
 export class Cluster {
   readonly mediaType = MESSAGE_TYPE
   readonly maxBytes = MAX_MESSAGE_BYTES
-  readonly self: Self
-  readonly members: Members
-  readonly discovery: Discovery
-  readonly ledger: Ledger
-  readonly #options: ClusterOptions
+  /** What all scopes share. */
+  readonly #shared: SharedParts
   readonly #messenger: Messenger
-  readonly #forwarding: Forwarding
   readonly #ownLedger: MemberLedger
   readonly #addresses: readonly string[]
   readonly #heartbeat: MemberHeartbeat
   readonly #addressCheck: AddressCheck
+  readonly #stop: ClusterStop
   readonly #scopes = new Map<string, ClusterScope>()
-  readonly #left = new AbortController()
-  #stopping: Promise<void> | undefined
-  #fetching: Promise<void> | undefined
 
-  constructor(options: ClusterOptions) {
-    const { advertise, addresses, sealer, ledger, clock, logger } = options
-    this.#options = options
+  constructor({ advertise, addresses, sealer, ledger, clock, logger }: ClusterOptions) {
     const self = new Self(advertisedAddress(advertise))
     const messenger = new Messenger({ self, sealer, clock })
     const members = new Members({ self, messenger, clock, logger })
-    this.self = self
-    this.members = members
+    const forwarding = new Forwarding(messenger, members)
+    const discovery = new Discovery({ self, members, messenger, logger })
+    const ownLedger = memberLedger({ self, members, messenger, local: memoryLedger({ clock }), clock })
+    this.#shared = { self, members, discovery, ledger: ledger ?? ownLedger, forwarding, urgent: URGENT, logger }
     this.#messenger = messenger
+    this.#ownLedger = ownLedger
     this.#addresses = peerAddresses(addresses)
-    this.#forwarding = new Forwarding(messenger, members)
-    this.discovery = new Discovery({ self, members, messenger, logger })
     this.#heartbeat = new MemberHeartbeat({ self, members })
     this.#addressCheck = new AddressCheck({ self, messenger, logger })
-    this.#ownLedger = memberLedger({ self, members, messenger, local: memoryLedger({ clock }), clock })
-    this.ledger = ledger ?? this.#ownLedger
+    const hear = (events: unknown): void => this.#hear(events)
+    this.#stop = new ClusterStop({ members, messenger, forwarding, ledger: ownLedger, hear })
     members.listen({
       met: () => this.#heartbeat.start(),
-      vacated: (url) => void this.discovery.seek(url),
+      vacated: (url) => void discovery.seek(url),
     })
+  }
+
+  get self(): Self {
+    return this.#shared.self
+  }
+
+  get members(): Members {
+    return this.#shared.members
+  }
+
+  get discovery(): Discovery {
+    return this.#shared.discovery
+  }
+
+  get ledger(): Ledger {
+    return this.#shared.ledger
   }
 
   /**
@@ -92,10 +99,7 @@ export class Cluster {
    * any.
    */
   scope(name: string, bus?: ClusterBus): ClusterScope {
-    const { self, members, discovery, ledger } = this
-    const { logger } = this.#options
-    const forwarding = this.#forwarding
-    const scope = new ClusterScope({ name, self, members, discovery, ledger, forwarding, bus, urgent: URGENT, logger })
+    const scope = new ClusterScope({ ...this.#shared, name, bus })
     this.#scopes.set(name, scope)
     return scope
   }
@@ -105,12 +109,11 @@ export class Cluster {
     if (this.#scopes.get(scope.name) === scope) this.#scopes.delete(scope.name)
     scope.close()
     if (this.#scopes.size > 0) return
-    this.#left.abort()
-    await this.#fetching // a message after the goodbye would make this instance look alive
+    await this.#stop.endPolls()
     this.#heartbeat.stop()
     this.#addressCheck.stop()
     this.discovery.stop()
-    await settledWithin(this.#sayBye(), LEFT_WITHIN_MS)
+    await this.#stop.sayBye()
   }
 
   /**
@@ -132,10 +135,7 @@ export class Cluster {
 
   /** Announces the stop of this process, so that the others do not count it as crashed: it hands off what it owns. */
   announceStop(): Promise<void> {
-    this.members.isStopping = true
-    this.#stopping ??= settledWithin(this.#tellStop(), STOPPING_WITHIN_MS)
-    this.#fetching ??= this.#fetchUrgent(this.#left.signal)
-    return this.#stopping
+    return this.#stop.announce()
   }
 
   /** The refusal of a message whose header does not show that it is for this instance. The body is not read. */
@@ -167,7 +167,7 @@ export class Cluster {
         members.left(from)
         return { status: 202 }
       case 'recent':
-        return jsonReply({ events: members.recent(String(message['of'])) })
+        return jsonReply({ events: members.recent(URGENT) })
       case 'ledger':
         return jsonReply(await this.#ownLedger.serve(message))
       default:
@@ -178,21 +178,6 @@ export class Cluster {
   async #receiveInScope(message: Json, from: Instance, sink: ReplySink): Promise<MessageReply | undefined> {
     const scope = this.#scopes.get(String(message['scope']))
     return scope === undefined ? goneReply('it does not serve this address') : scope.receive(message, from, sink)
-  }
-
-  /**
-   * Polls the members for urgent events: a stopping instance may still get calls on open connections when others can no
-   * longer reach it.
-   */
-  async #fetchUrgent(signal: AbortSignal): Promise<void> {
-    const fetchFrom = async (member: Instance): Promise<void> => {
-      const reply = await this.#forwarding.ask(member, { kind: 'recent', of: URGENT })
-      this.#hear(reply?.['events'])
-    }
-    while (!signal.aborted) {
-      await sleep(FETCH_EVENTS_EVERY_MS, signal).catch(() => {})
-      if (!signal.aborted) await Promise.all((await this.members.all()).map(fetchFrom))
-    }
   }
 
   #hear(events: unknown): void {
@@ -207,25 +192,6 @@ export class Cluster {
   async #meet(addresses: readonly string[], isConfigured: boolean): Promise<void> {
     await Promise.all(addresses.map((address) => this.discovery.seek(address, isConfigured)))
     await this.members.all()
-  }
-
-  /** Hands off the claims before it announces the stop: other instances then ask the next keeper. */
-  async #tellStop(): Promise<void> {
-    await this.#ownLedger.handOff()
-    await this.#tellAll({ kind: 'stopping' })
-  }
-
-  async #sayBye(): Promise<void> {
-    await Promise.all([this.members.flush(), this.#ownLedger.handOff()])
-    await this.#tellAll({ kind: 'bye' })
-  }
-
-  async #tellAll(message: Json): Promise<void> {
-    const tell = async (to: Instance): Promise<void> => {
-      const delivery = await this.#messenger.send(to, message)
-      if (delivery.kind === 'delivered') await discard(delivery.response)
-    }
-    await Promise.all(this.members.known().map(tell))
   }
 
   #open(token: string): Received | MessageReply {

@@ -6,23 +6,33 @@ import { type MemberLedger, memberLedger } from './memberLedger.ts'
 import type { Delivery } from './messenger.ts'
 import type { Members } from './members.ts'
 
-/** A ledger of an instance among these peers; `reply` is what they answer. */
+/** A ledger of an instance among these peers; `reply` is what they answer. `isMeeting`: it has yet to meet one. */
 function begin(
   ids: readonly string[],
   reply: (to: Instance, message: Json) => Promise<Delivery>,
   clock: () => number = Date.now,
+  isMeeting = false,
 ) {
   const members = ids.map((id) => ({ id, url: undefined }))
   const lost: string[] = []
+  const met = Promise.withResolvers<void>()
+  if (!isMeeting) met.resolve()
   const there = () => members.filter(({ id }) => !lost.includes(id))
   const known: Partial<Members> = {
     all: async () => there(),
+    staying: async () => {
+      await met.promise
+      return there()
+    },
     knownToStay: there,
     lose: ({ id }) => void lost.push(id),
   }
   const local = memoryLedger({ clock })
   const options = { self: new Self(), members: known as Members, messenger: { send: reply }, local, clock }
-  const meet = (id: string): void => void members.push({ id, url: undefined })
+  const meet = (id: string): void => {
+    members.push({ id, url: undefined })
+    met.resolve()
+  }
   return { ledger: memberLedger(options), local, lost, meet }
 }
 
@@ -93,6 +103,21 @@ describe('claims between instances', () => {
     expect(await keeper.ledger.claim('pay', 60)).toEqual(running)
     keeper.meet('~next')
     await keeper.ledger.handOff()
+    expect(await next.local.claim('pay', 60)).toEqual(running)
+  })
+
+  test('of a keeper that stops while it meets its first member go to that member', async () => {
+    const next = begin([], gone)
+    const keeper = begin(
+      [],
+      servedBy(() => next.ledger),
+      Date.now,
+      true,
+    )
+    await keeper.ledger.claim('pay', 60)
+    const handedOff = keeper.ledger.handOff()
+    keeper.meet('~next')
+    await handedOff
     expect(await next.local.claim('pay', 60)).toEqual(running)
   })
 

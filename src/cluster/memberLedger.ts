@@ -97,7 +97,7 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
       return {}
     },
     async handOff() {
-      if (members.knownToStay().length > 0) handingOff ??= handOffAll()
+      if ((await members.staying()).length > 0) handingOff ??= handOffAll()
       await handingOff
     },
   }

@@ -241,7 +241,7 @@ test('cancellations of the last seconds can be asked for, by an instance that no
   const { bus, members } = new Network().start('a')
   bus.publish(changed)
   bus.publish({ kind: 'cancelled', session: 's', request: 1 })
-  expect(members.recent('cancelled')).toEqual([{ kind: 'cancelled', session: 's', request: 1 }])
+  expect(members.recent(new Set(['cancelled']))).toEqual([{ kind: 'cancelled', session: 's', request: 1 }])
 })
 
 test('an event of a while ago does not reach an instance that is met now', async () => {

@@ -160,9 +160,9 @@ export class Members {
     }
   }
 
-  /** The events of one kind that this instance published within the last seconds. */
-  recent(kind: string): ClusterEvent[] {
-    return this.#recent.since(this.#options.clock() - RECENT_EVENTS_MS).filter((event) => event.kind === kind)
+  /** The events of these kinds that this instance published within the last seconds. */
+  recent(kinds: ReadonlySet<string>): ClusterEvent[] {
+    return this.#recent.since(this.#options.clock() - RECENT_EVENTS_MS).filter(({ kind }) => kinds.has(kind))
   }
 
   /** Resolves when every member has received the published events, or is lost. */

@@ -7,17 +7,23 @@ import { errorDetails, isObject, type Json, type Logger, runLater, settledWithin
 import type { Ledger } from '../state/stores/index.ts'
 import type { Discovery } from './discovery.ts'
 import type { ClusterBus, ClusterEvent } from './events.ts'
-import { type Forwarded, type Forwarding, type ForwardOptions, goneReply } from './forward.ts'
+import {
+  type Forwarded,
+  type Forwarding,
+  type ForwardOptions,
+  goneReply,
+  jsonReply,
+  type MessageReply,
+  type ReplySink,
+} from './forward.ts'
 import type { Instance, Self } from './instance.ts'
 import type { Members, MembersListener } from './members.ts'
-import { jsonReply, type MessageReply, type ReplySink } from './reply.ts'
 import {
   HANDED_OFF_WITHIN_MS,
   LOOK_AGAIN_MS,
   LOOK_TWICE_MS,
   MET_WITHIN_MS,
   OWNER_WITHIN_MS,
-  SETTLED_MS,
   TURNS_TO_CLOSE,
 } from './times.ts'
 
@@ -28,45 +34,56 @@ export type InstanceMessageHandler = (
   sink: ReplySink,
 ) => Promise<MessageReply | undefined>
 
-export interface ScopeParts {
-  readonly name: string
+/** The parts of a process that all its scopes share. */
+export interface SharedParts {
   readonly self: Self
   readonly members: Members
   readonly discovery: Discovery
   readonly ledger: Ledger
   readonly forwarding: Forwarding
+  /** The kinds of events that members also send to each other, so that they arrive while the bus is down. */
+  readonly urgent: ReadonlySet<string>
+  readonly logger: () => Logger
+}
+
+export interface ScopeParts extends SharedParts {
+  readonly name: string
   /** The configured bus that all instances share. Without it, members send events to each other. */
   readonly bus: ClusterBus | undefined
-  /** The kind of event that members also send to each other, so that it arrives while the bus is down. */
-  readonly urgent: string
-  readonly logger: () => Logger
 }
 
 export class ClusterScope {
   readonly name: string
-  readonly self: Self
-  readonly members: Members
-  readonly discovery: Discovery
-  readonly ledger: Ledger
   readonly bus: ClusterBus
   readonly #parts: ScopeParts
   readonly #heard = new Set<(event: ClusterEvent) => void>()
   readonly #handlers = new Map<string, InstanceMessageHandler>()
   readonly #owns = new Map<string, (key: string) => boolean>()
   readonly #stops: (() => void)[] = []
-  readonly #since = performance.now()
 
   constructor(parts: ScopeParts) {
     this.#parts = parts
     this.name = parts.name
-    this.self = parts.self
-    this.members = parts.members
-    this.discovery = parts.discovery
-    this.ledger = parts.ledger
     this.bus = parts.bus === undefined ? this.#memberBus() : this.#withUrgent(parts.bus)
     this.handle('owns', async ({ of: kind, key }) =>
       jsonReply({ owns: this.#owns.get(String(kind))?.(String(key)) === true }),
     )
+  }
+
+  get self(): Self {
+    return this.#parts.self
+  }
+
+  get members(): Members {
+    return this.#parts.members
+  }
+
+  get discovery(): Discovery {
+    return this.#parts.discovery
+  }
+
+  get ledger(): Ledger {
+    return this.#parts.ledger
   }
 
   /** Registers the handler of a kind of message. */
@@ -137,20 +154,6 @@ export class ClusterScope {
     }
   }
 
-  /**
-   * The owner of a thing, by asking all members. An instance that has just started, or knows no others, or knows them
-   * only through a bus, cannot be sure that there is none.
-   */
-  async whoOwns(kind: string, key: string): Promise<Instance | 'nobody' | 'unsure'> {
-    const asked = await Promise.all(
-      (await this.members.all()).map(async (instance) => ({ instance, reply: await this.#owner(instance, kind, key) })),
-    )
-    const found = asked.find(({ reply }) => reply === true)
-    if (found !== undefined) return found.instance
-    const isSettled = performance.now() - this.#since > SETTLED_MS && this.#parts.bus === undefined
-    return isSettled && asked.length > 0 && asked.every(({ reply }) => reply !== undefined) ? 'nobody' : 'unsure'
-  }
-
   /** The first instance that claims to own a thing, among those at these addresses and the known members. */
   async whoOwnsAt(addresses: readonly string[], kind: string, key: string): Promise<Instance | undefined> {
     const found = Promise.withResolvers<Instance | undefined>()
@@ -205,10 +208,10 @@ export class ClusterScope {
     return {
       publish: (event) => {
         bus.publish(event)
-        if (event.kind === urgent) this.#publish(event)
+        if (urgent.has(event.kind)) this.#publish(event)
       },
       subscribe: (listener) => {
-        const stops = [bus.subscribe(listener), this.#subscribe((event) => event.kind === urgent && listener(event))]
+        const stops = [bus.subscribe(listener), this.#subscribe((event) => urgent.has(event.kind) && listener(event))]
         return () => {
           for (const stop of stops) stop()
         }

@@ -15,8 +15,6 @@ export const MAX_MEMBERS = 256
 export const NAMED_WITHIN_MS = 300
 /** An instance that is gone is not asked again for this time, however many old tokens name it. */
 export const LOST_FOR_MS = 60_000
-/** Within this time after its start an instance may not have met all others. */
-export const SETTLED_MS = 3000
 
 /** Events of the last 5 seconds are sent to a new member. */
 export const RECENT_EVENTS_MS = 5000
@@ -49,6 +47,9 @@ export const LOOK_TWICE_MS = 20
 /** Turns of the event loop after which a connection counts as closed if the other side has closed it. */
 export const TURNS_TO_CLOSE = 5
 
+/** Maximum search for the owner of a thing: an instance that has just started may not have met the others yet. */
+export const FOUND_WITHIN_MS = 3000
+export const ASK_EVERY_MS = 200
 /** Maximum wait for the owner of a thing among instances asked by address. */
 export const OWNER_WITHIN_MS = 1500
 export const STOPPING_WITHIN_MS = 1000

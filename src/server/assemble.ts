@@ -63,14 +63,16 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const ledger = options.ledger ?? memoryLedger()
   const { sealer, vault, sessionSealer, pushSealer } = createSealers(options, { keyring, audience, ttlSeconds, clock })
 
-  const clusterPart = joinCluster(options, { sealer: vault, clock, logger: log }, relaying)
-  const { cluster, scope, bus, forwardedCalls, newRequests } = clusterPart
+  const clusterPart = joinCluster(options, { sealer: vault, ttlSeconds, clock, logger: log }, relaying)
+  const { cluster, scope, bus, owners, forwardedCalls, newRequests } = clusterPart
   const { self } = scope
   const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
   const architecture = architectureOf(options)
   const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable, relaying?.keepsState)
   // A stateful server keeps the state of its sessions here, so no other instance can resume their calls.
-  const handOff = announced(bus, async (stream) => (declaration.isStateful ? undefined : scope.handOff({ ...stream })))
+  const handOff = announced(owners, async (stream) =>
+    declaration.isStateful ? undefined : scope.handOff({ ...stream }),
+  )
 
   const carrying = new CarryRules(options.carry, store !== undefined)
   const onDifference = differenceReporter(log, options.onDifference)
@@ -183,6 +185,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     store,
     onDifference,
     ledger: scope.ledger,
+    owners,
     canHandOff: async () => !declaration.isStateful && scope.canHandOff(),
     handOff,
     cancel: (session, request) => bus.publish({ kind: 'cancelled', session, request }),

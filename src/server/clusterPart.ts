@@ -1,5 +1,5 @@
 /** A server's part in the cluster of its process: its scope, what it forwards, and what other instances forward to it. */
-import { Cluster, type ClusterOptions, type ClusterScope } from '../cluster/index.ts'
+import { Cluster, type ClusterOptions, type ClusterScope, Owners } from '../cluster/index.ts'
 import type { Relaying } from './calls/relaying.ts'
 import { ForwardedCalls } from './forwarding/calls.ts'
 import { ClientRequests } from './forwarding/clientRequests.ts'
@@ -14,30 +14,32 @@ export interface ClusterPart {
   readonly cluster: Cluster
   readonly scope: ClusterScope
   readonly bus: EventBus
+  readonly owners: Owners
   readonly forwardedCalls: ForwardedCalls
   readonly newRequests: NewRequests
   /** What sessions need of it. */
-  readonly sessions: Pick<LegacyHttpOptions, 'self' | 'members' | 'bus' | 'forwarder' | 'whoHas'>
+  readonly sessions: Pick<LegacyHttpOptions, 'self' | 'members' | 'bus' | 'owners' | 'forwarder'>
 }
 
 /** Joins the cluster of the process, which a gateway shares between its routes. A server alone makes its own. */
 export function joinCluster(
   { advertise, peers: addresses, ledger, bus: configured }: ServerOptions,
-  parts: Pick<ClusterOptions, 'sealer' | 'clock' | 'logger'>,
+  { ttlSeconds, ...parts }: Pick<ClusterOptions, 'sealer' | 'clock' | 'logger'> & { readonly ttlSeconds: number },
   relaying: Pick<Relaying, 'cluster' | 'scope'> | undefined,
 ): ClusterPart {
   const cluster = relaying?.cluster ?? new Cluster({ advertise, addresses, ledger, ...parts })
   const scope = cluster.scope(relaying?.scope ?? '', configured)
   const { self, members } = scope
   const bus = scope.bus as EventBus // its events were sealed by an instance of this server
-  const whoHas = (stream: string) => scope.whoOwns('stream', stream)
+  const owners = new Owners({ self, bus, ttlSeconds, clock: parts.clock })
   return {
     cluster,
     scope,
     bus,
+    owners,
     forwardedCalls: new ForwardedCalls(scope),
     newRequests: new NewRequests(scope),
-    sessions: { self, members, bus, forwarder: new ClientRequests(scope), whoHas },
+    sessions: { self, members, bus, owners, forwarder: new ClientRequests(scope) },
   }
 }
 

@@ -305,16 +305,21 @@ class ArrivedRequest {
   }
 }
 
-type SealedMessage = Required<Pick<SentRequest, 'headers' | 'body'>>
+export type SealedMessage = Required<Pick<SentRequest, 'headers' | 'body'>>
 
-/** The `fetch` of simulated processes. */
-export function fetchOver(network: Network, label: (message: SealedMessage) => string): typeof fetch {
+/** The `fetch` of simulated processes. `onSent` is called with each message. */
+export function fetchOver(
+  network: Network,
+  label: (message: SealedMessage) => string,
+  onSent: (message: SealedMessage) => void,
+): typeof fetch {
   return (async (url: string, init: RequestInit & { headers: Record<string, string>; body: string }) => {
     const from = network.world.current
     if (from === undefined) throw new Error('Only simulated hosts use the simulated network.')
     const { promise, resolve, reject } = Promise.withResolvers<Response>()
     let controller: ReadableStreamDefaultController<Uint8Array> | undefined
     const { headers, body, signal } = init
+    onSent({ headers, body })
     const request: SentRequest = {
       method: 'POST',
       headers,

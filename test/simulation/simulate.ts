@@ -5,7 +5,7 @@ import type { Json } from '../../src/protocol/index.ts'
 import { keyringOf, messageSealer } from '../../src/server/internal.ts'
 import { Fleet } from './fleet.ts'
 import { installGlobals } from './globals.ts'
-import { fetchOver, Network } from './network.ts'
+import { fetchOver, Network, type SealedMessage } from './network.ts'
 import { Observer, OUTCOME_WITHIN_MS } from './observer.ts'
 import { type Climate, type Directory, type Plan, planOf } from './plan.ts'
 import { SERVER } from './process.ts'
@@ -27,6 +27,10 @@ export interface RunOptions {
   readonly isTraced?: boolean
   /** @default as the seed decides, from 2 to 5 */
   readonly clients?: number
+  /** How likely a client cancels a call. @default as the seed decides for each */
+  readonly cancels?: number
+  /** Whether the messages between processes are counted. @default false */
+  readonly isCounted?: boolean
 }
 
 export interface RunReport extends Pick<Plan, 'climate' | 'directory'> {
@@ -37,19 +41,28 @@ export interface RunReport extends Pick<Plan, 'climate' | 'directory'> {
   readonly outcomes: readonly string[]
   readonly steps: number
   readonly virtualMs: number
+  /** How many messages of calls the processes sent each other, if they are counted. */
+  readonly sent: number
 }
 
 /** The last calls may leave something that ends by itself within this time. */
 const SETTLED_MS = 4000
+/** The messages by which processes know each other. They come with time and with each start, and not with calls. */
+const MEMBERSHIP = /^(?:hello|who is there|stopping|bye|recent|events instance-lost$)/
 
 export async function simulate(options: RunOptions): Promise<RunReport> {
-  const { seed, processes = 3, isTraced = false } = options
+  const { seed, processes = 3, isTraced = false, isCounted = false } = options
   const world = new World(seed, isTraced)
   const { random } = world
   const plan = planOf(random.fork(), definedOf(options))
   const network = new Network(world, random.fork())
   network.weather = plan.network
-  const restore = installGlobals(world, random.fork(), fetchOver(network, messageLabel()))
+  const label = messageLabel()
+  let sent = 0
+  const onSent = (message: SealedMessage): void => {
+    if (isCounted && !MEMBERSHIP.test(label(message))) sent++
+  }
+  const restore = installGlobals(world, random.fork(), fetchOver(network, label, onSent))
   const rejections = unhandledRejections()
   try {
     const database = plan.directory === 'database' ? new Database(world, random.fork()) : undefined
@@ -88,7 +101,7 @@ export async function simulate(options: RunOptions): Promise<RunReport> {
     const { climate, directory } = plan
     const { violations } = observer
     const { messages, steps, now: virtualMs } = world
-    return { seed, climate, directory, violations, messages, outcomes, steps, virtualMs }
+    return { seed, climate, directory, violations, messages, outcomes, steps, virtualMs, sent }
   } finally {
     rejections.stop()
     restore()
@@ -102,7 +115,7 @@ function definedOf({ climate, directory }: RunOptions): Partial<Pick<Plan, 'clim
 type Shared = Pick<ConstructorParameters<typeof SessionClient>[0], 'world' | 'network' | 'observer' | 'balance'>
 
 function clientsOf(
-  { clients }: RunOptions,
+  { clients, cancels }: RunOptions,
   { network }: Plan,
   shared: Shared,
 ): readonly { readonly isDone: boolean }[] {
@@ -116,7 +129,7 @@ function clientsOf(
     if (random.chance(0.3)) return new StatelessClient(own)
     const echoes = random.chance(0.5)
     const repeats = network.cut > 0 || echoes || random.chance(0.3)
-    return new SessionClient({ ...own, echoes, repeats, cancels: random.chance(0.2) ? 0.5 : 0 })
+    return new SessionClient({ ...own, echoes, repeats, cancels: cancels ?? (random.chance(0.2) ? 0.5 : 0) })
   })
 }
 
@@ -136,7 +149,7 @@ function findLeftovers(fleet: Fleet, observer: Observer): void {
 }
 
 /** Names a message between processes. */
-function messageLabel(): (sent: { headers: Readonly<Record<string, string>>; body: string }) => string {
+function messageLabel(): (sent: SealedMessage) => string {
   const sealer = messageSealer({ keyring: keyringOf(SERVER), audience: SERVER.name, clock: () => Date.now() })
   return ({ headers, body }) => {
     try {

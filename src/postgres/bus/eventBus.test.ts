@@ -46,7 +46,7 @@ async function terminateConnections(): Promise<void> {
 test('an event reaches the publisher at once, every other bus, and each of them once', async () => {
   const buses = [newBus(), newBus(), newBus()] as const
   const heard = buses.map(heardBy)
-  const event = { kind: 'answered', question: 'q', answer: 'sealed \u0000 \ud800 ✓' } as const
+  const event = { kind: 'answered', call: 'c', question: 'q', answer: 'sealed \u0000 \ud800 ✓' } as const
   buses[0].publish(event)
   expect(heard[0]).toEqual([event])
   await vi.waitFor(() => expect(heard).toEqual([[event], [event], [event]]))
@@ -78,7 +78,9 @@ test('events of many megabytes arrive, in order with small ones', async () => {
   const heard = heardBy(there)
   const events = [
     updated('small'),
-    ...['a', 'b', 'c'].map((name) => ({ kind: 'answered', question: name, answer: name.repeat(3e6) }) as const),
+    ...['a', 'b', 'c'].map(
+      (name) => ({ kind: 'answered', call: 'c', question: name, answer: name.repeat(3e6) }) as const,
+    ),
     updated('x'.repeat(8000)),
     updated('last'),
   ]

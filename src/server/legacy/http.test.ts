@@ -3,7 +3,7 @@ import type { RequestMessage, ResponseMessage } from '../../protocol/index.ts'
 import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
 import type { Call } from '../call.ts'
 import { localBus } from '../lifecycle/eventBus.ts'
-import { Self } from '../../cluster/index.ts'
+import { Owners, Self } from '../../cluster/index.ts'
 import { LegacyHttp, type LegacyHttpOptions } from './http.ts'
 import { LegacyStreams } from './streams/streams.ts'
 import type { ResumedCall } from './push/handOff.ts'
@@ -39,7 +39,9 @@ function broken() {
     pushes: {
       take: async () => ({ kind: 'resumed', call: resumed as unknown as ResumedCall, state: { position: 1 } }),
       end: () => [],
+      callOf: () => 'call',
     },
+    owners: new Owners({ self, bus, ttlSeconds: 60, clock: Date.now }),
     self,
     ttlSeconds: 60,
     clock: Date.now,

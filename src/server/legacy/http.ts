@@ -1,7 +1,7 @@
 /**
  * Streamable HTTP of the session revisions: sessions by sealed id, resumable streams, pushed questions, GET and DELETE.
  */
-import type { Instance, Members, ClusterScope, Self } from '../../cluster/index.ts'
+import type { Instance, Members, ClusterScope, Owners, Self } from '../../cluster/index.ts'
 import {
   assertPresentAgree,
   type HeaderReader,
@@ -50,12 +50,11 @@ export interface LegacyHttpOptions extends SessionCallersOptions {
   readonly pushes: PushBroker
   readonly self: Self
   readonly members: Members
+  readonly owners: Owners
   readonly forwarder: ClientRequests
   /** Maximum time for a client to wait until a call resumes, in seconds. */
   readonly ttlSeconds: number
   readonly clock: () => number
-  /** The instance that has resumed the stream of one that is gone, as far as the others know. */
-  readonly whoHas: (stream: string) => Promise<Instance | 'nobody' | 'unsure'>
   /** Hands a stream off; returns its new owner, or undefined if no instance takes it. */
   readonly handOff: (stream: StreamHandOff) => Promise<Instance | undefined>
   readonly logger: () => Logger
@@ -154,10 +153,9 @@ export class LegacyHttp implements SessionHandler {
     return { status: 204 }
   }
 
-  /** Registers the handlers for forwarded, handed-off and wanted things of other instances in this scope. */
+  /** Registers the handlers for forwarded, and handed-off things of other instances in this scope. */
   serveIn(scope: ClusterScope): void {
     scope.handle('request', (message, _, sink) => this.#serveForwarded(readRequest(message), sink))
-    scope.handleOwned('stream', (stream) => this.#returning.has(stream))
     scope.handleHandOff((thing) => this.#handOffs.resume(thing as unknown as StreamHandOff))
   }
 
@@ -250,7 +248,7 @@ export class LegacyHttp implements SessionHandler {
     const { pushes, streams, logger } = this.#options
     const channel = new LegacyChannel({ streams, pushes, caller, target })
     logger().info({ method: resumed.method }, 'Continues a call that another process began.')
-    this.#returning.noteClaimed(resumed.stream, caller)
+    this.#returning.noteClaimed(resumed.stream, caller, resumed.journal.id)
     const from = { header: undefined, resumed: resumed.journal }
     void this.#answer(resumed, caller, channel, from).then(({ body }) => this.#finish(channel, body))
   }

@@ -15,22 +15,18 @@ export type ServerEvent =
     }
   /** A client cancelled a request, which may run at any instance. */
   | { readonly kind: 'cancelled'; readonly session: string; readonly request: string | number }
-  /** An answer is here to a question of an instance that is gone. */
-  | { readonly kind: 'question-wanted'; readonly question: string }
-  /** That instance has resumed the call that asked these. */
+  /** The owner of a call or a stream is wanted, because the instance that began it is gone. */
+  | { readonly kind: 'owner-wanted'; readonly key: string }
+  /** That instance has resumed these. */
   | {
-      readonly kind: 'questions-moved'
-      readonly questions: readonly string[]
+      readonly kind: 'owner-changed'
+      readonly keys: readonly string[]
       readonly to: readonly [id: string, url: string | null]
     }
-  /** A client waits for the rest of a stream whose instance is gone. */
-  | { readonly kind: 'stream-wanted'; readonly stream: string }
-  /** That instance has resumed the stream. */
-  | { readonly kind: 'stream-moved'; readonly stream: string; readonly to: readonly [id: string, url: string | null] }
   /** That instance is gone without notice. */
   | { readonly kind: 'instance-lost'; readonly instance: readonly [id: string, url: string | null] }
   /** An answer for the instance that asked; sealed. */
-  | { readonly kind: 'answered'; readonly question: string; readonly answer: string }
+  | { readonly kind: 'answered'; readonly call: string; readonly question: string; readonly answer: string }
   | { readonly kind: 'answer-taken'; readonly question: string }
 
 /** Soft facts of a session-era session. */

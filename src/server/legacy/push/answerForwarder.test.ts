@@ -5,7 +5,7 @@ import type { Sink } from '../../http/exchange.ts'
 import { CarryRules } from '../../catalog/carry.ts'
 import { localBus } from '../../lifecycle/eventBus.ts'
 import type { ClientRequest, ClientRequests, ForwardedRequest } from '../../forwarding/clientRequests.ts'
-import { type Instance, Self } from '../../../cluster/index.ts'
+import { type Instance, Owners, Self } from '../../../cluster/index.ts'
 import { legacyPeer } from '../session.ts'
 import { AnswerForwarder } from './answerForwarder.ts'
 import { PushBroker } from './broker.ts'
@@ -21,7 +21,9 @@ const [asker, second, third] = ['a', 'b', 'c'].map((name) => new Self(`http://${
 function receiver(there: readonly Instance[], clock = Date.now) {
   const self = new Self('http://here/mcp')
   const bus = localBus()
+  const owners = new Owners({ self, bus, ttlSeconds: 60, clock })
   const common = {
+    owners,
     sealer,
     rules: new CarryRules(undefined, false),
     store: undefined,
@@ -38,21 +40,21 @@ function receiver(there: readonly Instance[], clock = Date.now) {
       there.includes(instance) ? { kind: 'replied', reply: { status: 202 } } : { kind: 'gone', why: 'refused' },
   )
   const forwarder = { forward } as unknown as ClientRequests
-  const answers = new AnswerForwarder({ ...common, pushes, bus, forwarder, resume: vi.fn(), end: vi.fn(), logger })
-  const take = (question = 'question') => {
-    const id = new QuestionIds(sealer, asker).write(question, caller)
+  const answers = new AnswerForwarder({ ...common, pushes, forwarder, resume: vi.fn(), end: vi.fn(), logger })
+  const take = (call = 'call') => {
+    const id = new QuestionIds(sealer, asker).write('question', call, caller)
     const message = { kind: 'response', id, result: { roots: [] }, error: undefined, state: undefined } as const
     const request: ClientRequest = { method: 'POST', header: () => undefined, principal: undefined, gone: new Set() }
     return answers.take(message, caller, request, {} as Sink)
   }
-  return { bus, pushes, forward, take }
+  return { bus, owners, pushes, forward, take }
 }
 
 test('an answer finds a call that moved twice, where only the first move was heard of and that instance is gone, too', async () => {
-  const { bus, pushes, forward, take } = receiver([third])
-  pushes.noteMoved(['question'], second)
+  const { bus, owners, forward, take } = receiver([third])
+  owners.note(['call'], second)
   bus.subscribe((event) => {
-    if (event.kind === 'question-wanted') pushes.noteMoved([event.question], third)
+    if (event.kind === 'owner-wanted') owners.note([event.key], third)
   })
   expect(await take()).toEqual({ status: 202 })
   expect(forward.mock.calls.map(([{ url }]) => url)).toEqual([second.url, third.url])
@@ -61,14 +63,14 @@ test('an answer finds a call that moved twice, where only the first move was hea
 test('an answer whose call nobody has is refused with a sentence after a while', async () => {
   vi.useFakeTimers()
   try {
-    const { bus, pushes, take } = receiver([])
-    pushes.noteMoved(['question'], second)
+    const { bus, owners, take } = receiver([])
+    owners.note(['call'], second)
     const wanted: unknown[] = []
     bus.subscribe((event) => wanted.push(event))
     const reply = take()
     await vi.advanceTimersByTimeAsync(10_000)
     expect(await reply).toMatchObject({ status: 410, body: expect.stringContaining('look before you repeat it') })
-    expect(wanted).toContainEqual({ kind: 'question-wanted', question: 'question' })
+    expect(wanted).toContainEqual({ kind: 'owner-wanted', key: 'call' })
   } finally {
     vi.useRealTimers()
   }
@@ -79,7 +81,7 @@ test('an answer is taken here when its call comes here while it is looked for', 
   const call = { call: 'call', generation: 0, carried: false, request: { id: 1, method: 'tools/call', params: {} } }
   const questions = [{ key: 'key', question: 'question', id: 'id' }]
   bus.subscribe((event) => {
-    if (event.kind === 'question-wanted') void pushes.resume({ ...call, journal: [], questions }, 'stream', caller)
+    if (event.kind === 'owner-wanted') void pushes.resume({ ...call, journal: [], questions }, 'stream', caller)
   })
   expect(await take()).toEqual({ status: 202 })
 })
@@ -104,8 +106,8 @@ test('of one caller a hundred lost answers are looked for within a second, and n
   try {
     const { bus, take } = receiver([])
     const wanted = new Set<string>()
-    bus.subscribe((event) => event.kind === 'question-wanted' && wanted.add(event.question))
-    const replies = Promise.all(Array.from({ length: 150 }, (_, index) => take(`question ${index}`)))
+    bus.subscribe((event) => event.kind === 'owner-wanted' && wanted.add(event.key))
+    const replies = Promise.all(Array.from({ length: 150 }, (_, index) => take(`call ${index}`)))
     await vi.advanceTimersByTimeAsync(10_000)
     expect(new Set((await replies).map((reply) => reply?.status))).toEqual(new Set([410]))
     expect(wanted.size).toBe(100)
@@ -117,7 +119,7 @@ test('of one caller a hundred lost answers are looked for within a second, and n
 test('of one caller a thousand answers are forwarded within a second, and no more', async () => {
   const { forward, take } = receiver([second], () => 0)
   forward.mockResolvedValue({ kind: 'replied', reply: { status: 202 } })
-  const replies = await Promise.allSettled(Array.from({ length: 1001 }, (_, index) => take(`question ${index}`)))
+  const replies = await Promise.allSettled(Array.from({ length: 1001 }, (_, index) => take(`call ${index}`)))
   expect(replies.filter(({ status }) => status === 'rejected')).toMatchObject([
     { reason: { code: 'LIMIT_REQUESTS', retryAfterSeconds: 1 } },
   ])

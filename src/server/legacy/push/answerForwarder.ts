@@ -1,10 +1,9 @@
 /** Answers to pushed questions: each goes to the call that asked, at whichever instance that is. */
-import { goneReply, movedReply } from '../../../cluster/index.ts'
+import { goneReply, movedReply, type Owners } from '../../../cluster/index.ts'
 import type { Json, ResponseMessage } from '../../../protocol/index.ts'
 import type { Caller } from '../../call.ts'
 import type { HttpReply, Sink } from '../../http/exchange.ts'
 import { refusal } from '../../http/refusal.ts'
-import type { EventBus } from '../../lifecycle/eventBus.ts'
 import { CallerRate } from '../../limits/callerRate.ts'
 import { quotaCaller } from '../../limits/quotaCaller.ts'
 import type { Logger } from '../../logger.ts'
@@ -13,12 +12,11 @@ import type { ResumedCall } from './handOff.ts'
 import type { PushBroker } from './broker.ts'
 import { tooManyAnswers } from './relay.ts'
 import type { PushState } from './state.ts'
-import { ASK_EVERY_MS, FOUND_WITHIN_MS } from '../streams/resumption.ts'
 
 export interface AnswerForwarderOptions {
   readonly pushes: PushBroker
   readonly forwarder: ClientRequests
-  readonly bus: EventBus
+  readonly owners: Owners
   /** Resumes a call whose instance is gone. */
   readonly resume: (call: ResumedCall, caller: Caller, position: number) => void
   /** Ends the stream of a call that no instance can resume: its client gets an error. */
@@ -46,8 +44,6 @@ function bodyOf({ id, result, error, state }: ResponseMessage): Json {
 
 export class AnswerForwarder {
   readonly #options: AnswerForwarderOptions
-  /** Questions being searched for, so that a repeated answer starts one search at a time. */
-  readonly #wanted = new Set<string>()
   readonly #searches: CallerRate
   readonly #forwards: CallerRate
 
@@ -64,7 +60,8 @@ export class AnswerForwarder {
     request: ClientRequest,
     sink: Sink | undefined,
   ): Promise<HttpReply | undefined> {
-    const { pushes, forwarder, resume, end, logger } = this.#options
+    const { pushes, forwarder, owners, resume, end, logger } = this.#options
+    const call = pushes.callOf(message, caller)
     const gone = new Set(request.gone)
     for (let hops = 0; hops < MAX_HOPS; hops++) {
       const taken = await pushes.take(message, caller, gone)
@@ -80,7 +77,7 @@ export class AnswerForwarder {
           end(taken.state, caller)
           return { status: 202 }
         case 'lost':
-          if (sink !== undefined && (await this.#find(pushes.questionOf(message, caller), caller, gone))) break
+          if (sink !== undefined && (await this.#find(call, caller, gone))) break
           if (taken.state !== undefined) end(taken.state, caller)
           logger().warn({}, 'An answer came to a question of an instance that is gone, and its call with it.')
           return refusal(410, OWNER_GONE)
@@ -94,8 +91,7 @@ export class AnswerForwarder {
           const forwarded = await forwarder.forward(instance, { ...request, body: bodyOf(message), gone }, sink)
           if (forwarded.kind === 'replied') return forwarded.reply
           if (forwarded.kind === 'moved') {
-            const question = pushes.questionOf(message, caller)
-            if (question !== undefined) pushes.noteMoved([question], forwarded.to)
+            if (call !== undefined) owners.note([call], forwarded.to)
             break
           }
           logger().info({ url: instance.url, why: forwarded.why }, 'The instance that asked a question is gone.')
@@ -109,22 +105,10 @@ export class AnswerForwarder {
     return refusal(410, OWNER_GONE)
   }
 
-  /** Whether a live instance waits for the answer. One that has just started may not have met the others yet. */
-  async #find(question: string | undefined, caller: Caller, gone: ReadonlySet<string>): Promise<boolean> {
-    const { pushes, bus } = this.#options
-    if (question === undefined) return false
-    const isFirst = !this.#wanted.has(question)
-    if (isFirst && !this.#searches.take(quotaCaller(caller))) return false
-    this.#wanted.add(question)
-    try {
-      for (let waitedMs = 0; waitedMs < FOUND_WITHIN_MS; waitedMs += ASK_EVERY_MS) {
-        if (isFirst) bus.publish({ kind: 'question-wanted', question })
-        await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
-        if (pushes.isAwaited(question, gone)) return true
-      }
-      return false
-    } finally {
-      if (isFirst) this.#wanted.delete(question)
-    }
+  /** Whether a live instance has the call. */
+  async #find(call: string | undefined, caller: Caller, gone: ReadonlySet<string>): Promise<boolean> {
+    const { pushes, owners } = this.#options
+    if (call === undefined || !this.#searches.take(quotaCaller(caller))) return false
+    return owners.seek(call, () => pushes.isAwaited(call, gone))
   }
 }

@@ -12,13 +12,13 @@ import type { ResponseMessage } from '../../../protocol/index.ts'
 import type { Caller } from '../../call.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
 import { quotaCaller } from '../../limits/quotaCaller.ts'
-import type { Claims, Instance, Self } from '../../../cluster/index.ts'
+import type { Claims, Instance, Owners, Self } from '../../../cluster/index.ts'
 import { bareResult } from './answer.ts'
 import type { ResumedCall } from './handOff.ts'
 import type { PushedCall } from './pushedCall.ts'
 import { PushRelay } from './relay.ts'
 import type { BroughtState, PushState, PushStates, PushStatesOptions } from './state.ts'
-import type { QuestionIds } from './questionIds.ts'
+import type { NamedQuestion, QuestionIds } from './questionIds.ts'
 import type { WaitingCalls } from './waitingCalls.ts'
 
 /** The outcome of an answer. */
@@ -45,13 +45,10 @@ export interface AnswerTakerOptions extends Pick<PushStatesOptions, 'sealer' | '
   readonly states: PushStates
   readonly ids: QuestionIds
   readonly generations: Claims
-  /** The instance that a call with this question went to while it waited. */
-  readonly movedTo: (question: string) => Instance | undefined
+  readonly owners: Owners
 }
 
-interface ArrivedAnswer {
-  /** The name of the question. */
-  readonly question: string
+interface ArrivedAnswer extends NamedQuestion {
   readonly response: ResponseMessage
   /** The state that came with it. */
   readonly echo: BroughtState | undefined
@@ -59,6 +56,7 @@ interface ArrivedAnswer {
 
 const SETTLED: Taken = { kind: 'settled' }
 const LOST: Taken = { kind: 'lost' }
+const NOT_OPEN = 'An answer came to a question that does not wait.'
 const TWICE = 'An answer came twice, or from somebody who may not give it any more.'
 
 export class AnswerTaker {
@@ -69,29 +67,33 @@ export class AnswerTaker {
 
   constructor(options: AnswerTakerOptions) {
     this.#options = options
-    const { bus, sealer, calls, clock } = options
-    const callerOf = (question: string) => calls.askerOf(question)?.callerOf(question)
-    const take = async (question: string, response: ResponseMessage, answerer: Caller): Promise<boolean> =>
-      (await this.#takeHere({ question, response, echo: undefined }, answerer))?.kind === 'settled'
-    this.#relay = bus && new PushRelay({ bus, sealer, callerOf, take, clock })
+    const { self, bus, sealer, calls, clock } = options
+    this.#relay =
+      bus &&
+      new PushRelay({
+        bus,
+        sealer,
+        callerOf: ({ call, question }) => calls.get(call)?.open.callerOf(question),
+        take: async ({ call, question }, response, answerer) =>
+          (await this.#takeHere({ call, question, instance: self, response, echo: undefined }, answerer))?.kind ===
+          'settled',
+        clock,
+      })
   }
 
   /** Takes an answer. `gone`: the instances that did not answer. Throws if its state is not the one that was sent. */
   async take(response: ResponseMessage, caller: Caller, gone: ReadonlySet<string>): Promise<Taken> {
-    const { self, ids, states, movedTo } = this.#options
+    const { self, ids, states, calls, owners } = this.#options
     const asked = ids.read(response.id, caller)
     // ST-8: a state is validated wherever it comes back, even if its question still waits in this process.
     const echo = await states.readEcho(response, asked?.question, caller)
     if (asked === undefined) return this.#ignore('An answer came to a question that was never asked.')
-    const { question } = asked
-    const answer: ArrivedAnswer = { question, response, echo }
-    const taken = (await this.#takeHere(answer, caller)) ?? (await this.#takeResumed(answer, caller))
+    const { call } = asked
+    const answer: ArrivedAnswer = { ...asked, response, echo }
+    const taken = await this.#takeHere(answer, caller)
     if (taken !== undefined) return taken
-    const instance = movedTo(question) ?? asked.instance
-    if (instance.id === self.id) {
-      if (this.#options.calls.isLeft(question)) return { kind: 'left' }
-      return this.#ignore('An answer came to a question that no call waits for.')
-    }
+    const instance = owners.get(call) ?? asked.instance
+    if (instance.id === self.id) return calls.isLeft(call) ? { kind: 'left' } : this.#ignore(NOT_OPEN)
     if (instance.url !== undefined && !gone.has(instance.id)) return { kind: 'elsewhere', instance }
     return this.#takeFrom(instance, answer, caller, gone)
   }
@@ -104,10 +106,12 @@ export class AnswerTaker {
   /** Claims the next generation of each waiting call that another instance may have resumed, or leaves the call to that. */
   async reclaim(): Promise<void> {
     const reclaim = async (asking: PushedCall): Promise<void> => {
-      await this.#claimNext(asking, asking.generation)
-      asking.renewQuestions()
+      await this.#claimNext(asking, asking.claims.generation)
+      asking.open.renew(asking.claims.generation)
     }
-    await Promise.all(this.#options.calls.movable().flatMap((asking) => (asking.carried ? [reclaim(asking)] : [])))
+    await Promise.all(
+      this.#options.calls.movable().flatMap((asking) => (asking.claims.carried ? [reclaim(asking)] : [])),
+    )
   }
 
   /** Makes answers to this call wait until it is decided whether it is resumed here. */
@@ -120,30 +124,51 @@ export class AnswerTaker {
     return decided
   }
 
-  /** An answer to a question of this process; undefined when the question is not open. */
+  /** An answer to a question of a call that is here; undefined when it is not. */
   async #takeHere(answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
-    const { question } = answer
-    const asking = this.#options.calls.askerOf(question)
-    const asked = asking?.callerOf(question)
-    if (asked !== undefined && !isSameCaller(asked, caller))
+    const { question, call } = answer
+    const asking = this.#options.calls.get(call)
+    const asked = asking?.open.callerOf(question)
+    if (asking === undefined) return undefined
+    if (asked === undefined) return this.#takeEarlier(asking, answer, caller)
+    if (!isSameCaller(asked, caller))
       return this.#ignore('An answer came from another session than the question went to.')
-    if (asking?.accepts(question, caller) === false)
+    if (!asking.open.accepts(question, caller))
       return this.#ignore('An answer came from somebody who may not give it any more.')
-    return this.#settleHere(answer, caller)
+    return asking.arrive(this.#settle(asking, answer, caller))
   }
 
-  async #settleHere(answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
-    const asking = this.#options.calls.askerOf(answer.question)
-    return asking?.arrive(this.#settle(asking, answer, caller))
+  /** An answer to a question that an earlier process asked for a call that is here. */
+  async #takeEarlier(asking: PushedCall, answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
+    const { calls, states, self } = this.#options
+    const { question, instance, response, echo } = answer
+    let key = asking.earlier.keyOf(question)
+    if (key === undefined && instance.id !== self.id) {
+      const brought = echo ?? (await states.readStored(question, caller))
+      key = brought?.state.key
+      if (brought !== undefined && echo === undefined) this.#inherit(question, brought.state)
+    }
+    if (key === undefined) return this.#ignore(NOT_OPEN)
+    const report = await states.examine(echo)
+    const movedTo = await asking.move.underWay
+    if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
+    if (calls.get(asking.name) !== asking) return undefined
+    const { carried, generation } = asking.claims
+    const isNew = !asking.earlier.isTaken(response.id)
+    const other = isNew && carried ? await this.#claimNext(asking, generation) : undefined
+    if (other !== undefined) return { kind: 'elsewhere', instance: other }
+    if (asking.takeAnswer(key, response, caller)) report()
+    else this.#ignore(TWICE)
+    return SETTLED
   }
 
   async #settle(asking: PushedCall, { question, response, echo }: ArrivedAnswer, caller: Caller): Promise<Taken> {
     const report = await this.#options.states.examine(echo)
-    const movedTo = asking.handingOff && (await asking.handingOff)
+    const movedTo = await asking.move.underWay
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
-    const other = asking.carried ? await this.#claimNext(asking, asking.askedIn(question)) : undefined
+    const other = asking.claims.carried ? await this.#claimNext(asking, asking.open.askedIn(question)) : undefined
     if (other !== undefined) return { kind: 'elsewhere', instance: other }
-    if (asking.settle(question, response, caller)) report()
+    if (asking.open.settle(question, response, caller)) report()
     return SETTLED
   }
 
@@ -153,34 +178,33 @@ export class AnswerTaker {
    */
   async #claimNext(asking: PushedCall, asked: number | undefined): Promise<Instance | undefined> {
     const { calls, generations, self } = this.#options
-    const { name, holder } = asking
-    const other = await asking.advance(asked, async (generation) => {
-      const claimant = await generations.claim(name, generation, holder || undefined)
+    const { name, claims, cost } = asking
+    const other = await claims.advance(asked, async (generation) => {
+      const claimant = await generations.claim(name, generation, cost.caller || undefined)
       // If the ledger fails, the process that has the call continues it.
       return typeof claimant === 'string' || claimant.id === self.id ? undefined : claimant
     })
-    if (other !== undefined) calls.leave(asking)
+    if (other !== undefined) calls.leave(asking, other)
     return other
   }
 
   /** An answer to a question of an instance that cannot be reached by its address. */
   async #takeFrom(
     instance: Instance,
-    { question, response, echo }: ArrivedAnswer,
+    { question, call, response, echo }: ArrivedAnswer,
     caller: Caller,
     gone: ReadonlySet<string>,
   ): Promise<Taken> {
-    const { calls, states } = this.#options
+    const { states } = this.#options
     const report = await states.examine(echo)
     // An instance whose address is wrong may still be alive.
-    if (await this.#relay?.offer(question, response, caller)) {
+    if (await this.#relay?.offer({ question, call }, response, caller)) {
       report()
       return SETTLED
     }
     if (!this.mayResume(instance)) return { kind: 'unreachable' }
     const brought = echo ?? (await states.readStored(question, caller))
-    if (brought === undefined)
-      return calls.hasEnded(question) ? this.#ignore('An answer came to a question of a call that has ended.') : LOST
+    if (brought === undefined) return LOST
     const taken = await this.#goOn(brought.state, response, caller, new Set([...gone, instance.id]))
     if (taken.kind === 'resumed') report()
     if (echo === undefined) this.#inherit(question, brought.state)
@@ -220,33 +244,20 @@ export class AnswerTaker {
   ): Promise<Taken> {
     const { call, key, request, stream } = state
     const journal = readJournal(call, 0, state.journal)
-    const claimed = await this.#options.generations.claimAfter(call, state.generation, gone, quotaCaller(caller))
+    const { generations, calls, owners, self } = this.#options
+    // What this instance claimed is not here any more: it has ended, or another instance has claimed it since.
+    const former = new Set([...gone, self.id])
+    const claimed = await generations.claimAfter(call, state.generation, former, quotaCaller(caller))
     if (claimed === 'unknown') return { kind: 'lost', state }
-    if (typeof claimed === 'string' || (typeof claimed === 'object' && claimed.id === this.#options.self.id))
-      return { kind: 'ended', state }
+    if (typeof claimed === 'string') return { kind: 'ended', state }
     if (typeof claimed === 'object') return { kind: 'elsewhere', instance: claimed }
-    const asking = this.#options.calls.enter(call, claimed + 1)
+    const asking = calls.enter(call, claimed + 1)
+    owners.note([call], self)
     const result = bareResult(response)
     if (result === undefined) asking.takeAnswer(key, response, caller)
     else asking.earlier.markTaken(response.id)
     const params = { ...request.params, inputResponses: result === undefined ? {} : { [key]: result } }
     return { kind: 'resumed', call: { id: request.id, method: request.method, params, stream, journal }, state }
-  }
-
-  async #takeResumed({ question, response, echo }: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
-    const { calls, states } = this.#options
-    const { asking, key } = calls.resumerOf(question) ?? {}
-    if (asking === undefined || key === undefined) return undefined
-    const report = await states.examine(echo)
-    const movedTo = await asking.handingOff
-    if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
-    if (calls.get(asking.name) !== asking) return undefined
-    const isNew = !asking.earlier.isTaken(response.id)
-    const other = isNew && asking.carried ? await this.#claimNext(asking, asking.generation) : undefined
-    if (other !== undefined) return { kind: 'elsewhere', instance: other }
-    if (asking.takeAnswer(key, response, caller)) report()
-    else this.#ignore(TWICE)
-    return SETTLED
   }
 
   #ignore(why: string): Taken {

@@ -5,9 +5,11 @@ import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
 import { memoryCarryStore, memoryLedger } from '../../../state/stores/index.ts'
 import type { Call } from '../../call.ts'
 import { CarryRules } from '../../catalog/carry.ts'
-import { Self } from '../../../cluster/index.ts'
+import { Owners, Self } from '../../../cluster/index.ts'
+import { localBus } from '../../lifecycle/eventBus.ts'
 import type { Logger } from '../../logger.ts'
 import { PushBroker, type PushBrokerOptions } from './broker.ts'
+import { QuestionIds } from './questionIds.ts'
 import type { PushStream } from './state.ts'
 import { legacyPeer, unknownPeer } from '../session.ts'
 
@@ -23,8 +25,10 @@ const gone = new Set([dead.id])
 const patience = new AbortController().signal
 
 function process(options: Partial<PushBrokerOptions> = {}): PushBroker {
+  const { self = new Self('http://instance/mcp'), clock = Date.now } = options
   const defaults = {
-    self: new Self('http://instance/mcp'),
+    self,
+    owners: new Owners({ self, bus: localBus(), ttlSeconds: 60, clock }),
     bus: undefined,
     sealer,
     rules: new CarryRules(undefined, false),
@@ -36,7 +40,7 @@ function process(options: Partial<PushBrokerOptions> = {}): PushBroker {
     handOff: async () => undefined,
     cancel() {},
   }
-  return new PushBroker({ ...defaults, clock: () => Date.now(), logger: () => silent, ...options })
+  return new PushBroker({ ...defaults, clock, logger: () => silent, ...options })
 }
 
 const capabilities = { experimental: { 'dev.pannier/state-echo': {} } }
@@ -66,6 +70,11 @@ async function ask(
 
 function answerTo({ id, state }: Json, root: string): ResponseMessage {
   return { kind: 'response', id: id as string, state, result: { roots: [root] }, error: undefined }
+}
+
+/** The name of a question by its id on the wire. */
+function nameOf({ id }: Json, by: typeof caller): string {
+  return new QuestionIds(sealer, dead).read(id as string, by)?.question ?? ''
 }
 
 test('a call with very large parameters has no state, which would take long to seal; its answer is taken in place', async () => {
@@ -109,7 +118,7 @@ describe('two questions of a process that is gone', () => {
     const pushes = process({ ledger, self })
     expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toMatchObject({ kind: 'resumed' })
     pushes.end('call')
-    expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toMatchObject({ kind: 'ended' })
+    expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toEqual(settled)
     const both = new Set([...gone, self.id])
     expect(await process({ ledger }).take(answerTo(question, 'A'), caller, both)).toMatchObject({ kind: 'ended' })
   })
@@ -194,6 +203,19 @@ test('a call that went on elsewhere is left to that instance when its answer com
     instance: { id: second.id },
   })
   await expect(answer).rejects.toThrow('Another instance continues')
+})
+
+test('an answer that comes again after its call was handed off goes to the new owner, and resumes the call when that is gone', async () => {
+  const { question } = await ask(process({ self: dead }), 'a')
+  const owner = new Self('http://next/mcp')
+  const ledger = memoryLedger()
+  const pushes = process({ ledger, handOff: async () => owner })
+  expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toMatchObject({ kind: 'resumed' })
+  await ask(pushes, 'b')
+  await pushes.drain(patience)
+  const again = (lost: ReadonlySet<string>) => pushes.take(answerTo(question, 'A'), caller, lost)
+  expect(await again(gone)).toMatchObject({ kind: 'elsewhere', instance: { id: owner.id } })
+  expect(await again(new Set([...gone, owner.id]))).toMatchObject({ kind: 'resumed' })
 })
 
 test('a call on a connection that no other instance has waits for its answer also while the process stops', async () => {
@@ -433,7 +455,7 @@ test('an answer that came before a call asked here anew, from somebody who may n
   const pushes = process()
   const { question } = await ask(process({ self: dead }), 'a')
   const id = question['id'] as string
-  const name = pushes.questionOf(answerTo(question, 'A'), caller) ?? ''
+  const name = nameOf(question, caller)
   const journal = writeJournal(newJournal('call'))
   const handedOff = {
     call: 'call',
@@ -478,8 +500,7 @@ describe('an answer to a question of an instance that is gone, without a state o
     const pushes = process({ clock: () => now })
     const { question } = await ask(process({ self: dead }), 'a', 'call', { ...call, ...from })
     const answer = answerTo(question, 'late')
-    const name = pushes.questionOf(answer, from) ?? ''
-    const questions = [{ key: 'a', question: name, id: question['id'] as string }]
+    const questions = [{ key: 'a', question: nameOf(question, from), id: question['id'] as string }]
     const handedOff = {
       call: 'call',
       generation: 0,
@@ -490,7 +511,7 @@ describe('an answer to a question of an instance that is gone, without a state o
     await pushes.resume({ ...handedOff, request: { id: 1, method: 'tools/call', params: {} } }, 'stream', from)
     pushes.end('call')
     expect(await pushes.take(answer, from, gone)).toEqual(settled)
-    expect(pushes.hasResumed(name)).toBe(true)
+    expect(pushes.isAwaited('call', gone)).toBe(true)
     now = 60_000
     expect(await pushes.take(answer, from, gone)).toEqual({ kind: 'lost' })
   })

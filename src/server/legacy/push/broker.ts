@@ -5,11 +5,11 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { readJournal, ScopeClosed } from '../../../journal/index.ts'
 import { type ResponseMessage, unref } from '../../../protocol/index.ts'
-import { ExpiringMap, type Ledger } from '../../../state/stores/index.ts'
+import type { Ledger } from '../../../state/stores/index.ts'
 import type { Call, Caller, CarriedCall } from '../../call.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
 import { errorDetails } from '../../logger.ts'
-import { Claims, type Instance, type Self } from '../../../cluster/index.ts'
+import { Claims, type Instance, type Owners, type Self } from '../../../cluster/index.ts'
 import { newId } from '../../binding.ts'
 import { AnswerTaker, type Taken } from './answerTaker.ts'
 import { Departure, type DepartureOptions } from './departure.ts'
@@ -31,6 +31,7 @@ export interface PushBrokerOptions
   readonly bus: EventBus | undefined
   /** Common to all instances. */
   readonly ledger: Ledger
+  readonly owners: Owners
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -46,8 +47,6 @@ export class PushBroker {
   readonly #generations: Claims
   readonly #calls: WaitingCalls
   readonly #answers: AnswerTaker
-  /** Questions of calls that went from one instance to another while they waited. */
-  readonly #moved: ExpiringMap<Instance>
   readonly #departure: Departure
   #askingAgain: ReturnType<typeof setTimeout> | undefined
 
@@ -57,24 +56,15 @@ export class PushBroker {
     this.#ids = new QuestionIds(options.sealer, options.self)
     this.#generations = new Claims(options)
     this.#calls = new WaitingCalls(options, (question) => this.#forget(question))
-    this.#moved = new ExpiringMap(options.clock)
     this.#answers = new AnswerTaker({
       ...options,
       calls: this.#calls,
       states: this.#states,
       ids: this.#ids,
       generations: this.#generations,
-      movedTo: (question) => this.#moved.get(question),
     })
-    this.#departure = new Departure({
-      ...options,
-      calls: this.#calls,
-      onMoved: ({ questions }, to) =>
-        this.noteMoved(
-          questions.map(({ question }) => question),
-          to,
-        ),
-    })
+    this.#departure = new Departure({ ...options, calls: this.#calls })
+    options.owners.add({ has: (call) => this.has(call) })
   }
 
   /** Whether this client may repeat its answer, from which another instance resumes the call when this one is gone. */
@@ -105,10 +95,10 @@ export class PushBroker {
     if (early !== undefined) return early
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call)
-    const isCarried = asking.chars <= MAX_CARRIED_CHARS && this.#states.carries(request, call, carried)
-    asking.carried ||= isCarried
-    asking.isBound ||= carried.isBound === true
-    if (way.elsewhere !== undefined && !asking.isBound) this.#prepare(asking, call, carried, way.elsewhere)
+    const isCarried = asking.cost.chars <= MAX_CARRIED_CHARS && this.#states.carries(request, call, carried)
+    asking.claims.carried ||= isCarried
+    asking.move.isBound ||= carried.isBound === true
+    if (way.elsewhere !== undefined && !asking.move.isBound) this.#prepare(asking, call, carried, way.elsewhere)
     const answer = await this.#ask(asking, { call, request, carried, isCarried, stream, way })
     this.#departure.waits(asking)
     return answer.promise
@@ -118,7 +108,7 @@ export class PushBroker {
   async #ask(asking: PushedCall, asked: PushedQuestion): Promise<{ readonly promise: Promise<unknown> }> {
     const { call, carried, isCarried, stream, way } = asked
     const { key, mayAnswer, onAnswer } = carried
-    const { generation } = asking
+    const { generation } = asking.claims
     const { ttlSeconds } = this.#options
     const notAsked = (error: unknown): void =>
       this.#options.logger().warn({ err: errorDetails(error) }, 'A question could not be asked again.')
@@ -128,21 +118,19 @@ export class PushBroker {
     const waiting = { ...of, generation, stream, ttlSeconds, askAgain, withdraw }
     const resumed = asking.earlier.takeResumed(key)
     if (resumed !== undefined) {
-      this.#calls.noteAsked(resumed.question, asking)
-      const promise = asking.wait(resumed.question, { ...waiting, id: resumed.id })
+      const promise = asking.open.wait(resumed.question, { ...waiting, id: resumed.id })
       if (resumed.mayBeLost) askAgain?.()
       return { promise }
     }
     const { question, id, message } = await this.#write(asking, asked)
-    if (asking.handingOff !== undefined) await asking.handingOff // its new owner may resume it and ask this
+    await asking.move.underWay // its new owner may resume it and ask this
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call) // again, because other calls may have come meanwhile
-    this.#calls.noteAsked(question, asking)
-    const promise = asking.wait(question, { ...waiting, id })
+    const promise = asking.open.wait(question, { ...waiting, id })
     try {
       way.send(message)
     } catch (error) {
-      asking.fail(question, error as Error) // no answer will come
+      asking.open.fail(question, error as Error) // no answer will come
     }
     return { promise }
   }
@@ -150,15 +138,18 @@ export class PushBroker {
   async #askAgain(asking: PushedCall, asked: PushedQuestion): Promise<void> {
     const { question, id, message } = await this.#write(asking, asked)
     // The question may have been answered by now.
-    const before = asking.handingOff === undefined ? asking.waitAlso(asked.carried.key, question, id) : undefined
+    if (asking.move.underWay !== undefined) return
+    const before = asking.open.waitAlso(asked.carried.key, question, { id, generation: asking.claims.generation })
     if (before === undefined) return
-    this.#calls.noteAsked(question, asking)
     asked.way.send(withdrawal(before), message) // together, or a client may be left with nothing to answer
   }
 
-  async #write({ generation }: PushedCall, { call, request, carried, isCarried, stream }: PushedQuestion) {
+  async #write(
+    { name, claims: { generation } }: PushedCall,
+    { call, request, carried, isCarried, stream }: PushedQuestion,
+  ) {
     const question = newId()
-    const id = this.#ids.write(question, call)
+    const id = this.#ids.write(question, name, call)
     const asking = isCarried ? { ...carried, generation } : undefined
     const message = await this.#states.write({ id, question }, request, call, asking, stream)
     return { question, id, message }
@@ -167,7 +158,7 @@ export class PushBroker {
   /** Repeats questions after an instance crashed, perhaps with an answer that it was about to forward here. */
   askAgain(): void {
     clearTimeout(this.#askingAgain)
-    const ask = (): void => this.#calls.movable().forEach((asking) => asking.askAgain())
+    const ask = (): void => this.#calls.movable().forEach((asking) => asking.open.askAgain())
     this.#askingAgain = unref(setTimeout(ask, ENDED_WITHIN_MS))
   }
 
@@ -201,8 +192,10 @@ export class PushBroker {
     const asking = this.#calls.get(name)
     if (asking === undefined) return []
     this.#calls.remove(asking)
-    if (asking.carried && !asking.isHandedOff)
-      this.#generations.end(name, asking.generation, asking.holder || undefined)
+    if (asking.claims.carried && !asking.move.isOver)
+      void this.#answers.decide(name, () =>
+        this.#generations.end(name, asking.claims.generation, asking.cost.caller || undefined),
+      )
     return asking.end()
   }
 
@@ -224,10 +217,8 @@ export class PushBroker {
     // An instance that hands its call over has claimed nothing; one that was killed may have.
     const isHandedOff = !questions.some(({ mayBeLost }) => mayBeLost)
     if (claimant !== 'fresh' && !(claimant === 'unknown' && isHandedOff)) return undefined
-    for (const { question } of questions) {
-      this.#moved.delete(question)
-      if (carried) this.#states.inherit(question)
-    }
+    if (carried) for (const { question } of questions) this.#states.inherit(question)
+    this.#options.owners.note([call], this.#options.self)
     this.#calls.resume(call, carried ? generation + 1 : generation, questions)
     return { ...request, stream, journal: readJournal(call, 0, journal) }
   }
@@ -237,26 +228,15 @@ export class PushBroker {
     return this.#calls.get(call) !== undefined
   }
 
-  /** Notes that another instance has resumed the call that asked these. */
-  noteMoved(questions: readonly string[], to: Instance): void {
-    const { clock, ttlSeconds } = this.#options
-    for (const question of questions) this.#moved.set(question, to, clock() + ttlSeconds * 1000)
+  /** The name of the call whose question is answered. */
+  callOf(response: ResponseMessage, caller: Caller): string | undefined {
+    return this.#ids.read(response.id, caller)?.call
   }
 
-  /** The name of the question that is answered. */
-  questionOf(response: ResponseMessage, caller: Caller): string | undefined {
-    return this.#ids.read(response.id, caller)?.question
-  }
-
-  /** Whether the call of another instance's question was resumed here, or has ended here. */
-  hasResumed(question: string): boolean {
-    return this.#calls.resumerOf(question) !== undefined || this.#calls.hasEnded(question)
-  }
-
-  /** Whether this instance, or one that is not `gone`, is known to wait for the answer: a call may move repeatedly. */
-  isAwaited(question: string, gone: ReadonlySet<string>): boolean {
-    const instance = this.#moved.get(question)
-    return this.#calls.resumerOf(question) !== undefined || (instance !== undefined && !gone.has(instance.id))
+  /** Whether this instance, or one that is not `gone`, is known to have the call: it may move repeatedly. */
+  isAwaited(call: string, gone: ReadonlySet<string>): boolean {
+    const owner = this.#options.owners.get(call)
+    return this.has(call) || (owner !== undefined && !gone.has(owner.id))
   }
 
   get isDraining(): boolean {
@@ -265,19 +245,19 @@ export class PushBroker {
 
   /** Notes how the call goes to another instance when this process stops. */
   #prepare(asking: PushedCall, call: Call, carried: Omit<CarriedCall, 'key'>, way: PushElsewhere): void {
-    asking.snapshot = () => ({
+    asking.move.snapshot = () => ({
       caller: { peer: call.peer, principal: call.principal, address: call.address },
       ...way.contents(),
       call: {
         call: carried.id,
-        generation: asking.generation,
-        carried: asking.carried,
+        generation: asking.claims.generation,
+        carried: asking.claims.carried,
         request: { id: call.id, method: call.method, params: call.params },
         journal: carried.body(),
-        questions: asking.openQuestions(),
+        questions: asking.open.list(),
       },
     })
-    asking.onHandOff = () => way.handOff()
+    asking.move.onOver = () => way.handOff()
   }
 
   #forget(question: string): void {

@@ -12,14 +12,11 @@ const snapshot = { call: { request: { id: 7 } }, caller: { peer: { session: 's' 
 
 function waiting(more: object = {}) {
   const call = {
-    isBound: false,
+    move: { isBound: false, underWay: undefined as unknown, snapshot: () => snapshot },
+    claims: { carried: false },
     canMove: true,
-    carried: false,
     ended: false,
-    isArriving: false,
     isWaiting: true,
-    handingOff: undefined as unknown,
-    snapshot: () => snapshot,
     arrived: async () => {},
     end: (why: string) => void log.push(`ended: ${why.slice(0, 13)}`),
     ...more,
@@ -32,10 +29,12 @@ let log: string[] = []
 function begin(calls: PushedCall[], taker: () => Promise<Instance | undefined>, canHandOff = async () => true) {
   log = []
   const departure = new Departure({
-    calls: { movable: () => calls, leave: () => void log.push('left') } as never,
+    calls: {
+      movable: () => calls,
+      leave: (_: unknown, to?: Instance) => void log.push(`left to ${to?.id ?? 'others'}`),
+    } as never,
     canHandOff,
     handOff: taker,
-    onMoved: (_, to) => void log.push(`moved to ${to.id}`),
     cancel: (session, id) => void log.push(`cancelled ${session} ${id}`),
   })
   const patience = new AbortController()
@@ -54,10 +53,10 @@ describe('a call', () => {
     const call = waiting()
     const { isOver } = begin([call], () => taken.promise)
     await soon()
-    expect([isOver(), log, call.handingOff]).toEqual([false, [], taken.promise])
+    expect([isOver(), log, call.move.underWay]).toEqual([false, [], taken.promise])
     taken.resolve(other)
     await soon()
-    expect([isOver(), log, call.handingOff]).toEqual([true, ['moved to other', 'left'], undefined])
+    expect([isOver(), log, call.move.underWay]).toEqual([true, ['left to other'], undefined])
   })
 
   test('that ended here meanwhile is cancelled there', async () => {
@@ -67,7 +66,7 @@ describe('a call', () => {
       return other
     })
     await soon()
-    expect(log).toEqual(['cancelled s 7', 'moved to other', 'left'])
+    expect(log).toEqual(['cancelled s 7', 'left to other'])
   })
 
   test('stays while there is no taker, who is looked for ten times a second, and is told when patience is over', async () => {
@@ -86,20 +85,20 @@ describe('a call', () => {
 
   test('whose state is out there waits for nobody, and leaves without a word', async () => {
     const canHandOff = vi.fn(async () => false)
-    const { isOver } = begin([waiting({ carried: true })], async () => undefined, canHandOff)
+    const { isOver } = begin([waiting({ claims: { carried: true } })], async () => undefined, canHandOff)
     await soon()
-    expect([isOver(), log, canHandOff.mock.calls.length]).toEqual([true, ['left'], 0])
+    expect([isOver(), log, canHandOff.mock.calls.length]).toEqual([true, ['left to others'], 0])
   })
 
   test('on a connection of its own is answered here for as long as there is patience', async () => {
-    const call = waiting({ isBound: true, canMove: false })
+    const call = waiting({ move: { isBound: true }, canMove: false })
     const { patience, isOver } = begin([call], async () => other)
     await vi.advanceTimersByTimeAsync(1000)
     expect([isOver(), log]).toEqual([false, []])
     patience.abort()
     await soon()
     expect([isOver(), log]).toEqual([true, ['ended: This instance']])
-    const answered = waiting({ isBound: true, canMove: false })
+    const answered = waiting({ move: { isBound: true }, canMove: false })
     const second = begin([answered], async () => other)
     await soon()
     answered.isWaiting = false
@@ -109,10 +108,9 @@ describe('a call', () => {
 
   test('whose answer is being taken leaves after that, or goes on', async () => {
     const taken = Promise.withResolvers<void>()
-    const call = waiting({ isArriving: true })
+    const call = waiting()
     call.arrived = async () => {
       await taken.promise
-      call.isArriving = false
       call.canMove = false
     }
     const handOff = vi.fn(async () => other)
@@ -131,7 +129,7 @@ describe('a call', () => {
     departure.waits(late)
     departure.waits(late)
     await soon()
-    expect([handOff.mock.calls.length, log]).toEqual([1, ['moved to other', 'left']])
+    expect([handOff.mock.calls.length, log]).toEqual([1, ['left to other']])
   })
 })
 
@@ -139,7 +137,7 @@ test('before a departure has begun nobody leaves', async () => {
   log = []
   const options = { calls: { movable: () => [], leave() {} } as never, canHandOff: async () => true }
   const handOff = vi.fn(async () => other)
-  const departure = new Departure({ ...options, handOff, onMoved() {}, cancel() {} })
+  const departure = new Departure({ ...options, handOff, cancel() {} })
   departure.waits(waiting())
   await soon()
   expect(handOff).not.toHaveBeenCalled()

@@ -4,7 +4,7 @@
  */
 import { type RequestId, sleep } from '../../../protocol/index.ts'
 import type { Instance } from '../../../cluster/index.ts'
-import type { CallHandOff, StreamHandOff } from './handOff.ts'
+import type { StreamHandOff } from './handOff.ts'
 import type { PushedCall } from './pushedCall.ts'
 import type { WaitingCalls } from './waitingCalls.ts'
 
@@ -14,8 +14,6 @@ export interface DepartureOptions {
   readonly canHandOff: () => Promise<boolean>
   /** Hands a call off; returns its new owner, or undefined if no instance takes it. */
   readonly handOff: (stream: StreamHandOff) => Promise<Instance | undefined>
-  /** Another instance has resumed the call. */
-  readonly onMoved: (call: CallHandOff, to: Instance) => void
   /** Cancels a request that runs at another instance. */
   readonly cancel: (session: string, request: RequestId) => void
 }
@@ -52,13 +50,13 @@ export class Departure {
   async #leave(asking: PushedCall, patience: AbortSignal): Promise<void> {
     if (this.#leaving.has(asking)) return
     this.#leaving.add(asking)
-    if (asking.isBound) await this.#stay(asking, patience)
-    while (asking.canMove && asking.snapshot !== undefined) {
+    if (asking.move.isBound) await this.#stay(asking, patience)
+    while (asking.canMove && asking.move.snapshot !== undefined) {
       // A call with a state outside this process need not wait for a taker: the instance that gets its answer resumes
       // it.
-      const hasTaker = asking.carried || (await this.#options.canHandOff())
+      const hasTaker = asking.claims.carried || (await this.#options.canHandOff())
       if (hasTaker && (await this.#handOff(asking))) break
-      if (asking.carried || patience.aborted) {
+      if (asking.claims.carried || patience.aborted) {
         await this.#giveUp(asking)
         break
       }
@@ -75,33 +73,28 @@ export class Departure {
 
   /** Returns whether another instance has the call now. */
   async #handOff(asking: PushedCall): Promise<boolean> {
-    await settled(asking)
-    const snapshot = asking.canMove ? asking.snapshot?.() : undefined // an answer may have let it go on
+    const { move } = asking
+    await asking.arrived()
+    const snapshot = asking.canMove ? move.snapshot?.() : undefined // an answer may have let it go on
     if (snapshot === undefined) return false
     // Answers to its questions wait until the new owner is known.
-    asking.handingOff = this.#options.handOff(snapshot)
-    const to = await asking.handingOff
-    asking.handingOff = undefined
+    move.underWay = this.#options.handOff(snapshot)
+    const to = await move.underWay
+    move.underWay = undefined
     if (to === undefined) return false
     const { call, caller } = snapshot
     // The call ended or was cancelled here meanwhile, which the new owner does not know.
     if (asking.ended) this.#options.cancel(caller.peer.session ?? '', call.request.id)
-    this.#options.onMoved(call, to)
-    this.#options.calls.leave(asking)
+    this.#options.calls.leave(asking, to)
     return true
   }
 
   /** A call that waits for something other than an answer continues here until the process ends. */
   async #giveUp(asking: PushedCall): Promise<void> {
-    await settled(asking)
+    await asking.arrived()
     if (!asking.isWaiting) return
     // A call with a state outside this process ends silently, so that another instance can resume it.
-    if (asking.carried) this.#options.calls.leave(asking)
+    if (asking.claims.carried) this.#options.calls.leave(asking)
     else asking.end(STOPPING)
   }
-}
-
-/** Answers that are being taken may let the call go on. */
-async function settled(asking: PushedCall): Promise<void> {
-  while (asking.isArriving) await asking.arrived()
 }

@@ -14,7 +14,8 @@ interface EarlyAnswer {
 
 export class EarlierQuestions {
   readonly #resumed = new Map<string, ResumedQuestion>()
-  readonly #resumedQuestions: string[] = []
+  /** The keys of all resumed questions, also of those that the handler has asked again. */
+  readonly #keys = new Map<string, string>()
   /** Answers to questions that the handler has not asked again yet, by key. */
   readonly #answers = new Map<string, EarlyAnswer>()
   /** Questions that have been answered. */
@@ -26,12 +27,13 @@ export class EarlierQuestions {
   resume(questions: readonly ResumedQuestion[]): void {
     for (const resumed of questions) {
       this.#resumed.set(resumed.key, resumed)
-      this.#resumedQuestions.push(resumed.question)
+      this.#keys.set(resumed.question, resumed.key)
     }
   }
 
-  get resumedQuestions(): readonly string[] {
-    return this.#resumedQuestions
+  /** The key of a question that another instance asked. */
+  keyOf(question: string): string | undefined {
+    return this.#keys.get(question)
   }
 
   takeResumed(key: string): ResumedQuestion | undefined {

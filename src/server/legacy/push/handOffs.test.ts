@@ -3,9 +3,9 @@ import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
 import { memoryLedger } from '../../../state/stores/index.ts'
 import { newJournal, writeJournal } from '../../../journal/index.ts'
 import type { Sink } from '../../http/exchange.ts'
-import { localBus, type ServerEvent } from '../../lifecycle/eventBus.ts'
+import { localBus } from '../../lifecycle/eventBus.ts'
 import { CarryRules } from '../../catalog/carry.ts'
-import { Self, writeInstance } from '../../../cluster/index.ts'
+import { Owners, Self } from '../../../cluster/index.ts'
 import { legacyPeer } from '../session.ts'
 import type { StreamResumption } from '../streams/resumption.ts'
 import { LegacyStreams } from '../streams/streams.ts'
@@ -22,12 +22,11 @@ function resumer(ledger = memoryLedger()) {
   const handOff = vi.fn(async (): Promise<Self | undefined> => undefined)
   const canHandOff = async () => true
   const rules = new CarryRules(undefined, false)
-  const common = { sealer, rules, store: undefined, bus: undefined, ledger, ttlSeconds: 60, clock: Date.now }
+  const owners = new Owners({ self, bus: localBus(), ttlSeconds: 60, clock: Date.now })
+  const common = { owners, sealer, rules, store: undefined, bus: undefined, ledger, ttlSeconds: 60, clock: Date.now }
   const streams = new LegacyStreams(sealer, self)
   const resume = vi.fn()
   const parts = {
-    self,
-    bus: localBus(),
     streams,
     pushes: new PushBroker({ ...common, self, canHandOff, handOff, cancel() {}, onDifference() {}, logger }),
     returning: { noteClaimed() {} } as unknown as StreamResumption,
@@ -113,42 +112,12 @@ test('what a client has yet to come back for is handed over once, when its call 
   ])
 })
 
-/** Hand-overs with pushes that only tell what they know, and the events of the bus. */
-function listening() {
-  const self = new Self('http://here/mcp')
-  const bus = localBus()
-  const events: ServerEvent[] = []
-  bus.subscribe((event) => void events.push(event))
-  const noteMoved = vi.fn()
-  const pushes = { hasResumed: (question: string) => question === 'mine', noteMoved } as unknown as PushBroker
-  const parts = { self, bus, pushes, streams: new LegacyStreams(sealer, self), returning: {}, resume() {} }
-  new HandOffs({ ...parts, handOff: async () => undefined } as unknown as HandOffsOptions)
-  return { self, bus, events, noteMoved }
-}
-
-test('whoever looks for a question that was resumed here is told so, and of no other', () => {
-  const { self, bus, events } = listening()
-  bus.publish({ kind: 'question-wanted', question: 'other' })
-  bus.publish({ kind: 'question-wanted', question: 'mine' })
-  const moved = events.filter(({ kind }) => kind === 'questions-moved')
-  expect(moved).toEqual([{ kind: 'questions-moved', questions: ['mine'], to: writeInstance(self) }])
-})
-
-test('where questions went is noted, unless they came here, or nobody can read where', () => {
-  const { self, bus, noteMoved } = listening()
-  const there = new Self('http://there/mcp')
-  for (const to of [writeInstance(self), 'nonsense', writeInstance(there)]) {
-    bus.publish({ kind: 'questions-moved', questions: ['q'], to } as ServerEvent)
-  }
-  expect(noteMoved.mock.calls).toEqual([[['q'], expect.objectContaining({ id: there.id })]])
-})
-
 test.each([
   ['told to all where somebody took it', new Self('http://there/mcp'), 1],
   ['nothing to tell where nobody did', undefined, 0],
 ])('a stream that is handed over is %s', async (_, to, times) => {
-  const publish = vi.fn()
-  const handOff = announced({ publish } as never, async () => to)
-  expect(await handOff({ name: 's' } as never)).toBe(to)
-  expect(publish).toHaveBeenCalledTimes(times)
+  const change = vi.fn()
+  const handOff = announced({ change } as never, async () => to)
+  expect(await handOff({ name: 's', call: { call: 'c' } } as never)).toBe(to)
+  expect(change.mock.calls).toEqual([[['s', 'c'], to]].slice(0, times))
 })

@@ -1,7 +1,6 @@
 /** Streams and their calls on the way from an instance that stops to another one. */
 import type { Caller } from '../../call.ts'
-import type { EventBus } from '../../lifecycle/eventBus.ts'
-import { type Instance, readInstance, type Self, writeInstance } from '../../../cluster/index.ts'
+import type { Instance, Owners } from '../../../cluster/index.ts'
 import type { ResumedCall, StreamHandOff } from './handOff.ts'
 import type { PushBroker } from './broker.ts'
 import type { StreamResumption } from '../streams/resumption.ts'
@@ -12,8 +11,6 @@ import type { LegacyStreams } from '../streams/streams.ts'
 export type HandOff = (stream: StreamHandOff) => Promise<Instance | undefined>
 
 export interface HandOffsOptions {
-  readonly self: Self
-  readonly bus: EventBus
   readonly streams: LegacyStreams
   readonly pushes: PushBroker
   readonly returning: StreamResumption
@@ -22,11 +19,12 @@ export interface HandOffsOptions {
   readonly resume: (call: ResumedCall, caller: Caller, stream: LegacyStream) => void
 }
 
-/** Also announces the new owner of the stream, which may have just started without knowing other instances. */
-export function announced(bus: EventBus, handOff: HandOff): HandOff {
+/** Also announces the new owner of the stream and its call, which may have just started without knowing other instances. */
+export function announced(owners: Owners, handOff: HandOff): HandOff {
   return async (stream) => {
     const to = await handOff(stream)
-    if (to !== undefined) bus.publish({ kind: 'stream-moved', stream: stream.name, to: writeInstance(to) })
+    const { name, call } = stream
+    if (to !== undefined) owners.change(call === undefined ? [name] : [name, call.call], to)
     return to
   }
 }
@@ -40,11 +38,6 @@ export class HandOffs {
 
   constructor(options: HandOffsOptions) {
     this.#options = options
-    const { bus, pushes } = options
-    bus.subscribe((event) => {
-      if (event.kind === 'question-wanted' && pushes.hasResumed(event.question)) this.#announce([event.question])
-      if (event.kind === 'questions-moved') this.#noteMoved(event.questions, event.to)
-    })
   }
 
   /**
@@ -84,7 +77,6 @@ export class HandOffs {
     const resumed = await pushes.resume(call, name, caller)
     if (resumed === undefined) return true // another instance has resumed it
     const stream = streams.resume(handedOff)
-    this.#announce(call.questions.map(({ question }) => question))
     resume(resumed, caller, stream)
     return true
   }
@@ -96,16 +88,5 @@ export class HandOffs {
     this.#handedOff.add(stream)
     const to = await handOff({ name: stream.name, caller, ...stream.contents() })
     if (to === undefined) this.#handedOff.delete(stream)
-  }
-
-  #announce(questions: readonly string[]): void {
-    const { bus, self } = this.#options
-    bus.publish({ kind: 'questions-moved', questions, to: writeInstance(self) })
-  }
-
-  #noteMoved(questions: readonly string[], to: unknown): void {
-    const { pushes, self } = this.#options
-    const instance = readInstance(to)
-    if (instance !== undefined && instance.id !== self.id) pushes.noteMoved(questions, instance)
   }
 }

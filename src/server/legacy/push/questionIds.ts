@@ -5,13 +5,14 @@ import type { Caller } from '../../call.ts'
 import { type Instance, readInstance, type Self, writeInstance } from '../../../cluster/index.ts'
 import { bindingOf } from '../../binding.ts'
 
-/** A question by its name, and the instance that asked it. */
+/** A question by its name, the call that asked it, and the instance where that was. */
 export interface NamedQuestion {
   readonly question: string
+  readonly call: string
   readonly instance: Instance
 }
 
-/** The ids of pushed questions on the wire: seals, bound to the session, that name the instance that asks. */
+/** The ids of pushed questions on the wire: seals, bound to the session, that name the call and the instance that ask. */
 export class QuestionIds {
   readonly #sealer: Sealer
   readonly #self: Self
@@ -21,8 +22,9 @@ export class QuestionIds {
     this.#self = self
   }
 
-  write(question: string, caller: Caller): string {
-    return this.#sealer.seal('question', bindingOf(caller), { id: question, body: writeInstance(this.#self) })
+  write(question: string, call: string, caller: Caller): string {
+    const body = [...writeInstance(this.#self), call]
+    return this.#sealer.seal('question', bindingOf(caller), { id: question, body })
   }
 
   /** Returns undefined for an id that this server did not give to a question in this session. */
@@ -30,8 +32,9 @@ export class QuestionIds {
     if (typeof id !== 'string' || caller.peer.session === undefined) return undefined
     try {
       const { id: question, body } = this.#sealer.open('question', bindingOf(caller), id)
-      const instance = readInstance(body)
-      return instance && { question, instance }
+      const [instanceId, url, call = ''] = body as readonly [string, string | null, string?]
+      const instance = readInstance([instanceId, url])
+      return instance && { question, call, instance }
     } catch (error) {
       if (error instanceof StateError) return undefined
       throw error

@@ -28,15 +28,19 @@ function unheard(clock = Date.now) {
 
 test('an answer that comes many times at once is published as if it came once', async () => {
   const { relay, published } = unheard()
-  const offers = Array.from({ length: 50 }, () => relay.offer('q', response, withRole('clerk')))
+  const offers = Array.from({ length: 50 }, () =>
+    relay.offer({ question: 'q', call: 'c' }, response, withRole('clerk')),
+  )
   expect(new Set(await Promise.all(offers))).toEqual(new Set([false]))
   expect(published).toEqual(['q', 'q'])
 })
 
 test('of one caller a hundred answers are published within a second, and those of another as well', async () => {
   const { relay, published } = unheard(() => 0)
-  const offers = Array.from({ length: 101 }, (_, at) => relay.offer(`${at}`, response, withRole('clerk')))
-  const other = relay.offer('other', response, { peer, principal: { id: 'bob' } })
+  const offers = Array.from({ length: 101 }, (_, at) =>
+    relay.offer({ question: `${at}`, call: 'c' }, response, withRole('clerk')),
+  )
+  const other = relay.offer({ question: 'other', call: 'c' }, response, { peer, principal: { id: 'bob' } })
   await expect(Promise.all(offers)).rejects.toMatchObject({ code: 'LIMIT_REQUESTS' })
   expect((await Promise.allSettled(offers)).filter(({ status }) => status === 'rejected')).toHaveLength(1)
   expect(await other).toBe(false)
@@ -46,13 +50,13 @@ test('of one caller a hundred answers are published within a second, and those o
 test('who asked learns the claims that an answer came with at another instance', async () => {
   const bus = localBus()
   const taken: unknown[] = []
-  const take = async (_: string, { result }: ResponseMessage, { principal }: Caller): Promise<boolean> => {
+  const take = async (_: unknown, { result }: ResponseMessage, { principal }: Caller): Promise<boolean> => {
     taken.push([result, principal])
     return true
   }
   new PushRelay({ bus, sealer, callerOf: () => withRole('manager'), take, clock: Date.now })
   const other = new PushRelay({ bus, sealer, callerOf: () => undefined, take, clock: Date.now })
-  expect(await other.offer('q', response, withRole('clerk'))).toBe(true)
+  expect(await other.offer({ question: 'q', call: 'c' }, response, withRole('clerk'))).toBe(true)
   expect(taken).toEqual([[{ roots: [] }, { id: 'mia', claims: { role: 'clerk' } }]])
 })
 
@@ -61,7 +65,7 @@ test('an answer that cannot be taken because a rule throws ends no process', asy
   const take = (): Promise<boolean> => Promise.reject(new Error('a rule'))
   new PushRelay({ bus, sealer, callerOf: () => withRole('manager'), take, clock: Date.now })
   const other = new PushRelay({ bus, sealer, callerOf: () => undefined, take, clock: Date.now })
-  expect(await other.offer('q', response, withRole('clerk'))).toBe(false)
+  expect(await other.offer({ question: 'q', call: 'c' }, response, withRole('clerk'))).toBe(false)
 })
 
 test('an answer is offered twice, and each time there is half a second to take it', async () => {
@@ -69,7 +73,7 @@ test('an answer is offered twice, and each time there is half a second to take i
   onTestFinished(() => void vi.useRealTimers())
   const { relay, published } = unheard()
   let outcome: unknown = 'waits'
-  void relay.offer('q', response, withRole('clerk')).then((isTaken) => (outcome = isTaken))
+  void relay.offer({ question: 'q', call: 'c' }, response, withRole('clerk')).then((isTaken) => (outcome = isTaken))
   await vi.advanceTimersByTimeAsync(499)
   expect([published, outcome]).toEqual([['q'], 'waits'])
   await vi.advanceTimersByTimeAsync(500)

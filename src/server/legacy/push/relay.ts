@@ -11,15 +11,19 @@ import { CallerRate } from '../../limits/callerRate.ts'
 import { quotaCaller } from '../../limits/quotaCaller.ts'
 import type { Caller } from '../../call.ts'
 import { bareResult } from './answer.ts'
+import type { NamedQuestion } from './questionIds.ts'
 import { bindingOf } from '../../binding.ts'
+
+/** A question by its name, and the call that asked it. */
+type AskedQuestion = Pick<NamedQuestion, 'question' | 'call'>
 
 export interface PushRelayOptions {
   readonly bus: EventBus
   readonly sealer: Sealer
   /** The caller whose question waits in this process, if any. */
-  readonly callerOf: (question: string) => Caller | undefined
+  readonly callerOf: (asked: AskedQuestion) => Caller | undefined
   /** Continues the call with an answer; false when another process has done so. */
-  readonly take: (question: string, response: ResponseMessage, answerer: Caller) => Promise<boolean>
+  readonly take: (asked: AskedQuestion, response: ResponseMessage, answerer: Caller) => Promise<boolean>
   readonly clock: () => number
 }
 
@@ -53,22 +57,23 @@ export class PushRelay {
    * Offers an answer to the other instances, twice if needed; returns whether one of them took it. Throws over the
    * caller's rate limit.
    */
-  async offer(question: string, response: ResponseMessage, caller: Caller): Promise<boolean> {
+  async offer(asked: AskedQuestion, response: ResponseMessage, caller: Caller): Promise<boolean> {
+    const { question } = asked
     const underWay = this.#underWay.get(question)
     if (underWay !== undefined) return underWay
     if (!this.#allowance.take(quotaCaller(caller))) throw tooManyAnswers()
-    const offering = this.#offer(question, response, caller).finally(() => this.#underWay.delete(question))
+    const offering = this.#offer(asked, response, caller).finally(() => this.#underWay.delete(question))
     this.#underWay.set(question, offering)
     return offering
   }
 
-  async #offer(question: string, response: ResponseMessage, caller: Caller): Promise<boolean> {
+  async #offer(asked: AskedQuestion, response: ResponseMessage, caller: Caller): Promise<boolean> {
     const body = { result: bareResult(response), error: response.error, principal: caller.principal }
-    const answer = this.#options.sealer.seal('push', bindingOf(caller), { id: sealId(question), body })
-    return (await this.#offerOnce(question, answer)) || this.#offerOnce(question, answer)
+    const answer = this.#options.sealer.seal('push', bindingOf(caller), { id: sealId(asked.question), body })
+    return (await this.#offerOnce(asked, answer)) || this.#offerOnce(asked, answer)
   }
 
-  #offerOnce(question: string, answer: string): Promise<boolean> {
+  #offerOnce({ question, call }: AskedQuestion, answer: string): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (taken: boolean): void => {
         clearTimeout(timer)
@@ -77,7 +82,7 @@ export class PushRelay {
       }
       const timer = setTimeout(settle, TAKEN_WITHIN_MS, false)
       this.#offers.set(question, settle)
-      this.#options.bus.publish({ kind: 'answered', question, answer })
+      this.#options.bus.publish({ kind: 'answered', call, question, answer })
     })
   }
 
@@ -85,10 +90,10 @@ export class PushRelay {
     if (event.kind === 'answer-taken') this.#offers.get(event.question)?.(true)
     if (event.kind !== 'answered') return
     const { bus, callerOf, take } = this.#options
-    const caller = callerOf(event.question)
+    const caller = callerOf(event)
     const opened = caller && this.#open(event.question, event.answer, caller)
     if (opened === undefined) return
-    const taking = take(event.question, opened.response, opened.answerer).then((taken) => {
+    const taking = take(event, opened.response, opened.answerer).then((taken) => {
       if (taken) bus.publish({ kind: 'answer-taken', question: event.question })
     })
     taking.catch(() => {}) // a rule on who may answer has thrown, so it was not taken

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Call } from '../../call.ts'
+import type { Owners } from '../../../cluster/index.ts'
 import { legacyPeer } from '../session.ts'
 import type { PushedCall } from './pushedCall.ts'
 import { WaitingCalls } from './waitingCalls.ts'
@@ -17,7 +18,10 @@ function callOf(user: string): Call {
 }
 
 function calls(maxWaiting: number, maxWaitingPerCaller = maxWaiting) {
-  const waiting = new WaitingCalls({ maxWaiting, maxWaitingPerCaller, clock: Date.now, ttlSeconds: 60 }, () => {})
+  const waiting = new WaitingCalls(
+    { maxWaiting, maxWaitingPerCaller, owners: { leave() {} } as unknown as Owners },
+    () => {},
+  )
   const ended: [string, string][] = []
   let asked = 0
 
@@ -27,7 +31,7 @@ function calls(maxWaiting: number, maxWaitingPerCaller = maxWaiting) {
     const asking = waiting.enter(name, 0)
     waiting.makeRoomFor(asking, callOf(user))
     const stream = { name: 'stream', position: 0, connected, noteOwed() {} }
-    const answered = asking.wait(name, {
+    const answered = asking.open.wait(name, {
       id: name,
       caller: callOf(user),
       stream,
@@ -73,7 +77,7 @@ test('a call counts while it waits', () => {
   const { waiting, wait } = calls(1)
   const first = wait('ann')
   expect(() => wait('ann')).toThrow(REFUSED)
-  first.fail('ann 1', new Error('answered'))
+  first.open.fail('ann 1', new Error('answered'))
   const second = wait('ann')
   waiting.leave(second)
   const third = wait('ann')

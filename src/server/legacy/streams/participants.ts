@@ -25,16 +25,20 @@ export class Participants {
     this.#claims = ledger && new Claims({ ...options, ledger })
   }
 
-  /** Resolves when all earlier participants are being met. `holder`: the owner of the stream. */
-  async join(stream: string, holder: string): Promise<void> {
+  /**
+   * Resolves when all earlier participants are being met; with false if there is no ledger to find them in. `holder`:
+   * the owner of the stream.
+   */
+  async join(stream: string, holder: string): Promise<boolean> {
     const { members, self } = this.#options
-    if (this.#claims === undefined) return
+    if (this.#claims === undefined) return false
     const name = `stream/${digestOf(stream)}`
     for (let place = 0; place < MAX_PARTICIPANTS; place++) {
       const claimant = await this.#claims.claim(name, place, holder)
       // Later participants have met this instance.
-      if (typeof claimant === 'string' || claimant.id === self.id) return
+      if (typeof claimant === 'string' || claimant.id === self.id) break
       members.meet(claimant)
     }
+    return true
   }
 }

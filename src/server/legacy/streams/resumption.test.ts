@@ -4,7 +4,7 @@ import { type Ledger, memoryLedger } from '../../../state/stores/index.ts'
 import type { Sink } from '../../http/exchange.ts'
 import { localBus, type ServerEvent } from '../../lifecycle/eventBus.ts'
 import type { ClientRequest, ClientRequests } from '../../forwarding/clientRequests.ts'
-import { type Instance, Self, writeInstance } from '../../../cluster/index.ts'
+import { type Instance, Owners, Self, writeInstance } from '../../../cluster/index.ts'
 import type { PushBroker } from '../push/broker.ts'
 import type { CallHandOff, StreamHandOff } from '../push/handOff.ts'
 import { legacyPeer } from '../session.ts'
@@ -47,7 +47,6 @@ class Connection implements Sink {
 /** An instance to which clients come for a stream of one that was killed. */
 function survivor(
   mayAnswerAgain: boolean,
-  whoHas: (stream: string) => Instance | 'nobody' | 'unsure' = () => 'unsure',
   forward: (...args: unknown[]) => Promise<unknown> = async () => ({ kind: 'gone', why: 'ECONNREFUSED' }),
   ledger?: Ledger,
   stored: () => Promise<CallHandOff | undefined> = async () => undefined,
@@ -73,7 +72,7 @@ function survivor(
       resumed.push(stream)
       resumption.noteClaimed(stream.name, caller) // as the instance that runs the call does
     },
-    whoHas: async (stream) => whoHas(stream),
+    owners: new Owners({ self, bus, ttlSeconds: 3600, clock: Date.now }),
     ttlSeconds: 3600,
     clock: Date.now,
     logger,
@@ -86,11 +85,13 @@ function survivor(
   const comeBack = async (mark = ':q'): Promise<Connection> => (await resume(`${lost.name}:1${mark}`)).connection
   const cancelled: ServerEvent[] = []
   bus.subscribe((event) => event.kind === 'cancelled' && cancelled.push(event))
+  const wanted: ServerEvent[] = []
+  bus.subscribe((event) => event.kind === 'owner-wanted' && wanted.push(event))
   const goOnAt = (to: Instance): void => {
-    const moved: ServerEvent = { kind: 'stream-moved', stream: lost.name, to: writeInstance(to) }
+    const moved: ServerEvent = { kind: 'owner-changed', keys: [lost.name], to: writeInstance(to) }
     bus.publish(moved)
   }
-  return { resume, comeBack, goOnAt, joined, resumed, streams, cancelled, name: lost.name }
+  return { resume, comeBack, goOnAt, joined, resumed, streams, cancelled, wanted, name: lost.name }
 }
 
 const other = new Self('http://other/mcp')
@@ -99,7 +100,7 @@ test('what a client that comes back claims in the ledger is counted as its own',
   const holders: unknown[] = []
   const inner = memoryLedger()
   const claim: Ledger['claim'] = (id, seconds, holder) => (holders.push(holder), inner.claim(id, seconds, holder))
-  await survivor(true, undefined, undefined, { ...inner, claim }).comeBack()
+  await survivor(true, undefined, { ...inner, claim }).comeBack()
   expect(holders).toEqual(['session s'])
 })
 
@@ -128,7 +129,7 @@ test('a connection that its client has lost before it is looked at leaves the on
   const held = Promise.withResolvers<unknown>()
   const forward = vi.fn(async (): Promise<unknown> => ({ kind: 'gone', why: 'ECONNREFUSED' }))
   forward.mockReturnValueOnce(held.promise)
-  const { resume, comeBack, goOnAt, joined, name } = survivor(true, undefined, forward)
+  const { resume, comeBack, goOnAt, joined, name } = survivor(true, forward)
   const first = new Connection()
   const returned = resume(`${name}:1:q`, first)
   const second = await comeBack()
@@ -158,7 +159,7 @@ test.each(['', ':q'])(
 
 test('a client that comes back to another instance has an event id before that has the stream', async () => {
   const forward = vi.fn(async () => ({ kind: 'replied', reply: undefined }))
-  const { comeBack, name } = survivor(false, () => 'unsure', forward)
+  const { comeBack, name } = survivor(false, forward)
   await comeBack()
   expect(forward).toHaveBeenCalledWith(
     expect.anything(),
@@ -176,24 +177,19 @@ test('a client that was told that its call is lost, and comes back all the same,
   expect((await resume(lastEventId)).reply).toMatchObject({ status: 405 })
 })
 
-test('a client is told within two seconds that its call is lost when all instances say that they do not have it', async () => {
-  const { comeBack } = survivor(false, () => 'nobody')
-  const connection = await comeBack()
-  await vi.advanceTimersByTimeAsync(1600)
-  expect([connection.ended, connection.text]).toEqual([true, expect.stringContaining('is gone')])
-})
-
 test('a client gets its stream from the instance that says that it has it, also when that is met late', async () => {
-  const replies = ['nobody', 'unsure', 'nobody', other] as const
-  let asked = 0
-  const { comeBack, joined } = survivor(false, () => replies[asked++] ?? 'nobody')
+  const { comeBack, goOnAt, joined, wanted } = survivor(false)
   const sink = await comeBack()
-  await vi.advanceTimersByTimeAsync(1000)
-  expect([joined, asked]).toEqual([[{ to: expect.objectContaining({ id: other.id }), sink }], 4])
+  await vi.advanceTimersByTimeAsync(2000)
+  goOnAt(other)
+  expect(joined).toEqual([{ to: expect.objectContaining({ id: other.id }), sink }])
+  const asked = wanted.length
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect([asked, wanted.length]).toEqual([11, 11])
 })
 
 test('a client whose call may be resumed waits for that, although no instance has it yet', async () => {
-  const { comeBack } = survivor(true, () => 'nobody')
+  const { comeBack } = survivor(true)
   const connection = await comeBack()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(connection.ended).toBe(false)
@@ -201,7 +197,7 @@ test('a client whose call may be resumed waits for that, although no instance ha
 
 test('a call that the store has goes on where its client waits, once no other instance has taken it up', async () => {
   const call = { call: 'c' } as CallHandOff
-  const { comeBack, resumed, name } = survivor(false, undefined, undefined, undefined, async () => call)
+  const { comeBack, resumed, name } = survivor(false, undefined, undefined, async () => call)
   const connection = await comeBack()
   await vi.advanceTimersByTimeAsync(2900)
   expect(resumed).toEqual([])
@@ -211,16 +207,16 @@ test('a call that the store has goes on where its client waits, once no other in
 })
 
 test('a client is told that its call is lost when the store cannot be read', async () => {
-  const { comeBack } = survivor(false, undefined, undefined, undefined, () => Promise.reject(new Error('It is away.')))
+  const { comeBack } = survivor(false, undefined, undefined, () => Promise.reject(new Error('It is away.')))
   const connection = await comeBack()
   await vi.advanceTimersByTimeAsync(3000)
   expect([connection.ended, connection.text]).toEqual([true, expect.stringContaining('is gone')])
 })
 
 test('a client that owes no answer is told that its call is lost, also where calls may be resumed', async () => {
-  const { comeBack } = survivor(true, () => 'nobody')
+  const { comeBack } = survivor(true)
   const connection = await comeBack('')
-  await vi.advanceTimersByTimeAsync(1600)
+  await vi.advanceTimersByTimeAsync(3000)
   expect([connection.ended, connection.text]).toEqual([true, expect.stringContaining('is gone')])
 })
 

@@ -9,9 +9,8 @@
  *   its answer.
  * - Otherwise the client gets an error: the call is lost.
  */
-import { type Instance, movedReply, readInstance, type Self, writeInstance } from '../../../cluster/index.ts'
+import { type Instance, movedReply, type Owners, type Self } from '../../../cluster/index.ts'
 import { CODES, MAX_TIMER_MS, type RequestId, unref } from '../../../protocol/index.ts'
-import { ExpiringMap } from '../../../state/stores/index.ts'
 import type { Caller } from '../../call.ts'
 import type { LOST_CODES } from '../../errors.ts'
 import type { HttpReply, Sink } from '../../http/exchange.ts'
@@ -33,11 +32,6 @@ export const NO_STREAM: HttpReply = { status: 405, headers: { allow: 'POST' } }
 
 /** The reply to another instance: the stream was here, and the instance that gets its client's answer resumes it. */
 const RELEASED: HttpReply = { status: 410 }
-/** Maximum search for the instance that has resumed a call, before the client gets the error that it is lost. */
-export const FOUND_WITHIN_MS = 3000
-export const ASK_EVERY_MS = 200
-/** Denials by all instances before a call counts as lost: one of them may have been met just now. */
-const DENIALS = 8
 // One instance after the other may have stopped while a call waited.
 const MAX_MOVES = 8
 
@@ -60,11 +54,10 @@ export interface StreamResumptionOptions extends ParticipantsOptions {
   readonly pushes: PushBroker
   readonly forwarder: ClientRequests
   readonly bus: EventBus
+  readonly owners: Owners
   readonly self: Self
   /** Resumes a call of another instance, unless another one has. */
   readonly resumeCall: (stream: StreamHandOff) => Promise<unknown>
-  /** The instance that has resumed the stream of one that is gone, as far as the others know. */
-  readonly whoHas: (stream: string) => Promise<Instance | 'nobody' | 'unsure'>
   readonly ttlSeconds: number
   readonly clock: () => number
   readonly logger: () => Logger
@@ -72,9 +65,8 @@ export interface StreamResumptionOptions extends ParticipantsOptions {
 
 interface WaitingClient {
   readonly request: ClientRequest
-  /** The timer that decides the fate of the call. */
-  timer: ReturnType<typeof setTimeout>
-  isDecided: boolean
+  /** Ends the wait for an answer of the client. */
+  timer: ReturnType<typeof setTimeout> | undefined
 }
 
 export class StreamResumption {
@@ -82,18 +74,14 @@ export class StreamResumption {
   readonly #participants: Participants
   /** Clients that wait here for a stream that no instance has yet, by its name. */
   readonly #waiting = new Map<string, WaitingClient>()
-  /** The streams of other instances that this one has resumed. */
-  readonly #claimed = new Set<string>()
-  /** The owners of streams that moved between instances. */
-  readonly #moved: ExpiringMap<Instance>
 
   constructor(options: StreamResumptionOptions) {
+    const { owners, streams } = options
     this.#options = options
     this.#participants = new Participants(options)
-    this.#moved = new ExpiringMap(options.clock)
-    options.bus.subscribe((event) => {
-      if (event.kind === 'stream-wanted' && this.has(event.stream)) this.#announce(event.stream)
-      if (event.kind === 'stream-moved') void this.#follow(event.stream, event.to)
+    owners.add({
+      has: (stream) => streams.get(stream) !== undefined && !this.#waiting.has(stream),
+      moved: (stream, owner) => void this.#follow(stream, owner),
     })
   }
 
@@ -103,10 +91,10 @@ export class StreamResumption {
     request: ClientRequest,
     sink: Sink,
   ): Promise<HttpReply | undefined> {
-    const { streams, forwarder, self } = this.#options
+    const { streams, forwarder, owners, self } = this.#options
     const place = streams.positionOf(lastEventId, caller)
     if (place.after === LOST_EVENT) return NO_STREAM
-    let instance: Instance | undefined = this.#moved.get(place.name) ?? place.instance
+    let instance: Instance | undefined = owners.get(place.name) ?? place.instance
     const isOwn = instance.id === self.id
     // A stream that a client waits for is here in name only.
     const isHere =
@@ -125,32 +113,25 @@ export class StreamResumption {
     }
     if (place.kind === 'standalone') return this.#connect(place, caller, sink)
     this.#wait(place, caller, request, sink)
-    if (!this.#mayAnswer(place, caller)) void this.#search(place, caller, request)
     return undefined
   }
 
   /** A client that came to another instance, for a stream of this one. */
   resumeHere(lastEventId: string, caller: Caller, sink: Sink): HttpReply | undefined {
-    const { streams } = this.#options
+    const { streams, owners } = this.#options
     const place = streams.positionOf(lastEventId, caller)
-    const moved = streams.get(place.name) === undefined ? this.#moved.get(place.name) : undefined
-    if (moved !== undefined) return movedReply(moved)
+    const owner = streams.get(place.name) === undefined ? owners.get(place.name) : undefined
+    if (owner !== undefined && !owners.isOwn(place.name)) return movedReply(owner)
     return streams.isReleased(place.name) ? RELEASED : this.#connect(place, caller, sink)
   }
 
-  /** Notes that another instance has resumed the stream. */
-  noteMoved(stream: string, to: Instance): void {
-    const { clock, ttlSeconds } = this.#options
-    this.#moved.set(stream, to, clock() + ttlSeconds * 1000)
-  }
-
-  /** Notes that this instance has resumed a stream of another one. */
-  noteClaimed(stream: string, caller: Caller): void {
-    this.#claimed.add(stream)
+  /** Notes that this instance has resumed a stream of another one, and its call. */
+  noteClaimed(stream: string, caller: Caller, call?: string): void {
+    const { owners, self } = this.#options
+    const announce = (): void => owners.change(call === undefined ? [stream] : [stream, call], self)
     this.#stopWaiting(stream)
-    this.#announce(stream)
-    void this.#participants.join(stream, quotaCaller(caller)).then(() => this.#announce(stream))
-    unref(setTimeout(() => this.#claimed.delete(stream), Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)))
+    announce()
+    void this.#participants.join(stream, quotaCaller(caller)).then((hasMet) => hasMet && announce())
   }
 
   /**
@@ -163,15 +144,6 @@ export class StreamResumption {
     stream.finish(lostMessage(request.id))
     streams.expireSoon(stream)
     this.noteClaimed(name, caller)
-  }
-
-  /** Whether this instance has resumed a stream of another one. */
-  has(stream: string): boolean {
-    return this.#claimed.has(stream)
-  }
-
-  #announce(stream: string): void {
-    this.#options.bus.publish({ kind: 'stream-moved', stream, to: writeInstance(this.#options.self) })
   }
 
   #connect(place: StreamPosition, caller: Caller, sink: Sink): HttpReply | undefined {
@@ -189,20 +161,23 @@ export class StreamResumption {
 
   /** Waits until an instance, perhaps this one, resumes the call. */
   #wait(place: StreamPosition, caller: Caller, request: ClientRequest, sink: Sink): void {
-    const { streams } = this.#options
+    const { streams, owners } = this.#options
     const { name, after } = place
     if (sink.disconnected) return // its client may wait on another connection already
     this.#stopWaiting(name)
     const stream = streams.at(place, caller)
     stream.connect(sink, after)
-    const timer = unref(setTimeout(() => void this.#decide(place, caller, request), FOUND_WITHIN_MS))
-    this.#waiting.set(name, { request, timer, isDecided: false })
+    const waiting: WaitingClient = { request, timer: undefined }
+    this.#waiting.set(name, waiting)
     sink.onDisconnect(() => {
-      if (this.#waiting.get(name)?.request !== request) return
+      if (this.#waiting.get(name) !== waiting) return
       this.#stopWaiting(name)
       streams.drop(stream) // or the client would come back to a stream without a sender
     })
-    this.#askFor(name, request, FOUND_WITHIN_MS)
+    const isOver = (): boolean => this.#waiting.get(name) !== waiting
+    void owners.seek(name, isOver).then(async (isFound) => {
+      if (!isFound) await this.#decide(place, caller, waiting)
+    })
     void this.#participants.join(name, quotaCaller(caller))
   }
 
@@ -213,35 +188,11 @@ export class StreamResumption {
     return waiting?.request
   }
 
-  /** Repeats the request for a while: an instance that has just started may not have met the others yet. */
-  #askFor(stream: string, request: ClientRequest, leftMs: number): void {
-    if (this.#waiting.get(stream)?.request !== request || leftMs <= 0) return
-    this.#options.bus.publish({ kind: 'stream-wanted', stream })
-    unref(setTimeout(() => this.#askFor(stream, request, leftMs - ASK_EVERY_MS), ASK_EVERY_MS))
-  }
-
-  /** Ends the wait before its timeout if all other instances deny that they have the call. */
-  async #search(place: StreamPosition, caller: Caller, request: ClientRequest): Promise<void> {
-    const { name } = place
-    for (let denials = 0; ; ) {
-      const found = await this.#options.whoHas(name)
-      if (this.#waiting.get(name)?.request !== request) return
-      if (typeof found === 'object') return this.#follow(name, writeInstance(found))
-      if (found === 'nobody' && ++denials === DENIALS) break
-      await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
-    }
-    await this.#decide(place, caller, request)
-  }
-
   /**
    * Decides when no instance has resumed the call: this one does, if the store has it. Otherwise the client gets an
    * error, unless it may still answer.
    */
-  async #decide(place: StreamPosition, caller: Caller, request: ClientRequest): Promise<void> {
-    const waiting = this.#waiting.get(place.name)
-    if (waiting?.request !== request || waiting.isDecided) return
-    waiting.isDecided = true
-    clearTimeout(waiting.timer)
+  async #decide(place: StreamPosition, caller: Caller, waiting: WaitingClient): Promise<void> {
     await this.#goOn(place, caller)
     if (this.#waiting.get(place.name) !== waiting) return
     if (!this.#mayAnswer(place, caller)) return this.#giveUp(place, caller)
@@ -270,11 +221,8 @@ export class StreamResumption {
   }
 
   /** Follows another instance that has resumed the call: its messages go to the client that waits here. */
-  async #follow(name: string, to: unknown): Promise<void> {
-    const { streams, forwarder, self } = this.#options
-    const instance = readInstance(to)
-    if (instance === undefined || instance.id === self.id) return
-    this.noteMoved(name, instance)
+  async #follow(name: string, instance: Instance): Promise<void> {
+    const { streams, forwarder } = this.#options
     const request = this.#stopWaiting(name)
     const stream = streams.get(name)
     if (request === undefined || stream === undefined) return
