@@ -19,7 +19,6 @@ import {
   type BackendTarget,
   collectContents,
   EMPTY,
-  fixedStart,
   promptEntry,
   resourceEntry,
   type RouteContents,
@@ -27,7 +26,9 @@ import {
   templateEntry,
   toolEntry,
 } from './contents.ts'
+import { fixedStart } from './addresses.ts'
 import type { RouteNames } from './names.ts'
+import { withAddresses } from './resourceLinks.ts'
 
 /** The current configuration of a route. */
 export interface RouteScope {
@@ -136,6 +137,11 @@ export class RouteDirectory {
     return this.#contents.templates.get(uriTemplate)
   }
 
+  /** A server's result with the addresses that its resources have here. */
+  addressed(result: Json, backend: Backend): Json {
+    return withAddresses(result, (uri) => this.#contents.addresses.exposed(backend, uri))
+  }
+
   /** Refreshes the entries from the lists of all servers. Returns them, and the names of changed lists. */
   refresh(): { entries: Entries; changed: readonly ListName[] } {
     const before = { contents: this.#contents, listed: this.#listed }
@@ -165,7 +171,9 @@ export class RouteDirectory {
     const servers = served.map((backend) => ({ backend, lists: this.#listsOf(backend) }))
     const contents = collectContents(servers, this.#scope.names())
     const view = this.#scope.view()
-    return view === undefined ? contents : { ...EMPTY, tools: viewed(view, contents.tools) }
+    return view === undefined
+      ? contents
+      : { ...EMPTY, addresses: contents.addresses, tools: viewed(view, contents.tools) }
   }
 
   #hasToolOf(backend: Backend): boolean {
