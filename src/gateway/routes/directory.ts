@@ -1,9 +1,9 @@
 /** The directory of a route: its entries, their names and their servers. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../protocol/index.ts'
-import type { Entries, ListName } from '../../server/internal.ts'
+import type { Entries, Listing, ListName } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import type { ServerLists } from '../backends/lists/serverLists.ts'
+import { type ListCaching, type ServerLists, strictest } from '../backends/lists/serverLists.ts'
 import {
   applyView,
   createToolSearch,
@@ -140,6 +140,14 @@ export class RouteDirectory {
   /** A server's result with the addresses that its resources have here. */
   addressed(result: Json, backend: Backend): Json {
     return withAddresses(result, (uri) => this.#contents.addresses.exposed(backend, uri))
+  }
+
+  /** The caching hints of a list: the strictest of its servers; undefined if it has nothing of any. */
+  caching(listing: Listing): ListCaching | undefined {
+    if (listing === 'tools' && this.#search !== undefined) return undefined
+    const entries = this.#contents[listing === 'resourceTemplates' ? 'templates' : listing]
+    const servers = new Set(Array.from(entries.values(), ({ backend }) => backend))
+    return servers.size === 0 ? undefined : strictest(Array.from(servers, ({ lists }) => lists.caching[listing]))
   }
 
   /** Refreshes the entries from the lists of all servers. Returns them, and the names of changed lists. */

@@ -110,6 +110,7 @@ export class Route {
         ownLists: own.of,
         instructions,
         listMeta: options.listMeta ?? (() => undefined),
+        listCaching: (listing) => directory.caching(listing),
         ready,
         keepsState: () => directory.keepsState,
       },
