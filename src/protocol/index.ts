@@ -31,6 +31,7 @@ export {
   MAX_NAME_CHARS,
   MAX_URI_CHARS,
   mediaTypeOf,
+  mismatch,
   requestHeaders,
 } from './headers.ts'
 export { assertOptionNames, isMisspelt, isOneTypo, nameAdvice, type OptionNames, optionsNamed } from './optionNames.ts'
@@ -103,7 +104,6 @@ export {
   MODERN_VERSION,
   negotiateLegacy,
   UNNAMED_LEGACY_VERSION,
-  servedVersions,
   unsupportedVersion,
 } from './versions.ts'
 export { errorDetails, type Logger, shortened } from './logger.ts'

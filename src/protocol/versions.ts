@@ -22,14 +22,9 @@ export function negotiateLegacy(requested: string): string {
   return legacy.has(requested) ? requested : LEGACY_VERSIONS[0]
 }
 
-/** All versions of a server, with or without the session revisions. */
-export function servedVersions(servesLegacy: boolean): readonly string[] {
-  return servesLegacy ? [MODERN_VERSION, ...LEGACY_VERSIONS] : [MODERN_VERSION]
-}
-
 /** The error for a version that is not served. It names those that are, with or without the session revisions. */
 export function unsupportedVersion(requested: string, servesLegacy: boolean): ProtocolError {
-  const supported = servedVersions(servesLegacy)
+  const supported = servesLegacy ? [MODERN_VERSION, ...LEGACY_VERSIONS] : [MODERN_VERSION]
   return new ProtocolError('VERSION_UNSUPPORTED', `This server speaks ${supported.join(', ')}.`, {
     supported,
     requested,

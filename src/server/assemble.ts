@@ -82,7 +82,8 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const results = new Results(identity, options.maxResultBytes)
   const hooks = new ResultHooks(results)
   const { pageSize, maxAsks = MAX_ASKS, maxRounds = MAX_ROUNDS, unwindMs = UNWIND_MS } = options
-  const lists = new Lists({ registry, identity, caching, pageSize, logger: log, meta: relaying?.listMeta })
+  const { listMeta: meta, listCaching: cachingBehind } = relaying ?? {}
+  const lists = new Lists({ registry, identity, caching, cachingBehind, pageSize, logger: log, meta })
   const watched = new WatchedResources()
   const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched, knownCaller)
   const carrier = new Carrier({
@@ -149,7 +150,6 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     limits: callerLimits,
     caching,
     instructions,
-    legacy,
     identity,
     declaration,
     logger: log,

@@ -7,6 +7,7 @@ import { post } from '../fixtures/modernClient.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { call, CLIENTS, connectClient, sessionServer, startGateway } from './fixtures/gateways.ts'
 import { json, sessionScript } from './fixtures/sessionScript.ts'
+import { ask } from './fixtures/statelessRequest.ts'
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
 
@@ -89,6 +90,30 @@ test.each([
   expect(gateway.backends[0]?.lists.latest.tools).toHaveLength(1)
   await vi.waitFor(() => expect(reads).toBeGreaterThan(1))
   await vi.waitFor(() => expect(gateway.backends[0]?.lists.latest.tools).not.toMatchObject([{ name: 't1' }]))
+})
+
+const HINTS = { private: { ttlMs: 1000, cacheScope: 'private' }, public: { ttlMs: 60_000, cacheScope: 'public' } }
+
+// 2026-07-28, Caching: "Caches MUST NOT be shared across authorization contexts" where a list is private.
+test.each([
+  ['one server', ['private'], {}, HINTS.private],
+  ['one server that lists to everyone', ['public'], {}, HINTS.public],
+  ['two servers, by the strictest of each', ['private', 'public'], {}, HINTS.private],
+  ['a server that says nothing, beside one that does', ['private', 'none'], {}, { ttlMs: 0, cacheScope: 'private' }],
+  [
+    'a server with a list for each caller',
+    ['public'],
+    { forwardAuthorization: true },
+    { ...HINTS.public, cacheScope: 'private' },
+  ],
+] as const)('the caching hints of a list are those of %s', async (_, kinds, pannier, expected) => {
+  const entries = kinds.map(async (kind, at) => {
+    const hints = kind === 'none' ? {} : HINTS[kind]
+    return [`s${at}`, { url: await listingServer(() => ({ tools: [tool('t')], ...hints })), pannier }] as const
+  })
+  const { url } = await startGateway(Object.fromEntries(await Promise.all(entries)))
+  const { result } = await ask(url, { method: 'tools/list', params: {}, headers: { authorization: 'Bearer x' } })
+  expect(result).toMatchObject({ tools: kinds.map((__, at) => ({ name: `s${at}_t` })), ...expected })
 })
 
 test('a list that has no end is cut, and what was read of it is served', async () => {

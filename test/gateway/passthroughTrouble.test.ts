@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { json as readJson } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { eventsOf } from '../fixtures/modernClient.ts'
 import { quiet } from '../interop/fixtures/instances.ts'
 import { connectClient, modernServer, startGateway } from './fixtures/gateways.ts'
 import { ask, statelessRequest } from './fixtures/statelessRequest.ts'
@@ -339,7 +340,7 @@ test('a server that is gone is named, and one that is back is used', async () =>
   expect((await ask(`${behind}/here`, add)).result).toBeDefined()
 })
 
-test('a subscription passes, hears of changes, and ends with its result when the gateway stops', async () => {
+test('a subscription passes, hears of changes, and is cancelled and has its result when the gateway stops', async () => {
   const { server, url: ours } = await modernServer()
   const { url: behind, gateway } = await startGateway({ ours: { url: ours, pannier: { state: 'stateless' } } })
   const params = { notifications: { toolsListChanged: true } }
@@ -353,12 +354,11 @@ test('a subscription passes, hears of changes, and ends with its result when the
   server.tool('new', { description: 'New.' }, () => 'new')
   expect(await next()).toContain('notifications/tools/list_changed')
   const drained = gateway.drain()
-  const last = await next()
-  expect(JSON.parse(last.slice(6))).toEqual({
-    jsonrpc: '2.0',
-    id: 'ear',
-    result: { resultType: 'complete', _meta: { 'io.modelcontextprotocol/subscriptionId': 'ear' } },
-  })
+  const mark = { _meta: { 'io.modelcontextprotocol/subscriptionId': 'ear' } }
+  expect(eventsOf(await next())).toEqual([
+    { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'ear', ...mark } },
+    { jsonrpc: '2.0', id: 'ear', result: { resultType: 'complete', ...mark } },
+  ])
   expect((await reader?.read())?.done).toBe(true)
   await drained
 })

@@ -7,6 +7,8 @@ import { memoryLedger } from 'pannier/state'
 import { afterEach, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
 import { type Instance, startHere } from './fixtures/instances.ts'
+import { open } from '../fixtures/modernClient.ts'
+import { MessageStream } from './fixtures/messageStream.ts'
 import { README } from './fixtures/tools.ts'
 import { RawSession } from './fixtures/rawSession.ts'
 
@@ -64,6 +66,24 @@ test('with a bus between them, an answer finds the instance that asked, and a wa
   await client.subscribeResource({ uri: README })
   instances[1]!.server.updated(README)
   expect(await updated).toBe(README)
+})
+
+test('a changed list is heard of at another instance without a bus, by clients of both eras', async () => {
+  const one = await startHere()
+  const two = await startHere({ peers: [one.url] })
+  closers.push(one.close, two.close)
+  const session = await RawSession.begin(two.url)
+  const news = await session.listen()
+  const abort = new AbortController()
+  const params = { notifications: { toolsListChanged: true } }
+  const stream = await open(two.url, { method: 'subscriptions/listen', params, signal: abort.signal })
+  closers.push(() => abort.abort())
+  const subscription = new MessageStream(stream, abort)
+  expect(await subscription.next()).toMatchObject({ method: 'notifications/subscriptions/acknowledged' })
+  one.server.tool('late', { description: 'Comes late.' }, () => 'x')
+  expect(await news.next()).toMatchObject({ method: 'notifications/tools/list_changed' })
+  expect(await subscription.next()).toMatchObject({ method: 'notifications/tools/list_changed' })
+  news.close()
 })
 
 proves('ST-11', 'an answer that goes to the instance that asked is not also gone on with where it came', async () => {

@@ -40,6 +40,22 @@ test('the path of the endpoint may end with a slash', async () => {
   expect((await fetch(`${url}//`, { method: 'POST' })).status).toBe(404)
 })
 
+test('a request with neither version header nor envelope lacks a header at a server without sessions', async () => {
+  // 2026-07-28, Server Validation: -32020 where "a required standard header (MCP-Protocol-Version, …) is missing".
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list', params: {} })
+  const response = await fetch(aloneUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  expect([response.status, await response.json()]).toMatchObject([400, { id: 7, error: { code: -32020 } }])
+  const named = { 'content-type': 'application/json', 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/list' }
+  const bare = await fetch(aloneUrl, { method: 'POST', headers: named, body })
+  expect([bare.status, await bare.json()]).toMatchObject([400, { error: { code: -32602 } }])
+})
+
+test('discovery names the versions that a request with an envelope may have, and no others', async () => {
+  // 2026-07-28, Discovery: "The client should choose one of these for subsequent requests."
+  const { message } = await post(url, { method: 'server/discover', params: {} })
+  expect(message.result.supportedVersions).toEqual([VERSION])
+})
+
 describe('an unknown version in the header', () => {
   const unknown = { 'mcp-protocol-version': '1999-01-01', accept: 'application/json, text/event-stream' }
   const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })

@@ -119,7 +119,12 @@ describe('a subscription', () => {
       { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: 'test://a', ...mark } },
     ])
     const drained = server.drain()
-    expect((await heard(4)).at(-1)).toMatchObject({ id: 'sub-1', result: { resultType: 'complete', ...mark } })
+    // 2026-07-28, Cancellation: "A server MUST send notifications/cancelled referencing a subscriptions/listen request ID
+    // when it tears down that subscription stream." Graceful Closure: it SHOULD respond "before closing the stream".
+    expect((await heard(5)).slice(3)).toMatchObject([
+      { method: 'notifications/cancelled', params: { requestId: 'sub-1', ...mark } },
+      { id: 'sub-1', result: { resultType: 'complete', ...mark } },
+    ])
     await drained
   })
 

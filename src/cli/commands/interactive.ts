@@ -142,9 +142,11 @@ export async function showOutcome({ call, result }: InteractiveResult, options: 
   return isError ? (notes.declined ? EXIT.declined : EXIT.toolError) : EXIT.ok
 }
 
-/** Whether a server behind a gateway wanted to ask, and its tool failed because this client does not declare that. */
+/** Whether a tool failed because this client does not declare what it asks, in the words of a gateway or an SDK. */
 function needsAnswerer(text: string): boolean {
-  return text.includes('Nobody can be asked: this needs a client that declares')
+  return /Nobody can be asked: this needs a client that declares|Client does not support .*(?:elicitation|sampling|roots)/.test(
+    text,
+  )
 }
 
 function resultText(

@@ -75,6 +75,8 @@ export class ResourceSubscriptions {
     const stream = metaIn(paramsOf(message))[META.subscription]
     if (message.method === 'notifications/subscriptions/acknowledged')
       return this.#streamAcknowledged(stream, paramsOf(message))
+    // The end of the stream, or the response before it, follows.
+    if (message.method === 'notifications/cancelled') return stream !== undefined
     // The layer `tasks` has streams of its own.
     if (message.method === 'notifications/tasks') return false
     if (message.method !== undefined) return stream !== undefined && stream !== this.#acknowledged

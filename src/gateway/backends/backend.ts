@@ -1,5 +1,5 @@
 /** One server behind the gateway: which requests it gets, and over which of its links. */
-import { type Era, type Json, MODERN_VERSION, settledWithin } from '../../protocol/index.ts'
+import { type Era, type Json, settledWithin } from '../../protocol/index.ts'
 import type { BackendConfig } from '../config/index.ts'
 import type { ServerLog } from '../announce.ts'
 import { BackendError, REJECTED, WITHHELD } from '../errors.ts'
@@ -168,8 +168,12 @@ export class Backend {
    * stateless.
    */
   get era(): Era {
-    const { about } = this.connector
-    return about === undefined || about.version === MODERN_VERSION ? 'modern' : 'legacy'
+    return this.connector.about === undefined || !this.connector.declaresOnLinks ? 'modern' : 'legacy'
+  }
+
+  /** Whether the server learns only when a link is opened what its client declares. */
+  get declaresOnLinks(): boolean {
+    return this.connector.declaresOnLinks
   }
 
   /** Whether the gateway refuses this server as stateful (DT-23). */

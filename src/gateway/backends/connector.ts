@@ -1,6 +1,6 @@
 /** The gateway's own link to a server: it reconnects without limit, and the server's lists are read over it. */
 import { plainLine } from '../../client/index.ts'
-import { backoffMs, RemoteError, sleep } from '../../protocol/index.ts'
+import { backoffMs, MODERN_VERSION, RemoteError, sleep } from '../../protocol/index.ts'
 import {
   BackendError,
   BehindItself,
@@ -89,6 +89,11 @@ export class Connector {
   /** Resolves when the server was reached, or the first attempt has failed. */
   get tried(): Promise<void> {
     return this.#firstTry.promise
+  }
+
+  /** Whether a link declares the capabilities of its client when it is opened, as session-era servers need it. */
+  get declaresOnLinks(): boolean {
+    return this.about?.version !== MODERN_VERSION
   }
 
   /** Whether calls may use this link: it declares no elicitation, sampling or roots. */

@@ -7,10 +7,10 @@ import type { ServerLeases } from '../placement/serverLeases.ts'
 import type { Leases } from '../placement/leases.ts'
 import type { Link, LinkOptions, UpstreamSession } from '../links/link.ts'
 import { endSession, openLink } from '../links/open.ts'
-import { declaredOf, type Relayed } from '../links/relayed.ts'
+import { questionsOf, type Relayed } from '../links/relayed.ts'
 import type { Connector } from './connector.ts'
 import { ownAddress } from './credentials.ts'
-import { callerOf } from '../links/callers.ts'
+import { leasedCaller } from '../links/callers.ts'
 import { HeldTasks } from './heldTasks.ts'
 import { CALLS_AT_ONCE, LinkPool } from './linkPool/pool.ts'
 import { callersOn, declaredOn, type Sharing } from './linkPool/sharing.ts'
@@ -106,7 +106,7 @@ export class BackendSender {
       if (!(error instanceof SessionForgotten)) throw error
       // A stateless server has nothing to forget.
       if (sharing !== 'caller') this.#options.onContradicted()
-      this.#pool.forget(relayed, sharing ?? 'caller')
+      this.#pool.forget(this.#declaring(relayed, sharing ?? 'caller'), sharing ?? 'caller')
       if (error.answer !== undefined) throw error.answer
       // The server has not started the call.
       return this.#sendOnPooledLink(relayed, sharing ?? 'caller', true)
@@ -116,13 +116,14 @@ export class BackendSender {
   /** `isForgotten`: the server no longer knows this caller's session. */
   async #sendOnPooledLink(relayed: Relayed, sharing: Sharing, isForgotten = false): Promise<Json> {
     const isLeased = sharing === 'caller' && !this.#options.isShared()
-    const lease = isLeased ? await this.leases?.own(callerOf(relayed)) : undefined
+    const { declaresOnLinks } = this.#options.connector
+    const lease = isLeased ? await this.leases?.own(leasedCaller(relayed, declaresOnLinks)) : undefined
     if (isForgotten && lease !== undefined) lease.session = undefined
     const use = async (link: Link, hold: () => () => void): Promise<Json> => {
       const result = this.#tasks.listed(relayed, await link.request(relayed), link)
       return this.#tasks.keep(relayed, result, link, hold)
     }
-    return this.#pool.with(relayed, sharing, use, lease)
+    return this.#pool.with(this.#declaring(relayed, sharing), sharing, use, lease)
   }
 
   async #sendOnOwnLink(relayed: Relayed): Promise<Json> {
@@ -144,14 +145,20 @@ export class BackendSender {
     if (link?.hasOwnHeaders === true) return undefined
     if (relayed.credentials !== undefined) return 'caller'
     if (link?.era === 'modern') return undefined
-    if (Object.keys(declaredOf(relayed)).length > 0) return 'call'
-    return connector.servesCalls && (link?.inFlight ?? 0) < CALLS_AT_ONCE ? undefined : 'all'
+    if (Object.keys(questionsOf(relayed)).length > 0) return 'call'
+    const isPlain = Object.keys(declaredOn(relayed, 'all')).length === 0
+    return connector.servesCalls && isPlain && (link?.inFlight ?? 0) < CALLS_AT_ONCE ? undefined : 'all'
+  }
+
+  #declaring(relayed: Relayed, sharing: Sharing): Relayed {
+    const { declaresOnLinks } = this.#options.connector
+    return declaresOnLinks ? { ...relayed, declared: declaredOn(relayed, sharing) } : relayed
   }
 
   /** Opens a link. With a lease it resumes the caller's session, or stores the new one for the next gateway. */
   async #open(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<Link> {
     const { config, link, onOpened } = this.#options
-    const { credentials } = relayed
+    const { credentials, declared = {} } = relayed
     const address = ownAddress(config.address)
     const { env } = credentials ?? {}
     const started =
@@ -161,7 +168,7 @@ export class BackendSender {
     const opened = await openLink(started, {
       ...link,
       signal: this.#stopped.signal,
-      declared: declaredOn(relayed, sharing),
+      declared,
       credentials,
       callers: callersOn(relayed, sharing),
       session,

@@ -1,6 +1,7 @@
 /** The identity of a caller, and the caller that quotas count for. */
 import { networkOf, type Principal } from '../../server/internal.ts'
-import type { Relayed } from './relayed.ts'
+import { digestOf } from '../../state/internal.ts'
+import { declaredBy, type Relayed } from './relayed.ts'
 
 const ANONYMOUS = 'anonymous'
 
@@ -19,6 +20,14 @@ export function callerOf({ principal, peer, caller }: CallerParts): string {
 /** A client identified by the name that the gateway gave it. */
 export function clientCaller(name: string): string {
   return `client ${name}`
+}
+
+/**
+ * The caller that gateways place by leases. Clients of one caller that declare different capabilities have different
+ * sessions at a session-era server.
+ */
+export function leasedCaller(caller: CallerParts, declaresOnLinks: boolean): string {
+  return declaresOnLinks ? `${callerOf(caller)} ${digestOf(declaredBy(caller.peer))}` : callerOf(caller)
 }
 
 /** Whether the caller is anonymous. */

@@ -2,6 +2,7 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import {
   CLIENT_STATE_EXTENSION,
+  declares,
   type Era,
   isObject,
   type Json,
@@ -42,6 +43,8 @@ export interface Relayed {
   readonly authorization?: string | undefined
   /** The credentials for this caller alone. */
   readonly credentials?: Credentials | undefined
+  /** The capabilities declared on its link to a session-era server. @default none */
+  readonly declared?: ClientCapabilities
   /** Headers that mirror arguments, for servers over HTTP. */
   readonly headers?: Readonly<Record<string, string>>
   /** Sends a notification that belongs to this request. */
@@ -107,7 +110,7 @@ export function withoutTasks(peer: Peer): Peer {
   return { ...peer, capabilities: { ...peer.capabilities, extensions } }
 }
 
-function extensionsOf({ capabilities }: Peer): NonNullable<ClientCapabilities['extensions']> {
+function extensionsOf({ capabilities }: Pick<Peer, 'capabilities'>): NonNullable<ClientCapabilities['extensions']> {
   return isObject(capabilities.extensions) ? capabilities.extensions : {}
 }
 
@@ -120,8 +123,9 @@ function envelopeOf({ client, capabilities, logLevel }: Peer, canBeAsked: boolea
   }
 }
 
-/** The capabilities by which a client declares what a server may ask it. */
-const QUESTIONS = ['elicitation', 'sampling', 'roots'] as const
+/** The capabilities by which a client declares what a server may ask it, and the modes of each. */
+const QUESTIONS = { elicitation: ['form', 'url'], sampling: ['tools', 'context'], roots: [] } as const
+const QUESTION_KINDS = Object.keys(QUESTIONS) as readonly QuestionKind[]
 
 /** The capabilities of a client that takes every question. */
 export const EVERY_QUESTION: ClientCapabilities = {
@@ -130,24 +134,36 @@ export const EVERY_QUESTION: ClientCapabilities = {
   roots: {},
 }
 
-export type QuestionKind = (typeof QUESTIONS)[number]
+export type QuestionKind = keyof typeof QUESTIONS
 
-function withoutQuestions(capabilities: ClientCapabilities): ClientCapabilities {
-  const asked: ReadonlySet<string> = new Set(QUESTIONS)
+export function withoutQuestions(capabilities: ClientCapabilities): ClientCapabilities {
+  const asked: ReadonlySet<string> = new Set(QUESTION_KINDS)
   return Object.fromEntries(Object.entries(capabilities).filter(([kind]) => !asked.has(kind)))
 }
 
-/** The caller's capabilities as declared to a session-era server, once for all calls of a link. */
-export function declaredOf(relayed: Pick<Relayed, 'peer' | 'ask'>): ClientCapabilities {
-  const { capabilities } = relayed.peer
-  const questions = questionsOf(relayed)
-  if (!keepsState(capabilities)) return questions
-  return { ...questions, state: {}, extensions: { [CLIENT_STATE_EXTENSION]: {} } } as ClientCapabilities
+/**
+ * A client's capabilities as declared to a session-era server, once for all calls of a link. Equal ones are written
+ * alike, so that their clients may share links. The tasks extension is of the stateless era.
+ */
+export function declaredBy(peer: Pick<Peer, 'capabilities'>): ClientCapabilities {
+  const { capabilities } = peer
+  const isState = keepsState(capabilities)
+  const { [TASKS_EXTENSION]: _, ...others } = extensionsOf(peer)
+  const extensions = { ...others, ...(isState && { [CLIENT_STATE_EXTENSION]: {} }) }
+  const questions = QUESTION_KINDS.filter((kind) => isObject(capabilities[kind])).map((kind): [string, Json] => {
+    const modes = QUESTIONS[kind].filter((mode) => declares(capabilities, `${kind}.${mode}`))
+    return [kind, Object.fromEntries(modes.map((mode) => [mode, {}]))]
+  })
+  return {
+    ...Object.fromEntries(questions),
+    ...(isState && { state: {} }),
+    ...(Object.keys(extensions).length > 0 && { extensions }),
+  } as ClientCapabilities
 }
 
 /** The part of a caller's capabilities that lets a server ask. */
 export function questionsOf({ peer, ask }: Pick<Relayed, 'peer' | 'ask'>): ClientCapabilities {
   if (ask === undefined) return {}
-  const declared = QUESTIONS.filter((kind) => peer.capabilities[kind] !== undefined)
+  const declared = QUESTION_KINDS.filter((kind) => peer.capabilities[kind] !== undefined)
   return Object.fromEntries(declared.map((kind) => [kind, peer.capabilities[kind]]))
 }

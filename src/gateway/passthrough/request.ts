@@ -11,6 +11,7 @@ import {
   type HostSink,
   type HttpReply,
   isLaterRound,
+  notificationMessage,
   resultMessage,
   sseEvent,
   toWireError,
@@ -77,13 +78,14 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     sink.onDisconnect(() => this.#leave())
   }
 
-  /** Ends a stream with its final result. */
+  /** Ends a subscription as a server does: it is cancelled, and has its result. */
   close(): void {
     const id = this.#id
     if (this.#isOver || id === undefined) return this.#leave()
-    const result = JSON.stringify({ resultType: 'complete', _meta: { [META.subscription]: id } })
+    const mark = { _meta: { [META.subscription]: id } }
+    const cancelled = notificationMessage('notifications/cancelled', { ...mark, requestId: id })
     this.#request?.cancel()
-    this.#endWith(resultMessage(id, result))
+    this.#endWith(resultMessage(id, JSON.stringify({ resultType: 'complete', ...mark })), sseEvent(cancelled))
   }
 
   late(): void {
@@ -167,21 +169,21 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
   }
 
   /**
-   * Sends a last message: as the whole answer if nothing was sent yet, or as an event of the stream. Otherwise the
-   * answer is aborted.
+   * Sends a last message: as the whole answer if nothing was sent yet, or as an event of the stream, after the events
+   * `before`. Otherwise the answer is aborted.
    */
-  #endWith(message: string): void {
+  #endWith(message: string, before = ''): void {
     if (this.#answer === undefined || !(this.#hasWritten || this.#isStream))
       return this.#settle({ status: 200, body: message })
-    if (!this.#endStream(message)) this.#answer.abort()
+    if (!this.#endStream(before + sseEvent(message))) this.#answer.abort()
     this.#settle(undefined)
   }
 
-  /** Sends a last event. A truncated one is closed first, and is no message to its reader. */
-  #endStream(message: string): boolean {
+  /** Sends the last events. A truncated one is closed first, and is no message to its reader. */
+  #endStream(events: string): boolean {
     if (!this.#isStream || this.#answer === undefined) return false
     const isWhole = this.#tail === undefined || EVENT_END.test(this.#tail.toString('latin1', this.#tail.length - 4))
-    this.#answer.end(Buffer.from(`${isWhole ? '' : '\n\n'}${sseEvent(message)}`))
+    this.#answer.end(Buffer.from(`${isWhole ? '' : '\n\n'}${events}`))
     return true
   }
 

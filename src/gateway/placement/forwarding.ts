@@ -16,6 +16,8 @@ export interface PlacingCall {
 export interface PlacedTarget {
   readonly backend: {
     readonly name: string
+    /** Whether the server learns only when a link is opened what its client declares. */
+    readonly declaresOnLinks: boolean
     /** Whether any gateway may serve any caller. */
     readonly isShared: boolean
     readonly leases: ServerLeases | undefined

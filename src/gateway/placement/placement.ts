@@ -14,7 +14,7 @@ import type { Instance } from '../../cluster/index.ts'
 import type { Call, MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import { callerMoved, callLost } from '../errors.ts'
-import { callerOf, clientCaller } from '../links/callers.ts'
+import { callerOf, clientCaller, leasedCaller } from '../links/callers.ts'
 import { CallForwarding, type PlacedTarget, type PlacingCall, type RunInPlace, SILENT } from './forwarding.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
 
@@ -45,9 +45,10 @@ export class Placement {
     if (call.forwardedBy && isNew && this.#parts.scope.members.isStopping)
       throw backend.leases?.unreachable() ?? callerMoved(backend.name)
     if (backend.isShared) return undefined
-    const caller = callerOf({ ...call, caller: kept })
-    if (backend.leases !== undefined) return this.#leased.forward(placing, target, backend.leases, caller)
-    const owner = placeOf(this.#parts, call, caller)
+    const caller = { ...call, caller: kept }
+    if (backend.leases !== undefined)
+      return this.#leased.forward(placing, target, backend.leases, leasedCaller(caller, backend.declaresOnLinks))
+    const owner = placeOf(this.#parts, call, callerOf(caller))
     const answer = owner && (await this.#forwarding.answer(placing, target, owner))
     if (typeof answer !== 'object') return answer
     if (answer.kind === 'silent') throw callLost(backend.name, target.name, SILENT)

@@ -1,9 +1,9 @@
 /** The directory of a route: its entries, their names and their servers. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../protocol/index.ts'
-import type { Entries, ListName } from '../../server/internal.ts'
+import type { Entries, Listing, ListName } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import type { ServerLists } from '../backends/lists/serverLists.ts'
+import { type ListCaching, type ServerLists, strictest } from '../backends/lists/serverLists.ts'
 import {
   applyView,
   createToolSearch,
@@ -19,7 +19,6 @@ import {
   type BackendTarget,
   collectContents,
   EMPTY,
-  fixedStart,
   promptEntry,
   resourceEntry,
   type RouteContents,
@@ -27,7 +26,9 @@ import {
   templateEntry,
   toolEntry,
 } from './contents.ts'
+import { fixedStart } from './addresses.ts'
 import type { RouteNames } from './names.ts'
+import { withAddresses } from './resourceLinks.ts'
 
 /** The current configuration of a route. */
 export interface RouteScope {
@@ -142,6 +143,19 @@ export class RouteDirectory {
     return this.#contents.templates.get(uriTemplate)
   }
 
+  /** A server's result with the addresses that its resources have here. */
+  addressed(result: Json, backend: Backend): Json {
+    return withAddresses(result, (uri) => this.#contents.addresses.exposed(backend, uri))
+  }
+
+  /** The caching hints of a list: the strictest of its servers; undefined if it has nothing of any. */
+  caching(listing: Listing): ListCaching | undefined {
+    if (listing === 'tools' && this.#search !== undefined) return undefined
+    const entries = this.#contents[listing === 'resourceTemplates' ? 'templates' : listing]
+    const servers = new Set(Array.from(entries.values(), ({ backend }) => backend))
+    return servers.size === 0 ? undefined : strictest(Array.from(servers, ({ lists }) => lists.caching[listing]))
+  }
+
   /** Refreshes the entries from the lists of all servers. Returns them, and the names of changed lists. */
   refresh(): { entries: Entries; changed: readonly ListName[] } {
     const before = { contents: this.#contents, listed: this.#listed }
@@ -171,7 +185,9 @@ export class RouteDirectory {
     const servers = served.map((backend) => ({ backend, lists: this.#listsOf(backend) }))
     const contents = collectContents(servers, this.#scope.names())
     const view = this.#scope.view()
-    return view === undefined ? contents : { ...EMPTY, tools: viewed(view, contents.tools) }
+    return view === undefined
+      ? contents
+      : { ...EMPTY, addresses: contents.addresses, tools: viewed(view, contents.tools) }
   }
 
   #hasToolOf(backend: Backend): boolean {

@@ -8,6 +8,9 @@ test.each<[string, string, boolean, string]>([
   ['my server/ü', 'urn:x:y', false, 'pannier://my%20server%2F%C3%BC/urn:x:y'],
   ['a', 'db://{table}/rows{?page}', false, 'pannier://a/db://{table}/rows{?page}'],
   ['a', 'pannier://b/file:///x', true, 'pannier://a/pannier://b/file:///x'],
+  ['a', 'ui://app/page.html', true, 'ui://app/page.html'],
+  ['my server/ü', 'ui://app/page.html', false, 'ui://pannier/my%20server%2F%C3%BC/app/page.html'],
+  ['a', 'ui://pannier/b/app', true, 'ui://pannier/a/pannier/b/app'],
 ])('of the server "%s" %s, unique: %s, is listed as %s', (server, uri, isUnique, exposed) => {
   expect(exposedUri(server, uri, isUnique)).toBe(exposed)
 })

@@ -36,23 +36,30 @@ export function prefixedNames(names: CatalogNames): RouteNames {
 /**
  * Precedes the address of a resource, with the server's name, if several servers have it:
  * `pannier://github/file:///readme.md`. The rest is the original, so that a template keeps its meaning: its expansions
- * resolve to those of the original.
+ * resolve to those of the original. Hosts know the pages of apps by their scheme, which stays: `ui://pannier/github/page`.
  */
-const SCHEME = 'pannier://'
+const PREFIXES = [
+  { scheme: 'ui://', prefix: 'ui://pannier/' },
+  { scheme: '', prefix: 'pannier://' },
+] as const
 
 /** `isUnique`: whether no other server has the same address. The same for templates. */
 export function exposedUri(server: string, uri: string, isUnique: boolean): string {
-  // An address with our scheme, such as one of a gateway behind this one, would resolve to something else.
-  return isUnique && !uri.startsWith(SCHEME) ? uri : `${SCHEME}${encodeURIComponent(server)}/${uri}`
+  // An address with our prefix, such as one of a gateway behind this one, would resolve to something else.
+  if (isUnique && !PREFIXES.some(({ prefix }) => uri.startsWith(prefix))) return uri
+  const { scheme, prefix } = uri.startsWith(PREFIXES[0].scheme) ? PREFIXES[0] : PREFIXES[1]
+  return `${prefix}${encodeURIComponent(server)}/${uri.slice(scheme.length)}`
 }
 
 /** The server and its own address; undefined for an address that names no server. */
 export function resolveUri(uri: string): { readonly server: string; readonly uri: string } | undefined {
-  if (!uri.startsWith(SCHEME)) return undefined
-  const end = uri.indexOf('/', SCHEME.length)
+  const found = PREFIXES.find(({ prefix }) => uri.startsWith(prefix))
+  if (found === undefined) return undefined
+  const { scheme, prefix } = found
+  const end = uri.indexOf('/', prefix.length)
   if (end < 0) return undefined
-  const server = decoded(uri.slice(SCHEME.length, end))
-  return server === undefined ? undefined : { server, uri: uri.slice(end + 1) }
+  const server = decoded(uri.slice(prefix.length, end))
+  return server === undefined ? undefined : { server, uri: scheme + uri.slice(end + 1) }
 }
 
 function decoded(text: string): string | undefined {

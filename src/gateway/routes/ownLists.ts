@@ -12,6 +12,7 @@ import { type ServerLists, type ListingLink, type ReadLists, readLists } from '.
 import type { ListingCaller } from '../backends/lists/listsByCaller.ts'
 import { notThere } from '../errors.ts'
 import { cancelledBy } from '../links/link.ts'
+import { declaredBy } from '../links/relayed.ts'
 import { RouteDirectory, type RouteScope } from './directory.ts'
 import { requestFor } from './tasks/source.ts'
 
@@ -162,7 +163,8 @@ function listingCaller(call: Call): ListingCaller {
   const { principal, peer, address, channel } = call
   const parts = { principal, peer, address: address ?? channel.address }
   const token = principal === undefined ? authorizationOf(call) : undefined
-  return { caller: digestOf([callerOf(parts), token ?? null]), quotaCaller: quotaCaller(parts) }
+  // Some servers list more to clients that can be asked.
+  return { caller: digestOf([callerOf(parts), declaredBy(peer), token ?? null]), quotaCaller: quotaCaller(parts) }
 }
 
 function authorizationOf({ authorization, header }: Call): string | undefined {

@@ -47,6 +47,8 @@ export interface RelayOptions {
   readonly tickets: Tickets
   readonly recorder: CallRecorder
   readonly tasks: RelayedTasks
+  /** A server's result with the addresses that its resources have on this route. */
+  readonly addressed: (result: Json, call: Call, backend: Backend) => Json
 }
 
 /** The state and the answers of a round. */
@@ -160,7 +162,9 @@ export class Relay {
     const { backend } = target
     const result = await backend.request(relayedOf(recorded, params, { headers, ask, state }))
     recorded.result(result)
-    return shaped(this.#options.tasks.shaped(state.result(result), recorded.call, backend), recorded.call, backend)
+    const { tasks, addressed } = this.#options
+    const own = addressed(state.result(result), recorded.call, backend)
+    return shaped(tasks.shaped(own, recorded.call, backend), recorded.call, backend)
   }
 
   async #passOn(relaying: RelayingCall): Promise<string> {
@@ -178,7 +182,7 @@ export class Relay {
       isReplayable: recorded.call.peer.takesInputRequired && isReplayable(call, backend, listed),
       relayed: relayedOf({ call, trace: recorded.trace }, params, { headers, ask: undefined, state }),
       recorded,
-      finish: (result) => shaped(state.result(result), call, backend),
+      finish: (result) => shaped(this.#options.addressed(state.result(result), call, backend), call, backend),
       askingMeta: state.askingMeta,
       answerAtPlace: async () => (backend.leases ? this.#placement.forward(recorded, target, state.caller) : undefined),
     })
@@ -222,7 +226,7 @@ export class Relay {
       const asked = isObject(params['task']) ? params : { ...params, task: {} }
       const way = { headers, ask: askerOf(call) ?? askedLater, state }
       const result = state.result(await backend.request(relayedOf(recorded, asked, way)))
-      const named = this.#options.tasks.asked(result, call, backend)
+      const named = this.#options.tasks.asked(this.#options.addressed(result, call, backend), call, backend)
       return this.#parts.results.complete(shaped(named, call, backend), call.peer)
     })
   }

@@ -3,6 +3,7 @@ import type { Cluster } from '../../cluster/index.ts'
 import {
   assemble,
   type Assembly,
+  type Call,
   type Capability,
   DRAIN_MS,
   type FetchHandler,
@@ -92,7 +93,9 @@ export class Route {
     const { ttlSeconds = DEFAULT_TTL_SECONDS } = server
     const tickets = new Tickets({ keyring, audience, ttlSeconds })
     const ids = new TaskIds(createMarks(keyring, `task ${path}`))
-    const tasks = new RelayedTasks({ backends: scope.backends, ids })
+    const addressed = (result: Json, call: Call, backend: Backend): Json =>
+      (own.directory(call) ?? directory).addressed(result, backend)
+    const tasks = new RelayedTasks({ backends: scope.backends, ids, addressed })
     this.assembly = assemble(
       { ...server, keys: keyring, tasks, audience },
       {
@@ -101,12 +104,13 @@ export class Route {
         handlers: (parts) => {
           tasks.join(parts)
           own.lists = parts.lists
-          const shared = { path, parking, tickets, recorder, tasks }
+          const shared = { path, parking, tickets, recorder, tasks, addressed }
           return routeMethods({ ...shared, directory, own, former: this.#former }, parts)
         },
         ownLists: own.of,
         instructions,
         listMeta: options.listMeta ?? (() => undefined),
+        listCaching: (listing) => directory.caching(listing),
         ready,
         keepsState: () => directory.keepsState,
       },

@@ -1,6 +1,6 @@
 /** Whether an instance accepts what another one gave out. */
 import { type Evidence, evidence } from '../report/evidence.ts'
-import { isServed, speaksLegacy } from '../decision/findings.ts'
+import { isServed } from '../decision/findings.ts'
 import { type ProbedInstance, instanceText } from '../wire/httpRequest.ts'
 import {
   beginSession,
@@ -53,7 +53,7 @@ function costOf({ findings, options }: ProbeCheckContext, instances: number): nu
 
 /** Whether the session of the verdict does not do: there is none, or the server may not ask anything in it. */
 function needsSession(findings: ProbeCheckContext['findings'], { call }: ProbeCheckContext['options']): boolean {
-  return findings.era?.era === 'modern' ? speaksLegacy(findings) : call !== undefined
+  return findings.era?.era === 'modern' || call !== undefined
 }
 
 async function tryAll(instances: readonly ProbedInstance[], context: ProbeCheckContext): Promise<readonly Evidence[]> {

@@ -1,5 +1,5 @@
 /** Checks of what a server says of itself: its revisions, its tasks, and the handles of its tools. */
-import { speaksLegacy, versionsOf, selfDescriptionOf, type Findings, toolsOf } from '../decision/findings.ts'
+import { versionsOf, selfDescriptionOf, type Findings, toolsOf } from '../decision/findings.ts'
 import { onNewConnection } from '../wire/connection.ts'
 import { sequentialResult } from '../methods/sequential.ts'
 import { evidence } from '../report/evidence.ts'
@@ -32,14 +32,17 @@ export const eraCheck: ProbeCheck = {
   },
 }
 
-/** A server of both eras may need sessions for clients of older revisions. */
+/**
+ * A server of both eras may need sessions for clients of older revisions. `server/discover` does not have to name those:
+ * its revisions are for requests of its own era.
+ */
 export const olderEra: ProbeCheck = {
   name: 'older-era',
   isUsual: true,
-  cost: ({ findings }) =>
-    findings.era?.era === 'modern' && findings.transport === 'http' && speaksLegacy(findings) ? 4 : undefined,
+  cost: ({ findings: { era, transport } }) => (era?.era === 'modern' && transport === 'http' ? 4 : undefined),
   run: async ({ wire }) => {
     const initialize = await onNewConnection(wire, INITIALIZE)
+    if (!isResult(initialize)) return []
     const result = sequentialResult(initialize, await onNewConnection(wire, LIST_TOOLS))
     const { state, message } = result
     const sentence = `For clients of older revisions it is ${state}: ${message}`

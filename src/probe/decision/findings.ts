@@ -2,7 +2,7 @@
 import { isObject, type Json } from '../../protocol/index.ts'
 import { capabilityScore } from '../methods/capabilityScore.ts'
 import { type Declared, readDeclared } from '../methods/declared.ts'
-import { type EraFinding, legacyAmong } from '../methods/era.ts'
+import type { EraFinding } from '../methods/era.ts'
 import { type ProbeReply, isResult } from '../wire/reply.ts'
 import type { StreamReply } from '../wire/sse.ts'
 import { sequentialResult } from '../methods/sequential.ts'
@@ -104,10 +104,6 @@ export function versionsOf({ era, initialize }: Pick<Findings, 'initialize' | 'e
   if (era !== undefined && era.versions.length > 0) return era.versions
   const version = isResult(initialize) ? initialize.result['protocolVersion'] : undefined
   return typeof version === 'string' && /^\d{4}-\d\d-\d\d$/.test(version) ? [version] : []
-}
-
-export function speaksLegacy(findings: Findings): boolean {
-  return findings.era !== undefined && legacyAmong(findings.era.versions).length > 0
 }
 
 /** The list method to call: tools, else prompts, else resources. Undefined where the server offers none. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { legacyAmong, readEra } from './era.ts'
+import { readEra } from './era.ts'
 import type { ProbeReply } from '../wire/reply.ts'
 
 const discovered = (supportedVersions: unknown): ProbeReply => ({ kind: 'result', result: { supportedVersions } })
@@ -29,8 +29,4 @@ test('a host that cannot be reached is unreachable; one that disconnected after 
   expect(readEra({ kind: 'redirected', to: 'https://x', isElsewhere: true }).isUnreachable).toBe(true)
   expect(readEra({ kind: 'disconnected', why: 'x', wasConnected: true }).isUnreachable).toBe(false)
   expect(readEra(refused(500)).isUnreachable).toBe(false)
-})
-
-test('the revisions with sessions are told from those without', () => {
-  expect(legacyAmong(['2026-07-28', '2025-11-25', '2024-11-05'])).toEqual(['2025-11-25', '2024-11-05'])
 })

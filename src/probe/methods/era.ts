@@ -1,5 +1,5 @@
 /** The era of a server, from its reply to `server/discover`. The revisions that have this method have no sessions. */
-import { CODES, type Era, isObject, type Json, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/index.ts'
+import { CODES, type Era, isObject, type Json, MODERN_VERSION } from '../../protocol/index.ts'
 import { type ProbeReply, isResult, isUnauthorized } from '../wire/reply.ts'
 
 export interface EraFinding {
@@ -14,8 +14,6 @@ export interface EraFinding {
   readonly reply: ProbeReply
 }
 
-const NEWEST_LEGACY = LEGACY_VERSIONS[0]
-
 export function readEra(reply: ProbeReply): EraFinding {
   const versions = versionsIn(reply)
   const isModern = versions.some((version) => version >= MODERN_VERSION) && !isUnauthorized(reply)
@@ -26,11 +24,6 @@ export function readEra(reply: ProbeReply): EraFinding {
     isUnreachable: reply.kind === 'redirected' || (reply.kind === 'disconnected' && !reply.wasConnected),
     reply,
   }
-}
-
-/** The revisions among these that have sessions. */
-export function legacyAmong(versions: readonly string[]): readonly string[] {
-  return versions.filter((version) => version <= NEWEST_LEGACY)
 }
 
 function versionsIn(reply: ProbeReply): readonly string[] {

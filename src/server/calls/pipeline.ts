@@ -5,8 +5,8 @@ import {
   MAX_NAME_CHARS,
   MAX_URI_CHARS,
   META,
+  MODERN_VERSION,
   ProtocolError,
-  servedVersions,
 } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
@@ -38,7 +38,6 @@ export interface PipelineOptions {
   readonly tasks: TaskService | undefined
   readonly caching: Required<Caching>
   readonly instructions: () => string | undefined
-  readonly legacy: boolean
   readonly identity: ServerIdentity
   readonly declaration: SessionDeclaration
   readonly logger: () => Logger
@@ -178,10 +177,10 @@ export class Pipeline implements CallHandler {
   }
 
   #discovered(): Json {
-    const { registry, caching, legacy, tasks, identity, declaration } = this.#options
+    const { registry, caching, tasks, identity, declaration } = this.#options
     const instructions = this.#options.instructions()
     return {
-      supportedVersions: servedVersions(legacy),
+      supportedVersions: [MODERN_VERSION], // requests of the session revisions have no `_meta` with a version
       capabilities: serverCapabilities(registry, {
         ...tasks?.capabilities('modern'),
         ...declaration.capabilities('modern'),

@@ -1,11 +1,12 @@
 /** What takes the place of a server's own handlers where other servers answer the calls: in a gateway. */
 import type { Cluster, ClusterScope } from '../../cluster/index.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
-import type { Lists } from '../catalog/lists.ts'
+import type { Listing, Lists } from '../catalog/lists.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { Logger } from '../logger.ts'
+import type { Caching } from '../options.ts'
 import type { ForwardedCalls } from '../forwarding/calls.ts'
 import type { Results } from '../results.ts'
 import type { CallerLists, HandlerMethods } from './pipeline.ts'
@@ -34,6 +35,8 @@ export interface Relaying {
   readonly ownLists?: (call: Call) => Promise<CallerLists | undefined> | undefined
   /** More for the `_meta` of all lists, as it is at the moment; undefined for nothing. */
   readonly listMeta?: () => Json | undefined
+  /** The caching hints of the servers behind for a list; undefined where they give none. */
+  readonly listCaching?: (listing: Listing) => Required<Caching> | undefined
   /** Whether a server behind this one keeps something between calls. */
   readonly keepsState: () => boolean
   /** Resolves when it is known what is offered; undefined where it is. */

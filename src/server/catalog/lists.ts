@@ -35,7 +35,7 @@ interface KnownList {
 }
 
 interface ListedWith {
-  readonly cacheScope: 'public' | 'private'
+  readonly caching: Required<Caching>
   readonly meta: Json | undefined
 }
 
@@ -49,6 +49,8 @@ interface ListsOptions {
   readonly registry: Registry
   readonly identity: ServerIdentity
   readonly caching: Required<Caching>
+  /** The caching hints of servers behind this one for a list, as they are at the moment. @default none */
+  readonly cachingBehind?: ((listing: Listing) => Required<Caching> | undefined) | undefined
   readonly pageSize: number | undefined
   readonly logger: () => Logger
   /** More for the `_meta` of each list, as it is at the moment. @default nothing */
@@ -88,16 +90,17 @@ export class Lists {
     const list = this.#known.get(listing) ?? this.#collect(listing)
     const hidden = list.guarded.length === 0 ? NONE : this.#hiddenFrom(principal, listing, list)
     const meta = this.#options.meta?.()
+    const behind = this.#options.cachingBehind?.(listing)
     const seen = list.guarded.map((entry) => (hidden.has(entry) ? '0' : '1')).join('')
-    const set = meta === undefined ? seen : seen + JSON.stringify(meta)
+    const set = meta === undefined && behind === undefined ? seen : seen + JSON.stringify([meta, behind])
     const known = list.written.get(set)
     if (known !== undefined) return known
-    const { caching, pageSize = PAGE_SIZE } = this.#options
+    const { pageSize = PAGE_SIZE } = this.#options
     const visible = list.entries.filter((entry) => !hidden.has(entry))
-    const cacheScope = list.guarded.length === 0 ? caching.cacheScope : 'private'
+    const caching = this.#cachingOf(list, behind)
     const pages = chunked(visible, pageSize).map((entries, index, all) => {
       const nextCursor = index + 1 < all.length ? cursorOf(listing, index + 1) : undefined
-      return this.#write(listing, entries, { ...(nextCursor !== undefined && { nextCursor }) }, { cacheScope, meta })
+      return this.#write(listing, entries, { ...(nextCursor !== undefined && { nextCursor }) }, { caching, meta })
     })
     for (const oldest of list.written.keys()) {
       if (list.written.size < MAX_SETS) break
@@ -105,6 +108,13 @@ export class Lists {
     }
     list.written.set(set, pages)
     return pages
+  }
+
+  /** The time is that of the servers behind, if there are any. A list that any of them, or we, call private is so. */
+  #cachingOf({ guarded }: KnownList, behind: Required<Caching> | undefined): Required<Caching> {
+    const { caching } = this.#options
+    const isPrivate = guarded.length > 0 || caching.cacheScope === 'private' || behind?.cacheScope === 'private'
+    return { ttlMs: behind?.ttlMs ?? caching.ttlMs, cacheScope: isPrivate ? 'private' : 'public' }
   }
 
   /** A rule that fails hides its own entry, and no others. */
@@ -130,14 +140,13 @@ export class Lists {
     return list
   }
 
-  #write(listing: Listing, entries: readonly Listed[], more: Json, { cacheScope, meta }: ListedWith): Written {
-    const { caching, identity } = this.#options
+  #write(listing: Listing, entries: readonly Listed[], more: Json, { caching, meta }: ListedWith): Written {
+    const { identity } = this.#options
     const modern = {
       resultType: 'complete',
       [listing]: entries.map(({ listed }) => listed),
       ...more,
-      ttlMs: caching.ttlMs,
-      cacheScope,
+      ...caching,
       _meta: { [META.server]: identity, ...meta },
     }
     const legacy = {

@@ -5,7 +5,8 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 }
 
-export const KEEP_ALIVE = ':\n\n'
+/** A comment without the empty line that ends an event: some old clients read an event without data there. */
+export const KEEP_ALIVE = ':\n'
 export const KEEP_ALIVE_MS = 15_000
 
 export function sseEvent(message: string): string {

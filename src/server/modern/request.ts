@@ -3,6 +3,7 @@ import {
   hasEnvelope,
   type HeaderReader,
   type Message,
+  mismatch,
   type Json,
   MODERN_VERSION,
   ProtocolError,
@@ -110,7 +111,8 @@ export function modernCall({ message, header, principal, channel }: ModernReques
 /** A request whose header names a version that is not served may have no envelope: the versions tell its client more. */
 function assertKnownVersion({ params }: RequestMessage, header: HeaderReader, servesLegacy: boolean): void {
   const version = header('mcp-protocol-version')
-  if (version === undefined || version === MODERN_VERSION || hasEnvelope(params)) return
+  if (version === MODERN_VERSION || hasEnvelope(params)) return
+  if (version === undefined) throw mismatch('The MCP-Protocol-Version header is missing.')
   throw unsupportedVersion(version, servesLegacy)
 }
 

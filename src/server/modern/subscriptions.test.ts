@@ -63,6 +63,7 @@ test('a server that has been stopped acknowledges a subscription before it ends 
   const messages = text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
   expect(messages).toMatchObject([
     { method: 'notifications/subscriptions/acknowledged', params: { notifications: {} } },
+    { method: 'notifications/cancelled', params: { requestId: 1 } },
     { id: 1, result: { resultType: 'complete' } },
   ])
 })

@@ -45,7 +45,7 @@ export class Subscriptions {
   readonly #watched: WatchedResources
   /** For whom what a call watches is counted. */
   readonly #callerOf: (call: Call) => string | undefined
-  readonly #closers = new Set<() => void>()
+  readonly #closers = new Set<(isCancelled: boolean) => void>()
   #isClosed = false
 
   constructor(
@@ -76,11 +76,16 @@ export class Subscriptions {
         _meta: { ...(task['_meta'] as Json | undefined), ...mark._meta },
       }),
     )
+    // Cancellation: servers MUST send this for a stream that they end, and Graceful Closure wants the result after it.
+    const tearDown = (): void => call.channel.notify('notifications/cancelled', { ...mark, requestId: call.id })
     const acknowledge = (notifications: Filter): void =>
       call.channel.notify('notifications/subscriptions/acknowledged', { ...mark, notifications })
     if (call.channel.cancelled || this.#isClosed) {
       // Clients take an end before the acknowledgement for a failure, and do not listen again.
-      if (!call.channel.cancelled) acknowledge({})
+      if (!call.channel.cancelled) {
+        acknowledge({})
+        tearDown()
+      }
       tasks?.stop()
       return ended()
     }
@@ -98,15 +103,16 @@ export class Subscriptions {
         const news = notificationFor(event, filter, call.principal, this.#guard)
         if (news !== undefined) call.channel.notify(news.method, { ...news.params, ...mark })
       })
-      const close = (): void => {
+      const close = (isCancelled: boolean): void => {
         if (!this.#closers.delete(close)) return
+        if (!isCancelled) tearDown()
         stop()
         this.#watched.remove(uris, caller)
         tasks?.stop()
         resolve(ended())
       }
       this.#closers.add(close)
-      call.channel.onCancel(close)
+      call.channel.onCancel(() => close(true))
     })
   }
 
@@ -117,7 +123,7 @@ export class Subscriptions {
   /** Ends every subscription with its result, also those that come later. */
   close(): void {
     this.#isClosed = true
-    for (const close of this.#closers) close()
+    for (const close of this.#closers) close(false)
   }
 
   get size(): number {

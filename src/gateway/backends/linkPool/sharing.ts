@@ -6,7 +6,7 @@ import { digestOf } from '../../../state/internal.ts'
 import type { BackendConfig } from '../../config/index.ts'
 import { callerOf, isNameless } from '../../links/callers.ts'
 import type { Link, LinkCallers } from '../../links/link.ts'
-import { declaredOf, EVERY_QUESTION, questionsOf, type Relayed } from '../../links/relayed.ts'
+import { declaredBy, questionsOf, type Relayed, withoutQuestions } from '../../links/relayed.ts'
 
 /** The facts about a server that decide sharing. */
 export interface JudgedServer {
@@ -45,16 +45,18 @@ export function mayShareLinks(server: JudgedServer): boolean {
 export type Sharing = 'caller' | 'call' | 'all'
 
 /**
- * The key of the callers that may use a link. A principal keeps its link when its headers change; an anonymous caller
- * is identified by its headers, and a process by the variables it was started with.
+ * The key of the callers that may use a link: a session-era server learns once what its client declares. A principal
+ * keeps its link when its headers change; an anonymous caller is identified by its headers, and a process by the
+ * variables it was started with.
  */
 export function linkKey(relayed: Relayed, sharing: Sharing): string {
+  const { declared = {} } = relayed
+  if (sharing === 'all') return `all ${digestOf(declared)}`
   const caller = callerOf(relayed)
-  if (sharing === 'all') return 'all'
-  if (sharing === 'call') return `call ${digestOf([caller, declaredOf(relayed)])}`
+  if (sharing === 'call') return `call ${digestOf([caller, declared])}`
   const { headers, env } = relayed.credentials ?? {}
   const own = { ...(relayed.principal === undefined && { headers }), env }
-  return `caller ${digestOf([caller, Object.values(own).some(Boolean) ? own : {}])}`
+  return `caller ${digestOf([caller, declared, Object.values(own).some(Boolean) ? own : {}])}`
 }
 
 /** The callers whose calls are on a link. */
@@ -64,14 +66,12 @@ export function callersOn(relayed: Relayed, sharing: Sharing): LinkCallers {
 }
 
 /**
- * The capabilities declared to a session-era server on a link. The clients of one caller share the link and may differ
- * in their capabilities, so all are declared, and a question that the call's client did not declare is refused. A
- * caller identified by its session is one client.
+ * The capabilities declared to a session-era server on a link: those of the call's client. Callers share a link for
+ * calls in which nobody can be asked.
  */
-export function declaredOn(relayed: Relayed, sharing: Sharing): ClientCapabilities {
-  const isOneClient = relayed.principal === undefined && relayed.peer.session !== undefined
-  const declared = declaredOf(relayed)
-  return sharing === 'caller' && !isOneClient ? { ...declared, ...EVERY_QUESTION } : declared
+export function declaredOn({ peer, ask }: Relayed, sharing: Sharing): ClientCapabilities {
+  const declared = declaredBy(peer)
+  return sharing === 'caller' || ask !== undefined ? declared : withoutQuestions(declared)
 }
 
 /**

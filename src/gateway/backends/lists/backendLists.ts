@@ -4,7 +4,7 @@ import type { Logger } from '../../../server/internal.ts'
 import type { BackendConfig } from '../../config/index.ts'
 import { BackendError } from '../../errors.ts'
 import type { Link } from '../../links/link.ts'
-import { NO_LISTS, type ServerLists, type ReadLists, readLists } from './serverLists.ts'
+import { type ListsCaching, NO_CACHING, NO_LISTS, type ServerLists, type ReadLists, readLists } from './serverLists.ts'
 
 export interface BackendListsOptions {
   readonly config: BackendConfig
@@ -29,6 +29,7 @@ const LEAST_TTL_MS = 1000
 
 export class BackendLists {
   latest: ServerLists = NO_LISTS
+  caching: ListsCaching = NO_CACHING
   /** The tools withheld because their definitions have not been accepted. */
   withheld: ReadonlySet<string> = new Set()
   readonly #options: BackendListsOptions
@@ -81,8 +82,9 @@ export class BackendLists {
   }
 
   /** Stores the lists until they expire. */
-  take({ lists, withheld, ttlMs }: CheckedLists): void {
+  take({ lists, caching, withheld, ttlMs }: CheckedLists): void {
     this.latest = lists
+    this.caching = caching
     this.withheld = withheld
     this.#readAt = performance.now()
     this.#keepFor(ttlMs === undefined ? this.#limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS))

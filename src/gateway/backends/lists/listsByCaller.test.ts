@@ -1,10 +1,11 @@
 import { expect, test, vi } from 'vitest'
-import { NO_LISTS, type ServerLists, type ReadLists } from './serverLists.ts'
+import { NO_CACHING, NO_LISTS, type ServerLists, type ReadLists } from './serverLists.ts'
 import { ListsByCaller } from './listsByCaller.ts'
 
 const of = (name: string): ServerLists => ({ ...NO_LISTS, tools: [{ name }] })
 const read = (name: string, bytes = 10, ttlMs?: number): ReadLists => ({
   lists: of(name),
+  caching: NO_CACHING,
   bytes,
   ttlMs,
   isCut: false,

@@ -1,6 +1,7 @@
 /** The complete lists of a server, unchanged. */
 import { createHash } from 'node:crypto'
 import { CODES, isObject, type Json, MAX_NAME_CHARS, MAX_URI_CHARS, RemoteError } from '../../../protocol/index.ts'
+import type { Caching } from '../../../server/internal.ts'
 import { passing, type ToolFilter } from '../../catalog/index.ts'
 import { cancelledBy, type Link, ownRequest } from '../../links/link.ts'
 import { EVERY_QUESTION, type Relayed } from '../../links/relayed.ts'
@@ -12,6 +13,10 @@ export type ServerListName = (typeof LISTS)[number]
 export type ServerLists = Readonly<Record<ServerListName, readonly Json[]>>
 
 export const NO_LISTS: ServerLists = { tools: [], prompts: [], resources: [], resourceTemplates: [] }
+
+const STALE: ListCaching = { ttlMs: 0, cacheScope: 'public' }
+
+export const NO_CACHING: ListsCaching = { tools: STALE, prompts: STALE, resources: STALE, resourceTemplates: STALE }
 
 interface ListMethod {
   readonly method: string
@@ -33,8 +38,14 @@ const LIMITS = { pages: 1000, entries: 20_000, bytes: 4 * 1024 * 1024, readChars
 /** Tool definitions are compared part by part at each read, which takes longer. */
 const MAX_TOOLS = 5000
 
+/** The caching hints of a list: the strictest of its pages. Without hints it is stale at once, and public. */
+export type ListCaching = Required<Caching>
+
+export type ListsCaching = Readonly<Record<ServerListName, ListCaching>>
+
 export interface ReadLists {
   readonly lists: ServerLists
+  readonly caching: ListsCaching
   /** The server's ttl for its lists; undefined if it gives none. SDKs give 0 by default. */
   readonly ttlMs: number | undefined
   /** Whether a limit cut something off. */
@@ -54,13 +65,14 @@ export type ListingLink = Pick<Link, 'about' | 'request'>
 export async function readLists(link: ListingLink, filter: ToolFilter, signal: AbortSignal): Promise<ReadLists> {
   const reading = new ListReading(link, signal)
   const read = await Promise.all(LISTS.map(async (list) => [list, await reading.list(list)] as const))
-  const { ttlMs, isCut, tooLong, bytes } = reading
+  const { caching, ttlMs, isCut, tooLong, bytes } = reading
   const all: ServerLists = { ...NO_LISTS, ...Object.fromEntries(read) }
   const lists = { ...all, tools: await passing(all.tools, filter) }
-  return { lists, ttlMs, isCut, tooLong, bytes, digest: reading.digest() }
+  return { lists, caching, ttlMs, isCut, tooLong, bytes, digest: reading.digest() }
 }
 
 class ListReading {
+  caching = NO_CACHING
   ttlMs: number | undefined
   isCut = false
   tooLong = 0
@@ -96,7 +108,7 @@ class ListReading {
         if (!this.#hasRoom(list, entries.size, item)) return [...entries.values()]
         entries.set(name, item)
       }
-      this.#note(result)
+      this.#note(list, page, result)
       const { nextCursor } = result
       if (typeof nextCursor !== 'string' || nextCursor === '' || nextCursor === cursor) return [...entries.values()]
       cursor = nextCursor
@@ -123,7 +135,10 @@ class ListReading {
   }
 
   /** The shortest ttl decides: all lists are refreshed together. */
-  #note({ ttlMs }: Json): void {
+  #note(list: ServerListName, page: number, result: Json): void {
+    const { ttlMs } = result
+    const hints = hintsIn(result)
+    this.caching = { ...this.caching, [list]: page === 0 ? hints : strictest([this.caching[list], hints]) }
     if (typeof ttlMs === 'number' && ttlMs > 0) this.ttlMs = Math.min(ttlMs, this.ttlMs ?? ttlMs)
   }
 
@@ -136,6 +151,19 @@ class ListReading {
       if ((error as { code?: unknown }).code === CODES.METHOD_NOT_FOUND) return {}
       throw error
     }
+  }
+}
+
+function hintsIn({ ttlMs, cacheScope }: Json): ListCaching {
+  const isTime = typeof ttlMs === 'number' && ttlMs > 0
+  return { ttlMs: isTime ? Math.floor(ttlMs) : 0, cacheScope: cacheScope === 'private' ? 'private' : 'public' }
+}
+
+/** The hints for lists that are served as one. */
+export function strictest(hints: readonly ListCaching[]): ListCaching {
+  return {
+    ttlMs: Math.min(...hints.map(({ ttlMs }) => ttlMs)),
+    cacheScope: hints.some(({ cacheScope }) => cacheScope === 'private') ? 'private' : 'public',
   }
 }
 

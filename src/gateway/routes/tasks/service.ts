@@ -32,6 +32,8 @@ interface NamedTask {
 export interface RelayedTasksOptions {
   readonly backends: () => readonly Backend[]
   readonly ids: TaskIds
+  /** A server's result with the addresses that its resources have on this route. */
+  readonly addressed: (result: Json, call: Call, backend: Backend) => Json
 }
 
 export class RelayedTasks implements Tasks, TaskService {
@@ -146,7 +148,8 @@ export class RelayedTasks implements Tasks, TaskService {
       'tasks/result',
       async (call) => {
         const found = this.#find(call)
-        return this.#write(await this.#source(found).result(call, found.id, found.exposed), call)
+        const result = await this.#source(found).result(call, found.id, found.exposed)
+        return this.#write(this.#addressed(result, call, found), call)
       },
     ],
     [
@@ -204,8 +207,17 @@ export class RelayedTasks implements Tasks, TaskService {
   async close(): Promise<void> {}
 
   async #whole(call: Call, found: NamedTask): Promise<Json> {
-    const { resultType: _, ...task } = await this.#source(found).whole(call, found.id)
-    return { ...task, taskId: found.exposed }
+    const { resultType: _, result, ...task } = await this.#source(found).whole(call, found.id)
+    return {
+      ...task,
+      taskId: found.exposed,
+      ...(result !== undefined && { result: isObject(result) ? this.#addressed(result, call, found) : result }),
+    }
+  }
+
+  #addressed(result: Json, call: Call, { backend, id, own }: NamedTask): Json {
+    const isAddressed = this.#owners.isElsewhere(own) || this.#finished.has(id)
+    return isAddressed ? result : this.#options.addressed(result, call, backend)
   }
 
   async #status(call: Call, found: NamedTask): Promise<Json> {

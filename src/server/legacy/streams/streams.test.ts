@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
 import type { LegacyStream } from './stream.ts'
 import { LegacyStreams } from './streams.ts'
@@ -29,6 +29,20 @@ function keptBy(stream: LegacyStream): string {
   return texts.map((text) => /data: (.)/.exec(text)?.[1] ?? '').join('')
 }
 
+/** The data of all events, as clients read them that take an empty line after an id for the end of an event. */
+function dataIn(text: string): string[] {
+  const found: string[] = []
+  let [hasId, data] = [false, '']
+  for (const line of text.split('\n').slice(0, -1)) {
+    if (line.startsWith('data: ')) data = line.slice('data: '.length)
+    hasId ||= line.startsWith('id: ')
+    if (line !== '' || (!hasId && data === '')) continue
+    found.push(data)
+    data = ''
+  }
+  return found
+}
+
 const message = (letter: string, chars: number) => letter.repeat(chars)
 
 describe('for a client that comes back', () => {
@@ -39,6 +53,22 @@ describe('for a client that comes back', () => {
     const texts: string[] = []
     stream.connect(sinkOf(texts), 1)
     expect(texts).toEqual(['opened', `id: ${stream.name}:1\ndata: \n\n`])
+  })
+
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('no event of %s is without data', (version) => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const old = { peer: { ...peer, version }, principal: undefined }
+    const stream = new LegacyStreams(sealer, new Self()).begin(old, 1)
+    const texts: string[] = []
+    stream.connect(sinkOf(texts), 0)
+    stream.noteOwed('q')
+    stream.send('{"first":1}')
+    stream.noteOwed(undefined)
+    vi.advanceTimersByTime(60_000)
+    stream.hangUp(1)
+    stream.send('{"second":2}')
+    expect(dataIn(texts.slice(1).join(''))).toEqual(['{"first":1}', '{"second":2}'])
   })
 
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TemplateStarts } from './contents.ts'
+import { TemplateStarts } from './addresses.ts'
 
 const templated = (...uris: readonly string[]) => uris.map((uriTemplate) => ({ uriTemplate }))
 

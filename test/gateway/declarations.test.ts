@@ -1,0 +1,83 @@
+/** What a session-era server learns of the clients of its callers. */
+import { describe, expect, test } from 'vitest'
+import { newDatabase } from '../postgres/database.ts'
+import { untilAllEnd } from './fixtures/bothEras.ts'
+import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
+import {
+  type AnyClient,
+  call,
+  CLIENTS,
+  connectClient,
+  sessionServer,
+  startGateway,
+  stdioEntry,
+} from './fixtures/gateways.ts'
+
+const principal = () => ({ id: 'ann' })
+const FORMS = { elicitation: {} }
+const APPS = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } }
+const until = untilAllEnd()
+
+async function entryOf(over: string, state: string): Promise<object> {
+  const pannier = { state }
+  return over === 'stdio' ? stdioEntry(pannier) : { url: (await sessionServer(until)).url, pannier }
+}
+
+async function declaredBy(client: AnyClient): Promise<Record<string, unknown>> {
+  return JSON.parse(await call(client, 'it_declared')) as Record<string, unknown>
+}
+
+describe.each([
+  ['stdio', 'stateful'],
+  ['http', 'stateful'],
+  ['stdio', 'stateless'],
+  ['http', 'stateless'],
+])('a server over %s that is %s', (over, state) => {
+  test.each(CLIENTS)('proceeds for a client that cannot be asked, beside one that can: %s', async (kind) => {
+    const { url } = await startGateway({ it: await entryOf(over, state) }, { principal })
+    const [asked, unasked] = [await connectClient(kind, url, {}, FORMS), await connectClient(kind, url, {}, {})]
+    for (let time = 0; time < 2; time++) {
+      expect(await call(asked, 'it_careful')).toBe('asked: accept')
+      expect(await call(unasked, 'it_careful')).toBe('not asked')
+    }
+  })
+
+  test.each(CLIENTS)('learns what its client declares, extensions among it, and nothing else: %s', async (kind) => {
+    const { url } = await startGateway({ it: await entryOf(over, state) }, { principal })
+    const declared = { ...APPS, elicitation: { form: {} } }
+    expect(await declaredBy(await connectClient(kind, url, {}, declared))).toEqual(declared)
+    expect(await declaredBy(await connectClient(kind, url, {}, APPS))).toEqual(APPS)
+    expect(await declaredBy(await connectClient(kind, url, {}, {}))).toEqual({})
+  })
+})
+
+test('clients of one caller that declare the same share a process, and find what the other left', async () => {
+  const { url, gateway } = await startGateway({ it: stdioEntry() }, { principal })
+  const declarations = [{ elicitation: {} }, { elicitation: { form: {} } }, { elicitation: {}, roots: {} }]
+  const clients = await Promise.all(CLIENTS.map((kind, at) => connectClient(kind, url, {}, declarations[at])))
+  const [first = expect.fail(), second = expect.fail(), third = expect.fail()] = clients
+  await call(first, 'it_note', { text: 'milk' })
+  expect(await call(second, 'it_recall')).toBe('milk')
+  expect(await call(third, 'it_recall')).toBe('')
+  expect(gateway.backends[0]?.sender.links).toBe(2)
+})
+
+test('a session that another gateway resumes is that of a client with the same declaration', async () => {
+  const servers = { it: await entryOf('http', 'stateful') }
+  const args = ['--postgres', await newDatabase()]
+  const first = await startGatewayProcess(servers, { args })
+  const noted = await Promise.all(
+    [FORMS, {}].map(async (capabilities, at) => {
+      const client = await connectClient('v2', first.url, {}, capabilities)
+      await call(client, 'it_note', { text: `note ${at}` })
+      return capabilities
+    }),
+  )
+  const second = await startGatewayProcess(servers, { args })
+  await first.end('SIGTERM')
+  for (const [at, capabilities] of noted.entries()) {
+    const client = await connectClient('v2', second.url, {}, capabilities)
+    expect(await call(client, 'it_recall')).toBe(`note ${at}`)
+    expect(await call(client, 'it_careful')).toBe(at === 0 ? 'asked: accept' : 'not asked')
+  }
+})
