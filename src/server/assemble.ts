@@ -70,9 +70,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const architecture = architectureOf(options)
   const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable, relaying?.keepsState)
   // A stateful server keeps the state of its sessions here, so no other instance can resume their calls.
-  const handOff = announced(owners, async (stream) =>
-    declaration.isStateful ? undefined : scope.handOff({ ...stream }),
-  )
+  const handOff = announced(owners, async (it) => (declaration.isStateful ? undefined : scope.handOff({ ...it })))
 
   const carrying = new CarryRules(options.carry, store !== undefined)
   const onDifference = differenceReporter(log, options.onDifference)
