@@ -23,6 +23,7 @@ import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { requestLimits } from './limits/requestLimits.ts'
 import { WatchedResources } from './limits/watchedResources.ts'
+import { debouncedChanges } from './lifecycle/eventBus.ts'
 import { Load } from './lifecycle/load.ts'
 import { createSealers, keyringOf, warnOfMissingKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
@@ -82,7 +83,8 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const { pageSize, maxAsks = MAX_ASKS, maxRounds = MAX_ROUNDS, unwindMs = UNWIND_MS } = options
   const lists = new Lists({ registry, identity, caching, pageSize, logger: log, meta: relaying?.listMeta })
   const watched = new WatchedResources()
-  const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched, knownCaller)
+  const news = relaying === undefined ? bus : debouncedChanges(bus, relaying.debounce)
+  const subscriptions = new Subscriptions(news, results, access, () => tasks, watched, knownCaller)
   const carrier = new Carrier({
     rules: carrying,
     sealer,
@@ -136,7 +138,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     crashed: () => pushes.askAgain(),
     doubted: () => void pushes.reclaim(),
   })
-  const callerLimits = requestLimits(options.limits)
+  const callerLimits = requestLimits(options.limits, relaying !== undefined)
   const calls: CallHandler = new Pipeline({
     registry,
     lists,
@@ -174,7 +176,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   })
 
   const streams = new LegacyStreams(sessionSealer, self)
-  const getStreams = new GetStreams(streams, facts, bus, access)
+  const getStreams = new GetStreams(streams, facts, news, access)
   const pushes = new PushBroker({
     self,
     bus: options.bus,

@@ -108,6 +108,7 @@ export class Route {
         instructions,
         listMeta: options.listMeta ?? (() => undefined),
         ready,
+        debounce: { quietMs: 1000, maxMs: 5000 },
         keepsState: () => directory.keepsState,
       },
     )
