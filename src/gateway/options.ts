@@ -110,6 +110,8 @@ export function serverOptions(options: GatewayOptions, logger: LoggerSlot, share
     // A late answer still opens, so that the client gets the error of an expired call.
     ttlSeconds: Math.max(...options.servers.map(({ settings: { parkSeconds } }) => parkSeconds), 0) + HOUR_SECONDS,
     logger: passing(logger),
+    // Results of servers have the limits of their entries.
+    maxResultBytes: Number.MAX_SAFE_INTEGER,
     ...(principal && { principal }),
     // One count for all routes, and with a database for all gateways.
     limits: {
