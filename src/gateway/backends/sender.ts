@@ -1,5 +1,6 @@
 /** Sends requests to a server over the links that their callers may use. */
-import { type Json, RemoteError } from '../../protocol/index.ts'
+import { type Json, onceEvery, RemoteError } from '../../protocol/index.ts'
+import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { isBackendGone, SessionForgotten } from '../errors.ts'
 import type { CallerLease } from '../placement/callerLease.ts'
@@ -10,10 +11,18 @@ import { endSession, openLink } from '../links/open.ts'
 import { declaredOf, type Relayed } from '../links/relayed.ts'
 import type { Connector } from './connector.ts'
 import { ownAddress } from './credentials.ts'
-import { callerOf } from '../links/callers.ts'
+import { callerOf, sessionCaller } from '../links/callers.ts'
 import { HeldTasks } from './heldTasks.ts'
 import { CALLS_AT_ONCE, LinkPool } from './linkPool/pool.ts'
+import type { Keeping } from './linkPool/room.ts'
 import { callersOn, declaredOn, type Sharing } from './linkPool/sharing.ts'
+
+/** Wait for room. Clients of the SDK give up after 60 seconds, and the error should reach them. */
+const MAX_WAIT_MS = 30_000
+const WARN_EVERY_MS = 60_000
+
+const EVICTED =
+  'Idle processes or sessions were closed to make room, with what they may have kept for their callers. Raise maxProcesses or maxSessions, or set "state" in the entry of the server.'
 
 export interface BackendSenderOptions {
   readonly config: BackendConfig
@@ -21,6 +30,9 @@ export interface BackendSenderOptions {
   readonly link: Omit<LinkOptions, 'signal'>
   /** Whether callers may share a link. */
   readonly isShared: () => boolean
+  /** What processes or sessions of one caller hold, as far as known now. */
+  readonly keeping: () => Keeping
+  readonly logger: () => Logger
   /** A server judged stateless wants a session. */
   readonly onContradicted: () => void
   /** The server was reached on a link beside the gateway's own. */
@@ -38,6 +50,8 @@ export class BackendSender {
   readonly #pool: LinkPool
   readonly #tasks: HeldTasks
   readonly #stopped = new AbortController()
+  readonly #mayWarn = onceEvery(WARN_EVERY_MS, performance.now.bind(performance))
+  #evicted = 0
 
   constructor(options: BackendSenderOptions) {
     const { name, address, settings } = options.config
@@ -53,7 +67,9 @@ export class BackendSender {
       server: name,
       maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
       idleMs: settings.idleSeconds * 1000,
-      waitMs: settings.startSeconds * 1000,
+      waitMs: Math.min(settings.startSeconds * 1000, MAX_WAIT_MS),
+      keeping: options.keeping,
+      onEvicted: () => this.#warnOfEviction(),
       open: (relayed, sharing, lease) => this.#open(relayed, sharing, lease),
       leases: this.leases,
       evictParked: options.evictParked,
@@ -78,6 +94,11 @@ export class BackendSender {
     }
   }
 
+  /** Closes the links of a client that has ended its session. */
+  sessionEnded(session: string): void {
+    this.#pool.leave(sessionCaller(session))
+  }
+
   /** Releases idle sessions to other gateways. */
   handOff(): void {
     this.#pool.handOff()
@@ -88,6 +109,12 @@ export class BackendSender {
     this.#tasks.close()
     await this.#pool.close()
     if (this.leases !== undefined) this.#options.leases?.remove(this.leases)
+  }
+
+  #warnOfEviction(): void {
+    this.#evicted++
+    if (!this.#mayWarn()) return
+    this.#options.logger().warn({ server: this.#options.config.name, evicted: this.#evicted }, EVICTED)
   }
 
   async #endSession(session: UpstreamSession): Promise<void> {

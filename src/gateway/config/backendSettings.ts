@@ -33,7 +33,7 @@ export interface BackendSettings {
   readonly startSeconds: number
   /** Lifetime of an idle process or session. @default 300 */
   readonly idleSeconds: number
-  /** Maximum number of processes of a command. @default 16 */
+  /** Maximum number of processes of a command. @default 64: of about 70 MB each, up to 4.5 GB */
   readonly maxProcesses: number
   /** Maximum number of open sessions. @default 1000 */
   readonly maxSessions: number
@@ -64,7 +64,7 @@ export const BACKEND_DEFAULTS: BackendSettings = {
   timeoutSeconds: 300,
   startSeconds: 60,
   idleSeconds: 300,
-  maxProcesses: 16,
+  maxProcesses: 64,
   maxSessions: 1000,
   maxInFlight: 1000,
   maxResultBytes: 16_777_216,

@@ -119,6 +119,10 @@ export class Route {
       scope.backends().some(({ leases }) => leases?.holds(key) === true),
     )
     this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
+    this.assembly.bus.subscribe((event) => {
+      if (event.kind !== 'session-ended') return
+      for (const { sender } of scope.backends()) sender.sessionEnded(event.session)
+    })
     this.shutdown = new Shutdown(this.assembly, 'debug') // the gateway logs it once for all routes
     this.#passthrough = alone && this.#passthroughTo(alone)
     this.#gate = new DrainGate(this.assembly, this.#passthrough ?? this.assembly.endpoint.handler, options.others)
