@@ -52,7 +52,7 @@ proves(
     expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3')
     await vi.waitFor(() => expect(shown()).toMatch(/^SERVER(?![^]*(?:starting;|not known yet))/m), PATIENCE)
     expect(shown()).toMatch(
-      /^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +limits in lists, memory \(stateless\) +a process for each caller$/m,
+      /^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +limits in lists, memory \(stateless\) +a process for each caller, \d+\.\d s to start$/m,
     )
     expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +2 +both eras +a request each$/m)
     expect(shown()).toMatch(/^gone +http +not there: it cannot be reached/m)

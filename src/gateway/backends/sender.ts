@@ -16,6 +16,7 @@ import { HeldTasks } from './heldTasks.ts'
 import { CALLS_AT_ONCE, LinkPool } from './linkPool/pool.ts'
 import type { Keeping } from './linkPool/room.ts'
 import { callersOn, declaredOn, type Sharing } from './linkPool/sharing.ts'
+import { type WarmKind, WarmLinks } from './linkPool/warmLinks.ts'
 
 /** Wait for room. Clients of the SDK give up after 60 seconds, and the error should reach them. */
 const MAX_WAIT_MS = 30_000
@@ -32,6 +33,8 @@ export interface BackendSenderOptions {
   readonly isShared: () => boolean
   /** What processes or sessions of one caller hold, as far as known now. */
   readonly keeping: () => Keeping
+  /** Whether processes may be started ahead: each caller has one, and all are started alike. */
+  readonly mayWarm: () => boolean
   readonly logger: () => Logger
   /** A server judged stateless wants a session. */
   readonly onContradicted: () => void
@@ -48,6 +51,8 @@ export class BackendSender {
   readonly leases: ServerLeases | undefined
   readonly #options: BackendSenderOptions
   readonly #pool: LinkPool
+  readonly #warm: WarmLinks
+  readonly #maxLinks: number
   readonly #tasks: HeldTasks
   readonly #stopped = new AbortController()
   readonly #mayWarn = onceEvery(WARN_EVERY_MS, performance.now.bind(performance))
@@ -63,9 +68,11 @@ export class BackendSender {
       endSession: (session) => this.#endSession(session),
     })
     this.#tasks = new HeldTasks(name, settings.parkSeconds * 1000)
+    this.#maxLinks = 'url' in address ? settings.maxSessions : settings.maxProcesses
+    this.#warm = new WarmLinks((kind) => this.#openLink(kind))
     this.#pool = new LinkPool({
       server: name,
-      maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
+      maxLinks: this.#maxLinks,
       idleMs: settings.idleSeconds * 1000,
       waitMs: Math.min(settings.startSeconds * 1000, MAX_WAIT_MS),
       keeping: options.keeping,
@@ -78,7 +85,7 @@ export class BackendSender {
 
   /** The number of links beside the gateway's own. */
   get links(): number {
-    return this.#pool.size
+    return this.#pool.size + this.#warm.size
   }
 
   async send(relayed: Relayed): Promise<Json> {
@@ -107,7 +114,7 @@ export class BackendSender {
   async close(): Promise<void> {
     this.#stopped.abort()
     this.#tasks.close()
-    await this.#pool.close()
+    await Promise.all([this.#pool.close(), this.#warm.fit(0)])
     if (this.leases !== undefined) this.#options.leases?.remove(this.leases)
   }
 
@@ -177,28 +184,37 @@ export class BackendSender {
 
   /** Opens a link. With a lease it resumes the caller's session, or stores the new one for the next gateway. */
   async #open(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<Link> {
-    const { config, link, onOpened } = this.#options
     const { credentials } = relayed
-    const address = ownAddress(config.address)
-    const { env } = credentials ?? {}
-    const started =
-      'command' in address && env !== undefined ? { ...address, env: { ...address.env, ...env } } : address
     const isStored = lease !== undefined && (relayed.principal !== undefined || credentials?.headers === undefined)
     const session = isStored ? lease.session : undefined
-    const opened = await openLink(started, {
-      ...link,
-      signal: this.#stopped.signal,
-      declared: declaredOn(relayed, sharing),
-      credentials,
-      callers: callersOn(relayed, sharing),
-      session,
-    })
-    if (session === undefined) onOpened(opened)
+    const kind = { declared: declaredOn(relayed, sharing), callers: callersOn(relayed, sharing) }
+    const opened = await this.#openWarmed(kind, { credentials, session })
+    if (session === undefined) this.#options.onOpened(opened)
     if (!isStored || session !== undefined || opened.session === undefined) return opened
     await this.leases?.keepSession(lease, opened.session).catch(async (error: unknown) => {
       await opened.close()
       throw error
     })
     return opened
+  }
+
+  /** Takes a warm link, or opens one; then starts the next one ahead. The pool already counts this one. */
+  async #openWarmed(kind: WarmKind, own: Pick<LinkOptions, 'credentials' | 'session'>): Promise<Link> {
+    const { warm } = this.#options.config.settings
+    const left = (): number => this.#maxLinks - this.#pool.size
+    const taken = own.credentials === undefined ? await this.#warm.take(kind) : undefined
+    if (taken === undefined) await this.#warm.fit(left())
+    const opened = taken ?? (await this.#openLink(kind, own))
+    if (!this.#stopped.signal.aborted && this.#options.mayWarm()) this.#warm.fill(kind, Math.min(warm, left()))
+    return opened
+  }
+
+  #openLink(kind: WarmKind, own: Partial<Pick<LinkOptions, 'credentials' | 'session'>> = {}): Promise<Link> {
+    const { config, link } = this.#options
+    const address = ownAddress(config.address)
+    const { env } = own.credentials ?? {}
+    const started =
+      'command' in address && env !== undefined ? { ...address, env: { ...address.env, ...env } } : address
+    return openLink(started, { ...link, signal: this.#stopped.signal, ...kind, ...own })
   }
 }

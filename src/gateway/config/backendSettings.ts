@@ -35,6 +35,8 @@ export interface BackendSettings {
   readonly idleSeconds: number
   /** Maximum number of processes of a command. @default 64: of about 70 MB each, up to 4.5 GB */
   readonly maxProcesses: number
+  /** Number of processes of a command that are started ahead, for callers to come. @default 0 */
+  readonly warm: number
   /** Maximum number of open sessions. @default 1000 */
   readonly maxSessions: number
   /** Maximum number of requests in flight. @default 1000 */
@@ -65,6 +67,7 @@ export const BACKEND_DEFAULTS: BackendSettings = {
   startSeconds: 60,
   idleSeconds: 300,
   maxProcesses: 64,
+  warm: 0,
   maxSessions: 1000,
   maxInFlight: 1000,
   maxResultBytes: 16_777_216,
@@ -93,6 +96,7 @@ const checks: MemberChecks<BackendSettings> = {
   startSeconds: seconds,
   idleSeconds: seconds,
   maxProcesses: whole(1),
+  warm: whole(0),
   maxSessions: whole(1),
   maxInFlight: whole(1),
   maxResultBytes: whole(1),
