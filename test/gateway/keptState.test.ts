@@ -82,3 +82,23 @@ test('two gateways with PostgreSQL keep what callers have as well, and tell them
   expect(await call(bob, 'it_note', { text: 'bread' })).toBe('noted') // waits for the end of her three seconds
   expect(await textsOf(again, 'it_recall')).toEqual(['', expect.stringContaining('is gone')])
 })
+
+test('a server that seems to keep nothing makes room with a warning, once a minute, and its caller is told', async () => {
+  const warned: [object, string][] = []
+  const log = { debug() {}, info() {}, error() {} }
+  const logger = { ...log, warn: (...line: [object, string]) => void warned.push(line) }
+  const it = await entryOf('stdio', { state: 'auto', maxProcesses: 1 })
+  const { url, gateway } = await startGateway({ it }, { principal, logger })
+  await gateway.judged()
+  const { prober } = gateway.backends[0] ?? expect.fail()
+  const guess = { state: 'STATELESS', decidedBy: 'tools' } as const
+  prober.verdict = { ...prober.verdict, ...guess, process: guess } as unknown as typeof prober.verdict
+  const [ann = expect.fail(), ...others] = await Promise.all(
+    ['ann', 'bob', 'cem'].map((user, at) => callerAt(url, user, at)),
+  )
+  for (const client of [ann, ...others]) expect(await textsOf(client, 'it_recall')).toEqual([''])
+  expect(await textsOf(ann, 'it_recall')).toEqual(['', expect.stringContaining('was closed to make room')])
+  expect(warned.filter(([, sentence]) => sentence.includes('closed to make room'))).toMatchObject([
+    [{ server: 'it', evicted: 1 }, expect.stringContaining('Raise maxProcesses or maxSessions')],
+  ])
+})

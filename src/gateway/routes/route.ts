@@ -34,6 +34,9 @@ import { LoopGuard, type Via } from '../loops.ts'
 /** Each of them is also watched at the servers behind. */
 const MAX_WATCHED = 10_000
 
+/** Gateways reload one file at nearly the same time, and their servers take a moment to start. */
+const DEBOUNCE = { quietMs: 1000, maxMs: 5000 }
+
 /** The options that all routes of a gateway share. */
 export interface SharedRouteOptions {
   /** Resolves when all servers were tried, or have timed out. */
@@ -108,7 +111,7 @@ export class Route {
         instructions,
         listMeta: options.listMeta ?? (() => undefined),
         ready,
-        debounce: { quietMs: 1000, maxMs: 5000 },
+        debounce: DEBOUNCE,
         keepsState: () => directory.keepsState,
       },
     )

@@ -48,7 +48,7 @@ test('changes of one list within the quiet time are one event, at its end', () =
   expect(heard).toHaveLength(1)
 })
 
-test('a list that changes all the time is told of after the longest delay', () => {
+test('a list that changes all the time is an event after the longest delay', () => {
   const { timers, bus, heard } = start()
   for (let at = 0; at <= 24; at += 4) {
     timers.moveTo(at)

@@ -20,8 +20,9 @@ import type { ServerLeases } from '../../placement/serverLeases.ts'
 import { Waiters } from '../../waiting.ts'
 import { EndingLinks, type Leaving } from './endingLinks.ts'
 import { GoneLinks } from './goneLinks.ts'
-import { type Keeping, LinkRoom, type LinkRoomOptions, type PlacedLink } from './room.ts'
-import { callersOn, type LinkUse, linkKey, linkOwner, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
+import { type PooledLink, PooledLinks } from './pooledLinks.ts'
+import { type Keeping, LinkRoom, type LinkRoomOptions } from './room.ts'
+import { callersOn, linkKey, linkOwner, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
 
 export interface LinkPoolOptions extends Omit<LinkRoomOptions<never>, 'evict'> {
   /** What links of one caller hold, as far as known now. @default 'nothing' */
@@ -34,18 +35,6 @@ export interface LinkPoolOptions extends Omit<LinkRoomOptions<never>, 'evict'> {
   readonly leases?: ServerLeases | undefined
   /** Evicts a parked call to free a link for this caller; returns false if none may be evicted. */
   readonly evictParked?: ((caller: string) => boolean) | undefined
-}
-
-/** A link beside the gateway's own, and its use. */
-interface PooledLink extends LinkUse, PlacedLink {
-  /** The order in which links were opened. */
-  readonly number: number
-  readonly key: string
-  readonly sharing: Sharing
-  readonly link: Promise<Link>
-  /** The lease under which this gateway serves the caller. */
-  readonly lease: CallerLease | undefined
-  idle: ReturnType<typeof setTimeout> | undefined
 }
 
 interface Opening {
@@ -61,7 +50,7 @@ export const CALLS_AT_ONCE = 8
 
 export class LinkPool {
   readonly #options: LinkPoolOptions
-  readonly #links = new Set<PooledLink>()
+  readonly #links = new PooledLinks()
   /** Calls that wait for a link. A free link wakes all of them: the first may have its share already. */
   readonly #waiting = new Waiters()
   readonly #room: LinkRoom<PooledLink>
@@ -69,7 +58,6 @@ export class LinkPool {
   /** Links that take no more calls, and close after their last. */
   readonly #retired = new Set<PooledLink>()
   readonly #ending: EndingLinks
-  #opened = 0
   #isHandingOff = false
 
   constructor(options: LinkPoolOptions) {
@@ -128,7 +116,7 @@ export class LinkPool {
   /** Retires the links of this call's key, so that the next call opens another. Calls in flight finish. */
   forget(relayed: Relayed, sharing: Sharing): void {
     const key = linkKey(relayed, sharing)
-    for (const pooled of this.#links) if (pooled.key === key) this.#retire(pooled, 'has ended')
+    for (const pooled of this.#links.ofKey(key)) this.#retire(pooled, 'has ended')
   }
 
   /** Closes the links of a caller that will not come back. Calls in flight finish. */
@@ -190,7 +178,7 @@ export class LinkPool {
   /** The link with the fewest calls; a new one if all are busy and the limit allows it. */
   #takeShared(relayed: Relayed): PooledLink | undefined {
     const key = linkKey(relayed, 'all')
-    const usable = [...this.#links].filter((pooled) => pooled.key === key && this.#isUsable(pooled))
+    const usable = this.#links.ofKey(key).filter((pooled) => this.#isUsable(pooled))
     const [least] = usable.toSorted((a, b) => a.uses - b.uses)
     const isFree = least !== undefined && least.uses < CALLS_AT_ONCE
     return isFree ? least : (this.#openAnother(key, relayed, 'all', {}) ?? least)
@@ -198,12 +186,8 @@ export class LinkPool {
 
   /** The caller's first link, which has the server's state, before those opened while it was in use. */
   #find(key: string, isExclusive: boolean, lease: CallerLease | undefined): PooledLink | undefined {
-    let first: PooledLink | undefined
-    for (const pooled of this.#links) {
-      if (pooled.key !== key || pooled.lease !== lease || !mayJoin(pooled, isExclusive)) continue
-      if ((first === undefined || pooled.number < first.number) && this.#isUsable(pooled)) first = pooled
-    }
-    return first
+    const own = this.#links.ofKey(key).filter((pooled) => pooled.lease === lease && mayJoin(pooled, isExclusive))
+    return own.find((pooled) => this.#isUsable(pooled))
   }
 
   /** Retires a link whose server has closed it while it was idle. */
@@ -224,7 +208,6 @@ export class LinkPool {
       .place(this.#options.maxLinks - this.#links.size)
       .then(() => this.#options.open(relayed, sharing, resumed))
     const pooled: PooledLink = {
-      number: ++this.#opened,
       key,
       ...place,
       sharing,
@@ -280,10 +263,8 @@ export class LinkPool {
   }
 
   /** Whether it is the link that the caller's next call takes, with what the server keeps for this caller. */
-  #isFirst({ sharing, key, number }: PooledLink): boolean {
-    if (sharing !== 'caller') return false
-    for (const other of this.#links) if (other.key === key && other.number < number) return false
-    return true
+  #isFirst(pooled: PooledLink): boolean {
+    return pooled.sharing === 'caller' && this.#links.ofKey(pooled.key)[0] === pooled
   }
 
   #evict(pooled: PooledLink): void {
