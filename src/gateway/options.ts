@@ -102,8 +102,7 @@ interface SharedParts {
 
 export function serverOptions(options: GatewayOptions, logger: LoggerSlot, shared: SharedParts): ServerOptions {
   const { database } = shared
-  const { keys = options.settings.keys, bus, ledger = database?.ledger, store = database?.store } = options
-  const { settings, counters } = options
+  const { keys = options.settings.keys, bus, ledger = database?.ledger, store = database?.store, counters } = options
   const principal = principalOf(options)
   return {
     ...GATEWAY_INFO,

@@ -23,7 +23,6 @@ import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { requestLimits } from './limits/requestLimits.ts'
 import { WatchedResources } from './limits/watchedResources.ts'
-import { debouncedChanges } from './lifecycle/eventBus.ts'
 import { Load } from './lifecycle/load.ts'
 import { createSealers, keyringOf, warnOfMissingKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
@@ -65,7 +64,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const { sealer, vault, sessionSealer, pushSealer } = createSealers(options, { keyring, audience, ttlSeconds, clock })
 
   const clusterPart = joinCluster(options, { sealer: vault, clock, logger: log }, relaying)
-  const { cluster, scope, bus, forwardedCalls, newRequests } = clusterPart
+  const { cluster, scope, bus, news, forwardedCalls, newRequests } = clusterPart
   const { self } = scope
   const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
   const architecture = architectureOf(options)
@@ -83,7 +82,6 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const { pageSize, maxAsks = MAX_ASKS, maxRounds = MAX_ROUNDS, unwindMs = UNWIND_MS } = options
   const lists = new Lists({ registry, identity, caching, pageSize, logger: log, meta: relaying?.listMeta })
   const watched = new WatchedResources()
-  const news = relaying === undefined ? bus : debouncedChanges(bus, relaying.debounce)
   const subscriptions = new Subscriptions(news, results, access, () => tasks, watched, knownCaller)
   const carrier = new Carrier({
     rules: carrying,

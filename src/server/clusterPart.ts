@@ -6,7 +6,7 @@ import { ClientRequests } from './forwarding/clientRequests.ts'
 import { NewRequests } from './forwarding/newRequests.ts'
 import type { MessageHandler } from './http/messageHandler.ts'
 import type { LegacyHttp, LegacyHttpOptions } from './legacy/http.ts'
-import type { EventBus } from './lifecycle/eventBus.ts'
+import { debouncedChanges, type EventBus } from './lifecycle/eventBus.ts'
 import type { ModernHttp } from './modern/request.ts'
 import type { ServerOptions } from './options.ts'
 
@@ -14,6 +14,8 @@ export interface ClusterPart {
   readonly cluster: Cluster
   readonly scope: ClusterScope
   readonly bus: EventBus
+  /** The bus as clients are notified from it. */
+  readonly news: EventBus
   readonly forwardedCalls: ForwardedCalls
   readonly newRequests: NewRequests
   /** What sessions need of it. */
@@ -24,7 +26,7 @@ export interface ClusterPart {
 export function joinCluster(
   { advertise, peers: addresses, ledger, bus: configured }: ServerOptions,
   parts: Pick<ClusterOptions, 'sealer' | 'clock' | 'logger'>,
-  relaying: Pick<Relaying, 'cluster' | 'scope'> | undefined,
+  relaying: Pick<Relaying, 'cluster' | 'scope' | 'debounce'> | undefined,
 ): ClusterPart {
   const cluster = relaying?.cluster ?? new Cluster({ advertise, addresses, ledger, ...parts })
   const scope = cluster.scope(relaying?.scope ?? '', configured)
@@ -35,6 +37,7 @@ export function joinCluster(
     cluster,
     scope,
     bus,
+    news: relaying === undefined ? bus : debouncedChanges(bus, relaying.debounce),
     forwardedCalls: new ForwardedCalls(scope),
     newRequests: new NewRequests(scope),
     sessions: { self, members, bus, forwarder: new ClientRequests(scope), whoHas },
