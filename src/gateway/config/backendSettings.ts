@@ -33,7 +33,7 @@ export interface BackendSettings {
   readonly startSeconds: number
   /** Lifetime of an idle process or session. @default 300 */
   readonly idleSeconds: number
-  /** Maximum number of processes of a command. @default 64: of about 70 MB each, up to 4.5 GB */
+  /** Maximum number of processes of a command. @default 64: of 60 MB each, 4 GB */
   readonly maxProcesses: number
   /** Number of processes of a command that are started ahead, for callers to come. @default 0 */
   readonly warm: number
