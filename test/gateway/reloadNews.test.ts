@@ -1,35 +1,35 @@
 /** A reload of several gateways, as their clients notice it: one notification for a change, and limits that apply. */
 import { gatewayConfigOf } from 'pannier/gateway'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { localBus } from 'pannier/server'
+import { expect, test, vi } from 'vitest'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import type { MessageStream } from '../interop/fixtures/messageStream.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
-import { newDatabase } from '../postgres/database.ts'
 import { modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
 import { listen } from './fixtures/news.ts'
 
 const URI = 'about://me'
 
 test('one reload of three gateways is one notification of each list for each client', async () => {
-  const top = { gateway: { postgres: await newDatabase() } }
+  const bus = localBus()
   const [kept, removed] = await Promise.all([modernServer(), sessionServer()])
   const ours = { url: kept.url }
   const servers = { ours, more: { url: removed.url } }
-  const gateways = await Promise.all([1, 2, 3].map(() => startGateway(servers, {}, top)))
+  const gateways = await Promise.all([1, 2, 3].map(() => startGateway(servers, { bus })))
   const [first = expect.fail()] = gateways
   const session = await RawSession.begin(first.url)
   await session.request('resources/subscribe', { uri: URI })
   const wanted = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: [URI] }
   const heard = [await listen(first.url, wanted), await session.listen()].map(collect)
-  const config = await gatewayConfigOf({ ...top, mcpServers: { ours } })
+  const config = await gatewayConfigOf({ mcpServers: { ours } })
   await Promise.all(gateways.map(({ gateway }) => gateway.reload(config)))
-  const countOf = (methods: readonly string[], list: string): number =>
-    methods.filter((method) => method === `notifications/${list}`).length
-  for (const methods of heard) await vi.waitFor(() => expect(countOf(methods, 'tools/list_changed')).toBeGreaterThan(0))
+  const countOf = (methods: readonly string[], news: string): number =>
+    methods.filter((method) => method === `notifications/${news}`).length
+  for (const methods of heard)
+    await vi.waitFor(() => expect(countOf(methods, 'prompts/list_changed')).toBeGreaterThan(0))
   // What the gateways have published before comes before this.
-  const timer = setInterval(() => kept.server.updated(URI), 50)
-  onTestFinished(() => clearInterval(timer))
-  for (const methods of heard) await vi.waitFor(() => expect(countOf(methods, 'resources/updated')).toBeGreaterThan(2))
+  bus.publish({ kind: 'updated', uri: URI })
+  for (const methods of heard) await vi.waitFor(() => expect(countOf(methods, 'resources/updated')).toBeGreaterThan(0))
   for (const methods of heard)
     for (const list of ['tools', 'prompts']) expect(countOf(methods, `${list}/list_changed`)).toBe(1)
 })
