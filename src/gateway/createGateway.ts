@@ -69,7 +69,10 @@ export class Gateway {
       backends: () => this.backends,
       ready: () => this.#served.ready,
       listDeadlineMs: options.settings.listDeadlineMs,
-      server: serverOptions(options, this.#logger, this.#database),
+      server: serverOptions(options, this.#logger, {
+        limits: () => this.#config.settings.limits,
+        database: this.#database,
+      }),
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
       via: this.#via,
@@ -226,7 +229,7 @@ export class Gateway {
   /**
    * Applies another configuration. Unchanged servers keep their processes, connections and calls; changed ones get no
    * new calls, and end after their last call or the drain timeout. Of the gateway's own settings, a reload applies
-   * views, catalogue, definitions and `stateful`; the others apply from the next start.
+   * views, catalogue, definitions, limits and `stateful`; the others apply from the next start.
    */
   async reload(config: GatewayConfig): Promise<void> {
     this.#config = config
@@ -262,9 +265,9 @@ export class Gateway {
   }
 
   #setRoutes(): void {
-    const { views, catalogue } = this.#config.settings
+    const { views, catalogue, limits } = this.#config.settings
     const served = this.backends.map(({ name }) => name)
-    this.#routes.set({ named: namedServers(this.#config), served, views, catalogue })
+    this.#routes.set({ named: namedServers(this.#config), served, views, catalogue, limits })
   }
 
   #createBackend(config: BackendConfig): Backend {

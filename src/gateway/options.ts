@@ -1,6 +1,6 @@
 /** The options of a gateway, and the server options that all its routes share. */
 import { isIP } from 'node:net'
-import { assertOptionNames, type Json, type OptionNames } from '../protocol/index.ts'
+import { assertOptionNames, type HeaderReader, type Json, type OptionNames } from '../protocol/index.ts'
 import { bearer, type LimitOptions, type ListenOptions, type ServerOptions } from '../server/index.ts'
 import { isLocalHost, type Logger, type LoggerSlot } from '../server/internal.ts'
 import type { PostgresConnection } from '../postgres/internal.ts'
@@ -93,21 +93,32 @@ export type LimitCounters = Pick<LimitOptions, 'store' | 'calls'>
 
 const HOUR_SECONDS = 3600
 
-export function serverOptions(options: GatewayOptions, logger: LoggerSlot, database?: GatewayDatabase): ServerOptions {
-  const { keys = options.settings.keys, bus, ledger = database?.ledger, store = database?.store } = options
-  const { settings, counters } = options
+/** The parts of a gateway that its routes share. */
+interface SharedParts {
+  /** The current limits: a reload may change them. */
+  readonly limits: () => GatewaySettings['limits']
+  readonly database: GatewayDatabase | undefined
+}
+
+export function serverOptions(options: GatewayOptions, logger: LoggerSlot, shared: SharedParts): ServerOptions {
+  const { database } = shared
+  const { keys = options.settings.keys, bus, ledger = database?.ledger, store = database?.store, counters } = options
   const principal = principalOf(options)
-  const limits = limitsOf(settings)
   return {
     ...GATEWAY_INFO,
     // A late answer still opens, so that the client gets the error of an expired call.
     ttlSeconds: Math.max(...options.servers.map(({ settings: { parkSeconds } }) => parkSeconds), 0) + HOUR_SECONDS,
     logger: passing(logger),
+    // Results of servers have the limits of their entries.
+    maxResultBytes: Number.MAX_SAFE_INTEGER,
     ...(principal && { principal }),
     // One count for all routes, and with a database for all gateways.
-    ...(limits && {
-      limits: { ...limits, store: memoryRates(), ...counters, ...(database && { store: database.rates }) },
-    }),
+    limits: {
+      clientAddress: ({ header }) => addressIn(header, shared.limits().clientAddressHeader),
+      store: memoryRates(),
+      ...counters,
+      ...(database && { store: database.rates }),
+    },
     ...(keys !== undefined && { keys }),
     ...(bus && { bus }),
     ...(ledger && { ledger }),
@@ -141,15 +152,9 @@ export function guardsOf({
   }
 }
 
-/** Undefined if there are no limits, and addresses are those of connections. */
-function limitsOf({ limits }: GatewaySettings): LimitOptions | undefined {
-  const { clientAddressHeader: name, ...counted } = limits
-  if (name !== undefined) return { ...counted, clientAddress: ({ header }) => addressIn(header(name.toLowerCase())) }
-  return Object.keys(counted).length > 0 ? counted : undefined
-}
-
-/** The last address is the one that the proxy wrote; the client may have written those before it. */
-function addressIn(value: string | undefined): string | undefined {
+/** The last address in a header is the one that the proxy wrote; the client may have written those before it. */
+function addressIn(header: HeaderReader, name: string | undefined): string | undefined {
+  const value = name === undefined ? undefined : header(name.toLowerCase())
   const address = value?.split(',').at(-1)?.trim() ?? ''
   return isIP(address) === 0 ? undefined : address
 }

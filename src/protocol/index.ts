@@ -90,6 +90,7 @@ export {
   DAY_SECONDS,
   inSlices,
   MAX_TIMER_MS,
+  onceEvery,
   runLater,
   settledWithin,
   sleep,

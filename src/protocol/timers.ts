@@ -91,3 +91,13 @@ export async function settledWithin(work: Promise<unknown> | undefined, limitMs:
     clearTimeout(timer)
   }
 }
+
+/** A limit of a rate, for log lines: true at most once in this time. */
+export function onceEvery(intervalMs: number, clock: () => number): () => boolean {
+  let lastAt = -Infinity
+  return () => {
+    if (clock() - lastAt < intervalMs) return false
+    lastAt = clock()
+    return true
+  }
+}

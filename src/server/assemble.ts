@@ -64,7 +64,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const { sealer, vault, sessionSealer, pushSealer } = createSealers(options, { keyring, audience, ttlSeconds, clock })
 
   const clusterPart = joinCluster(options, { sealer: vault, ttlSeconds, clock, logger: log }, relaying)
-  const { cluster, scope, bus, owners, forwardedCalls, newRequests } = clusterPart
+  const { cluster, scope, bus, news, owners, forwardedCalls, newRequests } = clusterPart
   const { self } = scope
   const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
   const architecture = architectureOf(options)
@@ -83,7 +83,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const { listMeta: meta, listCaching: cachingBehind } = relaying ?? {}
   const lists = new Lists({ registry, identity, caching, cachingBehind, pageSize, logger: log, meta })
   const watched = new WatchedResources()
-  const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched, knownCaller)
+  const subscriptions = new Subscriptions(news, results, access, () => tasks, watched, knownCaller)
   const carrier = new Carrier({
     rules: carrying,
     sealer,
@@ -137,7 +137,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     crashed: () => pushes.askAgain(),
     doubted: () => void pushes.reclaim(),
   })
-  const callerLimits = requestLimits(options.limits)
+  const callerLimits = requestLimits(options.limits, relaying !== undefined)
   const calls: CallHandler = new Pipeline({
     registry,
     lists,
@@ -174,7 +174,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   })
 
   const streams = new LegacyStreams(sessionSealer, self)
-  const getStreams = new GetStreams(streams, facts, bus, access)
+  const getStreams = new GetStreams(streams, facts, news, access)
   const pushes = new PushBroker({
     self,
     bus: options.bus,

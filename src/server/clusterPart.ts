@@ -6,7 +6,7 @@ import { ClientRequests } from './forwarding/clientRequests.ts'
 import { NewRequests } from './forwarding/newRequests.ts'
 import type { MessageHandler } from './http/messageHandler.ts'
 import type { LegacyHttp, LegacyHttpOptions } from './legacy/http.ts'
-import type { EventBus } from './lifecycle/eventBus.ts'
+import { debouncedChanges, type EventBus } from './lifecycle/eventBus.ts'
 import type { ModernHttp } from './modern/request.ts'
 import type { ServerOptions } from './options.ts'
 
@@ -15,6 +15,8 @@ export interface ClusterPart {
   readonly scope: ClusterScope
   readonly bus: EventBus
   readonly owners: Owners
+  /** The bus as clients are notified from it. */
+  readonly news: EventBus
   readonly forwardedCalls: ForwardedCalls
   readonly newRequests: NewRequests
   /** What sessions need of it. */
@@ -25,7 +27,7 @@ export interface ClusterPart {
 export function joinCluster(
   { advertise, peers: addresses, ledger, bus: configured }: ServerOptions,
   { ttlSeconds, ...parts }: Pick<ClusterOptions, 'sealer' | 'clock' | 'logger'> & { readonly ttlSeconds: number },
-  relaying: Pick<Relaying, 'cluster' | 'scope'> | undefined,
+  relaying: Pick<Relaying, 'cluster' | 'scope' | 'debounce'> | undefined,
 ): ClusterPart {
   const cluster = relaying?.cluster ?? new Cluster({ advertise, addresses, ledger, ...parts })
   const scope = cluster.scope(relaying?.scope ?? '', configured)
@@ -37,6 +39,7 @@ export function joinCluster(
     scope,
     bus,
     owners,
+    news: relaying === undefined ? bus : debouncedChanges(bus, relaying.debounce),
     forwardedCalls: new ForwardedCalls(scope),
     newRequests: new NewRequests(scope),
     sessions: { self, members, bus, owners, forwarder: new ClientRequests(scope) },

@@ -52,7 +52,7 @@ proves(
     expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3')
     await vi.waitFor(() => expect(shown()).toMatch(/^SERVER(?![^]*(?:starting;|not known yet))/m), PATIENCE)
     expect(shown()).toMatch(
-      /^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +limits in lists, memory \(stateless\) +a process for each caller$/m,
+      /^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +limits in lists, memory \(stateless\) +a process for each caller, \d+\.\d s to start$/m,
     )
     expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +2 +both eras +a request each$/m)
     expect(shown()).toMatch(/^gone +http +not there: it cannot be reached/m)
@@ -126,11 +126,12 @@ test('reads the file again on SIGHUP, and keeps what is not changed, with calls 
   const { message: last } = await callByHand(url, 'tools_confirm', {}, { params: sure(again.result) })
   expect(last.result.content[0].text).toBe('accept true, accept true')
   expect(shown()).not.toContain('next start')
-  writeConfig({}, { limits: { callsAtOnce: 5 }, catalogue: 'all' })
+  writeConfig({}, { limits: { callsAtOnce: 5 }, leaseSeconds: 30, catalogue: 'all' })
   child.kill('SIGHUP')
   await vi.waitFor(async () => expect((await client.listTools()).tools).toEqual([]), PATIENCE)
   await vi.waitFor(() => expect(shown()).toContain('mcp.json has no servers: clients get empty lists.'), PATIENCE)
-  expect(shown()).toContain('gateway.limits has changed, which counts from the next start on.')
+  expect(shown()).toContain('gateway.leaseSeconds has changed, which counts from the next start on.')
+  expect(shown()).not.toContain('gateway.limits has changed')
   expect(shown()).not.toContain('gateway.catalogue')
 })
 

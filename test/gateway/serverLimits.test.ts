@@ -139,6 +139,26 @@ test.each(SERVERS)('an answer of too many bytes is refused before it is parsed: 
   expect(parsed()).toBe(0)
 })
 
+const MIB = 1024 * 1024
+
+test.each(SERVERS.flatMap(([kind, serving]) => [17, 66].map((size) => [kind, size, serving] as const)))(
+  'a larger answer is passed on where maxResultBytes allows it: %s, %i MiB',
+  async (kind, size, serving) => {
+    const text = (content: string) => `{"content":[{"type":"text","text":${content}}]}`
+    const entry: Wire =
+      kind === 'a process'
+        ? stdioServer(
+            `'{"jsonrpc":"2.0","id":' + message.id + ',"result":${text(`"' + 'x'.repeat(${size * MIB}) + '"`)}}'`,
+          )
+        : await serving('result', text(`"${'x'.repeat(size * MIB)}"`))
+    const pannier = { ...entry.pannier, maxResultBytes: (size + 1) * MIB }
+    const { url } = await startGateway({ it: { ...entry, pannier } })
+    const { message } = await callTool(url, toolAt(kind))
+    expect(message.error).toBeUndefined()
+    expect(message.result.content[0].text).toHaveLength(size * MIB)
+  },
+)
+
 test('an answer of a process that is longer than any message ends its call', async () => {
   const { url } = await startGateway({
     it: stdioServer(

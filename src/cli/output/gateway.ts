@@ -214,16 +214,19 @@ function stateOf({ config, prober: { verdict } }: ServedBackend): string {
   return `${verdict.state.toLowerCase()} (${Math.round(verdict.confidence * 100)} %)`
 }
 
-function servingOf({ config, connector: { about }, isShared, prober: { verdict } }: ServedBackend): string {
+function servingOf({ config, connector, isShared, prober: { verdict } }: ServedBackend): string {
+  const { about, startedInMs } = connector
   const isProcess = 'command' in config.address
-  if (!isShared) return (isProcess ? 'a process for each caller' : 'a session for each caller') + guessText(verdict)
+  const start = startedInMs === undefined ? '' : `, ${(startedInMs / 1000).toFixed(1)} s to start`
+  if (!isShared)
+    return (isProcess ? `a process for each caller${start}` : 'a session for each caller') + guessText(verdict)
   if (about?.version === '2026-07-28') return isProcess ? 'one process' : 'a request each'
   return isProcess ? 'shared processes' : 'a shared connection'
 }
 
 /** Why a server that is most likely stateless is not shared. */
 function guessText(verdict: ServedBackend['prober']['verdict']): string {
-  return verdict?.state === 'STATELESS' ? '; shared where "state": "stateless" says it' : ''
+  return verdict?.state === 'STATELESS' ? '; "state": "stateless" shares one, and saves that' : ''
 }
 
 /** Tools with new or changed definitions, by the names under which the gateway lists them. */

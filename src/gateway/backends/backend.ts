@@ -17,7 +17,7 @@ import type { Relayed } from '../links/relayed.ts'
 import type { Leases } from '../placement/leases.ts'
 import type { ServerLeases } from '../placement/serverLeases.ts'
 import { BackendLimits, linkLimits } from './limits.ts'
-import { isStateful, type JudgedServer, mayShareLinks } from './linkPool/sharing.ts'
+import { isStateful, type JudgedServer, keepingOf, mayShareLinks } from './linkPool/sharing.ts'
 import { BackendSubscriptions } from './subscriptions.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import type { Via } from '../loops.ts'
@@ -116,6 +116,9 @@ export class Backend {
       connector: this.connector,
       link: this.#linkOptions(),
       isShared: () => this.isShared,
+      keeping: () => keepingOf(judgedServer(this)),
+      mayWarm: () => 'command' in config.address && !this.isShared && !this.credentials.mayDiffer,
+      logger: this.#options.logger,
       evictParked: (caller) => this.limits.evictParked(caller),
       onContradicted: () => {
         this.prober.doubt()

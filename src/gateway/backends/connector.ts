@@ -54,6 +54,8 @@ export class Connector {
   readonly lists: BackendLists
   about: About | undefined
   condition: Condition = { kind: 'starting' }
+  /** Time that the server took to start, or to accept a session, at the last connect. */
+  startedInMs: number | undefined
   /** The credentials that the server needs, if it refused the gateway at the last attempt. */
   demanded: LoginDemand | undefined
   readonly #options: ConnectorOptions
@@ -157,12 +159,14 @@ export class Connector {
   async #connect(onClosed: (why: string) => void): Promise<void> {
     const { config, link: options } = this.#options
     this.#onLost = onClosed
+    const begunAt = performance.now()
     const link = await openLink(ownAddress(config.address), {
       ...options,
       signal: this.stopped,
       declared: this.servesCalls ? {} : EVERY_QUESTION,
       onClosed: (why) => onClosed(`it ${why}.`),
     })
+    this.startedInMs = performance.now() - begunAt
     const read = await this.#readFirst(link)
     if (this.#stopped.signal.aborted) return link.close()
     this.#link = link

@@ -1,5 +1,6 @@
 /** Sends requests to a server over the links that their callers may use. */
-import { type Json, RemoteError } from '../../protocol/index.ts'
+import { type Json, onceEvery, RemoteError } from '../../protocol/index.ts'
+import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { isBackendGone, SessionForgotten } from '../errors.ts'
 import type { CallerLease } from '../placement/callerLease.ts'
@@ -10,10 +11,19 @@ import { endSession, openLink } from '../links/open.ts'
 import { questionsOf, type Relayed } from '../links/relayed.ts'
 import type { Connector } from './connector.ts'
 import { ownAddress } from './credentials.ts'
-import { leasedCaller } from '../links/callers.ts'
+import { leasedCaller, sessionCaller } from '../links/callers.ts'
 import { HeldTasks } from './heldTasks.ts'
 import { CALLS_AT_ONCE, LinkPool } from './linkPool/pool.ts'
+import type { Keeping } from './linkPool/room.ts'
 import { callersOn, declaredOn, type Sharing } from './linkPool/sharing.ts'
+import { type WarmKind, WarmLinks } from './linkPool/warmLinks.ts'
+
+/** Wait for room. Clients of the SDK give up after 60 seconds, and the error should reach them. */
+const MAX_WAIT_MS = 30_000
+const WARN_EVERY_MS = 60_000
+
+const EVICTED =
+  'Idle processes or sessions were closed to make room, with what they may have kept for their callers. Raise maxProcesses or maxSessions, or set "state" in the entry of the server.'
 
 export interface BackendSenderOptions {
   readonly config: BackendConfig
@@ -21,6 +31,11 @@ export interface BackendSenderOptions {
   readonly link: Omit<LinkOptions, 'signal'>
   /** Whether callers may share a link. */
   readonly isShared: () => boolean
+  /** What processes or sessions of one caller hold, as far as known now. */
+  readonly keeping: () => Keeping
+  /** Whether processes may be started ahead: each caller has one, and all are started alike. */
+  readonly mayWarm: () => boolean
+  readonly logger: () => Logger
   /** A server judged stateless wants a session. */
   readonly onContradicted: () => void
   /** The server was reached on a link beside the gateway's own. */
@@ -36,8 +51,12 @@ export class BackendSender {
   readonly leases: ServerLeases | undefined
   readonly #options: BackendSenderOptions
   readonly #pool: LinkPool
+  readonly #warm: WarmLinks
+  readonly #maxLinks: number
   readonly #tasks: HeldTasks
   readonly #stopped = new AbortController()
+  readonly #mayWarn = onceEvery(WARN_EVERY_MS, performance.now.bind(performance))
+  #evicted = 0
 
   constructor(options: BackendSenderOptions) {
     const { name, address, settings } = options.config
@@ -49,11 +68,15 @@ export class BackendSender {
       endSession: (session) => this.#endSession(session),
     })
     this.#tasks = new HeldTasks(name, settings.parkSeconds * 1000)
+    this.#maxLinks = 'url' in address ? settings.maxSessions : settings.maxProcesses
+    this.#warm = new WarmLinks((kind) => this.#openLink(kind))
     this.#pool = new LinkPool({
       server: name,
-      maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
+      maxLinks: this.#maxLinks,
       idleMs: settings.idleSeconds * 1000,
-      waitMs: settings.startSeconds * 1000,
+      waitMs: Math.min(settings.startSeconds * 1000, MAX_WAIT_MS),
+      keeping: options.keeping,
+      onEvicted: () => this.#warnOfEviction(),
       open: (relayed, sharing, lease) => this.#open(relayed, sharing, lease),
       leases: this.leases,
       evictParked: options.evictParked,
@@ -62,7 +85,7 @@ export class BackendSender {
 
   /** The number of links beside the gateway's own. */
   get links(): number {
-    return this.#pool.size
+    return this.#pool.size + this.#warm.size
   }
 
   async send(relayed: Relayed): Promise<Json> {
@@ -78,6 +101,11 @@ export class BackendSender {
     }
   }
 
+  /** Closes the links of a client that has ended its session. */
+  sessionEnded(session: string): void {
+    this.#pool.leave(sessionCaller(session))
+  }
+
   /** Releases idle sessions to other gateways. */
   handOff(): void {
     this.#pool.handOff()
@@ -86,8 +114,14 @@ export class BackendSender {
   async close(): Promise<void> {
     this.#stopped.abort()
     this.#tasks.close()
-    await this.#pool.close()
+    await Promise.all([this.#pool.close(), this.#warm.fit(0)])
     if (this.leases !== undefined) this.#options.leases?.remove(this.leases)
+  }
+
+  #warnOfEviction(): void {
+    this.#evicted++
+    if (!this.#mayWarn()) return
+    this.#options.logger().warn({ server: this.#options.config.name, evicted: this.#evicted }, EVICTED)
   }
 
   async #endSession(session: UpstreamSession): Promise<void> {
@@ -157,28 +191,37 @@ export class BackendSender {
 
   /** Opens a link. With a lease it resumes the caller's session, or stores the new one for the next gateway. */
   async #open(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<Link> {
-    const { config, link, onOpened } = this.#options
     const { credentials, declared = {} } = relayed
-    const address = ownAddress(config.address)
-    const { env } = credentials ?? {}
-    const started =
-      'command' in address && env !== undefined ? { ...address, env: { ...address.env, ...env } } : address
     const isStored = lease !== undefined && (relayed.principal !== undefined || credentials?.headers === undefined)
     const session = isStored ? lease.session : undefined
-    const opened = await openLink(started, {
-      ...link,
-      signal: this.#stopped.signal,
-      declared,
-      credentials,
-      callers: callersOn(relayed, sharing),
-      session,
-    })
-    if (session === undefined) onOpened(opened)
+    const kind = { declared, callers: callersOn(relayed, sharing) }
+    const opened = await this.#openWarmed(kind, { credentials, session })
+    if (session === undefined) this.#options.onOpened(opened)
     if (!isStored || session !== undefined || opened.session === undefined) return opened
     await this.leases?.keepSession(lease, opened.session).catch(async (error: unknown) => {
       await opened.close()
       throw error
     })
     return opened
+  }
+
+  /** Takes a warm link, or opens one; then starts the next one ahead. The pool already counts this one. */
+  async #openWarmed(kind: WarmKind, own: Pick<LinkOptions, 'credentials' | 'session'>): Promise<Link> {
+    const { warm } = this.#options.config.settings
+    const left = (): number => this.#maxLinks - this.#pool.size
+    const taken = own.credentials === undefined ? await this.#warm.take(kind) : undefined
+    if (taken === undefined) await this.#warm.fit(left())
+    const opened = taken ?? (await this.#openLink(kind, own))
+    if (!this.#stopped.signal.aborted && this.#options.mayWarm()) this.#warm.fill(kind, Math.min(warm, left()))
+    return opened
+  }
+
+  #openLink(kind: WarmKind, own: Partial<Pick<LinkOptions, 'credentials' | 'session'>> = {}): Promise<Link> {
+    const { config, link } = this.#options
+    const address = ownAddress(config.address)
+    const { env } = own.credentials ?? {}
+    const started =
+      'command' in address && env !== undefined ? { ...address, env: { ...address.env, ...env } } : address
+    return openLink(started, { ...link, signal: this.#stopped.signal, ...kind, ...own })
   }
 }

@@ -33,8 +33,10 @@ export interface BackendSettings {
   readonly startSeconds: number
   /** Lifetime of an idle process or session. @default 300 */
   readonly idleSeconds: number
-  /** Maximum number of processes of a command. @default 16 */
+  /** Maximum number of processes of a command. @default 64: of 60 MB each, 4 GB */
   readonly maxProcesses: number
+  /** Number of processes of a command that are started ahead, for callers to come. @default 0 */
+  readonly warm: number
   /** Maximum number of open sessions. @default 1000 */
   readonly maxSessions: number
   /** Maximum number of requests in flight. @default 1000 */
@@ -64,7 +66,8 @@ export const BACKEND_DEFAULTS: BackendSettings = {
   timeoutSeconds: 300,
   startSeconds: 60,
   idleSeconds: 300,
-  maxProcesses: 16,
+  maxProcesses: 64,
+  warm: 0,
   maxSessions: 1000,
   maxInFlight: 1000,
   maxResultBytes: 16_777_216,
@@ -93,6 +96,7 @@ const checks: MemberChecks<BackendSettings> = {
   startSeconds: seconds,
   idleSeconds: seconds,
   maxProcesses: whole(1),
+  warm: whole(0),
   maxSessions: whole(1),
   maxInFlight: whole(1),
   maxResultBytes: whole(1),

@@ -44,6 +44,6 @@ test('settings that a reload does not set are named where they differ', async ()
     leaseSeconds: 30,
     allowedHosts: ['a.example'],
   })
-  expect(settingsOfStart(before.settings, after.settings)).toEqual(['limits', 'workers', 'allowedHosts'])
+  expect(settingsOfStart(before.settings, after.settings)).toEqual(['workers', 'allowedHosts'])
   expect(settingsOfStart(before.settings, before.settings)).toEqual([])
 })

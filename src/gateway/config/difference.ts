@@ -31,7 +31,7 @@ export function difference(before: Configured, after: Configured): ConfigDiffere
 }
 
 /** The settings that a reload applies; the others apply from the next start. */
-const SET_ANEW: ReadonlySet<string> = new Set(['stateful', 'views', 'catalogue', 'definitions'])
+const SET_ANEW: ReadonlySet<string> = new Set(['stateful', 'views', 'catalogue', 'definitions', 'limits'])
 
 /** The names of settings that differ and apply only from the next start. */
 export function settingsOfStart(before: GatewaySettings, after: GatewaySettings): readonly string[] {

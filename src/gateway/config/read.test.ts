@@ -260,7 +260,7 @@ describe('a setting that is a number or a flag', () => {
     const [a, b] = config.servers
     expect(a?.settings).toMatchObject({ maxProcesses: 4, timeoutSeconds: 0.5, replay: true })
     expect(a).not.toHaveProperty('variableValues')
-    expect(b?.settings).toMatchObject({ disabled: true, maxProcesses: 16 })
+    expect(b?.settings).toMatchObject({ disabled: true, maxProcesses: 64 })
     const other = await gatewayConfigOf(settings, { env: { ...env, ADMIN_PORT: '9000', OFF: 'false', ABSENT: '1' } })
     expect(other.settings).toMatchObject({ admin: { port: 9000 } })
     expect(other.servers[1]?.settings).toMatchObject({ disabled: false, maxProcesses: 1 })

@@ -13,8 +13,13 @@ type CallerParts = Pick<Relayed, 'principal' | 'peer' | 'caller'>
  */
 export function callerOf({ principal, peer, caller }: CallerParts): string {
   if (principal !== undefined) return `principal ${principal.id}`
-  if (peer.session !== undefined) return `session ${peer.session}`
+  if (peer.session !== undefined) return sessionCaller(peer.session)
   return caller === undefined ? ANONYMOUS : clientCaller(caller)
+}
+
+/** A client identified by its session. */
+export function sessionCaller(session: string): string {
+  return `session ${session}`
 }
 
 /** A client identified by the name that the gateway gave it. */

@@ -94,7 +94,7 @@ export class PassthroughCall implements PassthroughOwner {
     this.#body = body
     if (!isOneObject(body) || mayHoldState(body) || (isListening && !isListen(body)))
       return this.#resolve?.(inner.handle(request, admission, sink))
-    if (limits === undefined) return this.#authorize()
+    if (limits?.areSet !== true) return this.#authorize()
     limits.enterUnread(admission.principal, sink.address).then(
       (leave) => {
         this.#leaveLimits = leave

@@ -35,6 +35,9 @@ import { LoopGuard, type Via } from '../loops.ts'
 /** Each of them is also watched at the servers behind. */
 const MAX_WATCHED = 10_000
 
+/** Gateways reload one file at nearly the same time, and their servers take a moment to start. */
+const DEBOUNCE = { quietMs: 1000, maxMs: 5000 }
+
 /** The options that all routes of a gateway share. */
 export interface SharedRouteOptions {
   /** Resolves when all servers were tried, or have timed out. */
@@ -112,6 +115,7 @@ export class Route {
         listMeta: options.listMeta ?? (() => undefined),
         listCaching: (listing) => directory.caching(listing),
         ready,
+        debounce: DEBOUNCE,
         keepsState: () => directory.keepsState,
       },
     )
@@ -122,6 +126,10 @@ export class Route {
       scope.backends().some(({ leases }) => leases?.holds(key) === true),
     )
     this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
+    this.assembly.bus.subscribe((event) => {
+      if (event.kind !== 'session-ended') return
+      for (const { sender } of scope.backends()) sender.sessionEnded(event.session)
+    })
     this.shutdown = new Shutdown(this.assembly, 'debug') // the gateway logs it once for all routes
     this.#passthrough = alone && this.#passthroughTo(alone)
     this.#gate = new DrainGate(this.assembly, this.#passthrough ?? this.assembly.endpoint.handler, options.others)

@@ -43,7 +43,7 @@ export interface RoutesOptions extends SharedRouteOptions {
 }
 
 /** The configuration that determines the routes. */
-export interface RoutesConfig extends Pick<GatewaySettings, 'views' | 'catalogue'> {
+export interface RoutesConfig extends Pick<GatewaySettings, 'views' | 'catalogue' | 'limits'> {
   /** All servers that names depend on. */
   readonly named: readonly NamedServer[]
   /** The names of served servers. */
@@ -78,7 +78,7 @@ export class Routes {
     },
     evictParked: ({ name }, caller) => this.#parking.evictFor(caller, name),
   }
-  #config: RoutesConfig = { named: [], served: [], views: {}, catalogue: 'all' }
+  #config: RoutesConfig = { named: [], served: [], views: {}, catalogue: 'all', limits: {} }
   #names: CatalogNames = createNames([])
   #listener: SharedListener | undefined
   /** Resolves when no client can come back with an answer any more. */
@@ -140,6 +140,7 @@ export class Routes {
       if (this.#listener !== undefined) route.shutdown.addListener(this.#listener.join())
       if (this.#isOpen) route.open().catch(this.#options.onUnopened)
     }
+    for (const { assembly } of this.#all) assembly.limits?.set(config.limits)
     this.refresh()
   }
 

@@ -2,7 +2,7 @@
  * Bearer tokens of OAuth 2.1: a JWT of one issuer, for this server, with the scopes it needs. A caller without one gets
  * a challenge that says where to get it.
  */
-import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, onceEvery, type OptionNames } from '../../protocol/index.ts'
 import { AuthError } from '../errors.ts'
 import type { Principal, ReadyAuthenticator } from './authenticator.ts'
 import { tokenVerifier, type TokenVerdict, type TokenVerifierOptions, type VerifyToken } from './jwt.ts'
@@ -100,15 +100,6 @@ async function authenticate(token: string | undefined, rules: TokenRules): Promi
 }
 
 /** A wrong audience is a mistake in the setup, and comes with every request. */
-function onceEvery(intervalMs: number, clock: () => number): () => boolean {
-  let lastAt = -Infinity
-  return () => {
-    if (clock() - lastAt < intervalMs) return false
-    lastAt = clock()
-    return true
-  }
-}
-
 const WARN_EVERY_MS = 60_000
 const MISSING = 'Send an access token for this server in the Authorization header, as Bearer.'
 const INVALID = 'The access token is not valid for this server; get a new one from its authorization server.'

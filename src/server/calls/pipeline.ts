@@ -79,7 +79,7 @@ export class Pipeline implements CallHandler {
     const span = telemetry.start(call, method !== undefined)
     let leave: (() => void) | undefined
     try {
-      if (limits !== undefined && !call.forwardedBy) leave = await limits.enter(call)
+      if (limits?.areSet === true && !call.forwardedBy) leave = await limits.enter(call)
       this.#options.declaration.assertServed(call)
       assertNamesFit(call.params)
       if (method === undefined) throw unknownMethod(call)

@@ -5,6 +5,7 @@ import type { Listing, Lists } from '../catalog/lists.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
+import type { DebounceOptions } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
 import type { Caching } from '../options.ts'
 import type { ForwardedCalls } from '../forwarding/calls.ts'
@@ -39,6 +40,8 @@ export interface Relaying {
   readonly listCaching?: (listing: Listing) => Required<Caching> | undefined
   /** Whether a server behind this one keeps something between calls. */
   readonly keepsState: () => boolean
+  /** Debounces notifications of changed lists: gateways of one configuration change together. */
+  readonly debounce: DebounceOptions
   /** Resolves when it is known what is offered; undefined where it is. */
   readonly ready: () => Promise<void> | undefined
 }

@@ -1,3 +1,4 @@
+import { unref } from '../../protocol/index.ts'
 import type { ListName } from '../catalog/registry.ts'
 
 /** The messages between instances of one server. Plain JSON, so any message broker can carry them. */
@@ -51,4 +52,45 @@ export function localBus(): EventBus {
       return () => listeners.delete(listener)
     },
   }
+}
+
+/** The time as a debounced bus sees it. */
+export interface BusTimers {
+  readonly now: () => number
+  /** Runs a function later; returns the function that cancels it. */
+  readonly later: (run: () => void, ms: number) => () => void
+}
+
+const TIMERS: BusTimers = {
+  now: () => performance.now(),
+  later: (run, ms) => {
+    const timer = unref(setTimeout(run, ms))
+    return () => clearTimeout(timer)
+  },
+}
+
+export interface DebounceOptions {
+  /** Time without a further change before listeners get it. */
+  readonly quietMs: number
+  /** Maximum delay. */
+  readonly maxMs: number
+}
+
+/** A bus with debounced changes of lists: instances that change together notify each client once. */
+export function debouncedChanges(bus: EventBus, options: DebounceOptions, timers = TIMERS): EventBus {
+  const heard = localBus()
+  const waiting = new Map<string, { readonly until: number; readonly cancel: () => void }>()
+  bus.subscribe((event) => {
+    if (event.kind !== 'changed') return heard.publish(event)
+    const key = `${event.list} ${event.entry ?? ''}`
+    const now = timers.now()
+    const { until = now + options.maxMs, cancel } = waiting.get(key) ?? {}
+    cancel?.()
+    const tell = (): void => {
+      waiting.delete(key)
+      heard.publish(event)
+    }
+    waiting.set(key, { until, cancel: timers.later(tell, Math.min(options.quietMs, until - now)) })
+  })
+  return { publish: (event) => bus.publish(event), subscribe: (listener) => heard.subscribe(listener) }
 }

@@ -44,30 +44,45 @@ const MAX_WAITING = 10_000
 /** The methods that run a handler. */
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete'])
 
-export function requestLimits(options: LimitOptions | undefined): RequestLimits | undefined {
+/** The limits that can change. */
+export type RequestAmounts = Pick<LimitOptions, 'requestsPerMinute' | 'callsAtOnce'>
+
+/** Undefined where there are no limits. `mayChange`: limits may be set later. */
+export function requestLimits(options: LimitOptions | undefined, mayChange: boolean): RequestLimits | undefined {
   if (options === undefined) return undefined
   assertOptionNames(options, LIMIT_OPTIONS, 'The option limits')
   const { requestsPerMinute, callsAtOnce, clientAddress } = options
-  if (requestsPerMinute === undefined && callsAtOnce === undefined && clientAddress === undefined)
+  if (requestsPerMinute === undefined && callsAtOnce === undefined && clientAddress === undefined && !mayChange)
     throw new TypeError('The option limits needs requestsPerMinute, callsAtOnce or clientAddress.')
   for (const [name, value] of Object.entries({ requestsPerMinute, callsAtOnce })) {
     if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
       throw new TypeError(`The option ${name} is a whole number, at least 1.`)
   }
-  return requestsPerMinute === undefined && callsAtOnce === undefined ? undefined : new RequestLimits(options)
+  const limits = new RequestLimits(options)
+  return limits.areSet || mayChange ? limits : undefined
 }
 
 export class RequestLimits {
-  readonly #options: LimitOptions
+  #amounts: RequestAmounts
   readonly #store: RateStore
   readonly #calls: CallCounter
   /** When refused callers may try again, in milliseconds since 1970. */
   readonly #waiting = new Map<string, number>()
 
   constructor(options: LimitOptions) {
-    this.#options = options
+    this.#amounts = options
     this.#store = options.store ?? memoryRates()
     this.#calls = options.calls ?? new MemoryCalls()
+  }
+
+  /** Applies other limits. Calls that began without a limit of calls are not counted. */
+  set(amounts: RequestAmounts): void {
+    this.#amounts = amounts
+    this.#waiting.clear()
+  }
+
+  get areSet(): boolean {
+    return this.#amounts.requestsPerMinute !== undefined || this.countsCalls
   }
 
   /** Counts a request, and gives the function that ends it. Rejects with LimitError when it is too much. */
@@ -88,7 +103,7 @@ export class RequestLimits {
 
   /** Whether it matters which requests are calls. */
   get countsCalls(): boolean {
-    return this.#options.callsAtOnce !== undefined
+    return this.#amounts.callsAtOnce !== undefined
   }
 
   /**
@@ -109,7 +124,7 @@ export class RequestLimits {
   }
 
   async #count(caller: string): Promise<void> {
-    const { requestsPerMinute } = this.#options
+    const { requestsPerMinute } = this.#amounts
     if (requestsPerMinute === undefined) return
     const waitMs = await this.#store.count(caller, requestsPerMinute)
     if (waitMs <= 0) return
@@ -124,12 +139,12 @@ export class RequestLimits {
 
   #tooMany(waitMs: number): LimitError {
     const seconds = Math.ceil(waitMs / 1000)
-    const sentence = `Too many requests: at most ${this.#options.requestsPerMinute} per minute. Try again in ${seconds} s.`
+    const sentence = `Too many requests: at most ${this.#amounts.requestsPerMinute} per minute. Try again in ${seconds} s.`
     return new LimitError('LIMIT_REQUESTS', sentence, seconds)
   }
 
   async #begin(caller: string): Promise<() => void> {
-    const { callsAtOnce } = this.#options
+    const { callsAtOnce } = this.#amounts
     if (callsAtOnce === undefined) return done
     if (await this.#calls.begin(caller, callsAtOnce)) return () => this.#calls.end(caller)
     const sentence = `Too many calls at once: at most ${callsAtOnce}. Try again when one of them has ended.`

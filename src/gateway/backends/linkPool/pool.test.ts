@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Link, ownRequest } from '../../links/link.ts'
-import { LinkPool } from './pool.ts'
+import { LinkPool, type LinkPoolOptions } from './pool.ts'
 import type { Sharing } from './sharing.ts'
 import type { Relayed } from '../../links/relayed.ts'
 
@@ -19,7 +19,12 @@ function relayedOf(user: string): Relayed {
   return { ...request, principal: undefined, address, peer: { ...request.peer, session } }
 }
 
-function pool(maxLinks: number, waitMs = 10_000, onClose?: (name: string) => Promise<void>): LinkPool {
+function pool(
+  maxLinks: number,
+  waitMs = 10_000,
+  onClose?: (name: string) => Promise<void>,
+  more: Partial<LinkPoolOptions> = {},
+): LinkPool {
   return new LinkPool({
     server: 'files',
     maxLinks,
@@ -34,7 +39,16 @@ function pool(maxLinks: number, waitMs = 10_000, onClose?: (name: string) => Pro
       }
       return { isClosed: false, close } as unknown as Link
     },
+    ...more,
   })
+}
+
+/** A call that ends at once; gives the texts of its result. */
+async function callOnce(at: LinkPool, user: string, env?: Record<string, string>): Promise<string[]> {
+  const said = { content: [{ type: 'text', text: 'done' }] }
+  const relayed = { ...relayedOf(user), ...(env && { credentials: { env } }) }
+  const { content } = await at.with(relayed, 'caller', () => Promise.resolve(said))
+  return (content as { text: string }[]).map(({ text }) => text)
 }
 
 /** A call that lasts until it is told to end. */
@@ -44,6 +58,7 @@ function hold(at: LinkPool, user: string, sharing: Sharing) {
   const done = at.with(relayedOf(user), sharing, async (link) => {
     begun.resolve(link)
     await over.promise
+    return {}
   })
   done.catch(begun.reject)
   return { begun: begun.promise, done, end: over.resolve }
@@ -77,7 +92,7 @@ test('calls of one caller use half of the links, and another has room', async ()
   const mine = [hold(at, 'ann', 'call'), hold(at, 'ann', 'call')]
   await Promise.all(mine.map(({ begun }) => begun))
   await expect(hold(at, 'ann', 'call').begun).rejects.toThrow(
-    'The server "files" has no room for this caller: calls of one caller use at most 2 of its 4 processes or sessions',
+    'The server "files" has no room for this caller: one caller, or all callers of one address without a name, have at most 2 of its 4',
   )
   await hold(at, 'bob', 'call').begun
   expect(opened).toHaveLength(3)
@@ -123,6 +138,44 @@ test('whoever holds the most links without a name loses one first', async () => 
   await hold(at, 'bob', 'caller').begun
   await hold(at, 's4@5.6.7.8', 'caller').begun
   expect(closed).toEqual(['s1 1', 's2 2'])
+})
+
+test('a link that may hold something is kept for its caller, and nobody else has room by its end', async () => {
+  const at = pool(2, 20, undefined, { keeping: () => 'state' })
+  for (const user of ['ann', 'bob', 'ann']) await callOnce(at, user)
+  await expect(callOnce(at, 'cem')).rejects.toThrow(
+    'all of its 2 processes or sessions are in use or kept for callers of the last 60 seconds, and none has become free within 0.02 seconds. Try again later; or raise maxProcesses or maxSessions, lower idleSeconds, or set "state": "stateless"',
+  )
+  expect(await callOnce(at, 'ann')).toEqual(['done'])
+  expect(opened).toEqual(['ann 0', 'bob 1'])
+})
+
+test('a link that may hold something is closed for another one of the same caller', async () => {
+  const at = pool(2, 20, undefined, { keeping: () => 'state' })
+  for (const TOKEN of ['a', 'b', 'c']) await callOnce(at, 'ann', { TOKEN })
+  expect(closed).toEqual(['ann 0', 'ann 1'])
+})
+
+test('links of one address without names that may hold something are half of all', async () => {
+  const at = pool(4, 20, undefined, { keeping: () => 'state' })
+  for (const user of ['s1@1.2.3.4', 's2@1.2.3.4']) await callOnce(at, user)
+  await expect(callOnce(at, 's3@1.2.3.4')).rejects.toThrow('all callers of one address without a name, have at most 2')
+  for (const user of ['ann', 's4@5.6.7.8', 's1@1.2.3.4']) expect(await callOnce(at, user)).toEqual(['done'])
+  at.leave('session s1')
+  expect(await callOnce(at, 's3@1.2.3.4')).toEqual(['done'])
+})
+
+test('a link that seems to hold nothing is evicted; that is reported, and its caller is told once', async () => {
+  let evicted = 0
+  const at = pool(1, 20, undefined, { keeping: () => 'unlikely', onEvicted: () => evicted++ })
+  await callOnce(at, 'ann')
+  await callOnce(at, 'bob')
+  expect(evicted).toBe(1)
+  expect(await callOnce(at, 'ann')).toEqual([
+    'done',
+    'The process or session that the server "files" had for this caller was closed to make room ("maxProcesses", "maxSessions"). What the server kept there is gone.',
+  ])
+  expect(await callOnce(at, 'ann')).toEqual(['done'])
 })
 
 test('callers of one address without names use half of the links at once, and others have room', async () => {

@@ -6,14 +6,12 @@
  *
  *     opening   its process starts, or its session begins. It is already taken and counts; if it fails, it is dropped.
  *     in use    calls are on it, or it is held for a task.
- *     idle      no call is on it. The next one takes it; it ends after `idleSeconds`, or is evicted for another link.
+ *     idle      no call is on it. The next one takes it; it ends after `idleSeconds`, or is evicted (room.ts).
  *     retired   calls are still on it, and it takes no more: its server has closed it, or has forgotten its session.
  *               It ends after its last call, and no longer counts.
  *     ending    it is being closed, or left for another gateway. Its process counts until it has exited.
  */
-import { unref } from '../../../protocol/index.ts'
-import { fairShareOf, Quota } from '../../../state/quota/index.ts'
-import { BackendError } from '../../errors.ts'
+import { type Json, unref } from '../../../protocol/index.ts'
 import { quotaCaller } from '../../links/callers.ts'
 import type { Link } from '../../links/link.ts'
 import type { Relayed } from '../../links/relayed.ts'
@@ -21,16 +19,16 @@ import type { CallerLease } from '../../placement/callerLease.ts'
 import type { ServerLeases } from '../../placement/serverLeases.ts'
 import { Waiters } from '../../waiting.ts'
 import { EndingLinks, type Leaving } from './endingLinks.ts'
-import { callersOn, type LinkUse, linkKey, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
+import { GoneLinks } from './goneLinks.ts'
+import { type PooledLink, PooledLinks } from './pooledLinks.ts'
+import { type Keeping, LinkRoom, type LinkRoomOptions } from './room.ts'
+import { callersOn, linkKey, linkOwner, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
 
-export interface LinkPoolOptions {
-  readonly server: string
-  /** Maximum number of open links, beside the gateway's own. */
-  readonly maxLinks: number
-  /** Lifetime of an idle link: the setting `idleSeconds`. */
-  readonly idleMs: number
-  /** Maximum wait for a link. */
-  readonly waitMs: number
+export interface LinkPoolOptions extends Omit<LinkRoomOptions<never>, 'evict'> {
+  /** What links of one caller hold, as far as known now. @default 'nothing' */
+  readonly keeping?: (() => Keeping) | undefined
+  /** A link that may have held something was evicted. */
+  readonly onEvicted?: (() => void) | undefined
   /** Opens a link for calls with this sharing. */
   readonly open: (relayed: Relayed, sharing: Sharing, lease?: CallerLease) => Promise<Link>
   /** Leases of callers, where gateways share a database. */
@@ -39,17 +37,10 @@ export interface LinkPoolOptions {
   readonly evictParked?: ((caller: string) => boolean) | undefined
 }
 
-/** A link beside the gateway's own, and its use. */
-interface PooledLink extends LinkUse {
-  /** The order in which links were opened. */
-  readonly number: number
-  readonly key: string
-  /** The caller whose quota it counts in. */
-  readonly caller: string
-  readonly link: Promise<Link>
-  /** The lease under which this gateway serves the caller. */
-  readonly lease: CallerLease | undefined
-  idle: ReturnType<typeof setTimeout> | undefined
+interface Opening {
+  readonly lease?: CallerLease | undefined
+  /** Whether a parked call was evicted for it. */
+  readonly isOwed?: boolean
 }
 
 /** Wait for a link before a parked call is evicted. Most calls finish sooner. */
@@ -59,21 +50,20 @@ export const CALLS_AT_ONCE = 8
 
 export class LinkPool {
   readonly #options: LinkPoolOptions
-  readonly #links = new Set<PooledLink>()
+  readonly #links = new PooledLinks()
   /** Calls that wait for a link. A free link wakes all of them: the first may have its share already. */
   readonly #waiting = new Waiters()
-  /** Calls on links, by caller: a call that waits for a person keeps its link. */
-  readonly #inUse = new Quota()
-  /** Open links, by caller. Idle ones may be evicted. */
-  readonly #quota = new Quota<PooledLink>({ evict: (pooled) => this.#drop(pooled) })
+  readonly #room: LinkRoom<PooledLink>
+  readonly #gone: GoneLinks
   /** Links that take no more calls, and close after their last. */
   readonly #retired = new Set<PooledLink>()
   readonly #ending: EndingLinks
-  #opened = 0
   #isHandingOff = false
 
   constructor(options: LinkPoolOptions) {
     this.#options = options
+    this.#room = new LinkRoom({ ...options, evict: (pooled) => this.#evict(pooled) })
+    this.#gone = new GoneLinks(options.server)
     this.#ending = new EndingLinks(options.leases)
   }
 
@@ -85,26 +75,27 @@ export class LinkPool {
    * Runs `use` with a link; opens one if none is free. `hold` keeps the link in use until the returned function is
    * called. `lease`: the lease under which this gateway serves the caller.
    */
-  async with<T>(
+  async with(
     relayed: Relayed,
     sharing: Sharing,
-    use: (link: Link, hold: () => () => void) => Promise<T>,
+    use: (link: Link, hold: () => () => void) => Promise<Json>,
     lease?: CallerLease,
-  ): Promise<T> {
+  ): Promise<Json> {
     const caller = quotaCaller(relayed)
     const pooled = await this.#take(relayed, sharing, lease)
-    this.#inUse.take(caller)
+    this.#room.begin(caller)
     try {
       const link = await pooled.link
       if (lease !== undefined) this.#options.leases?.assertOwn(lease)
-      return await use(link, () => this.#hold(pooled))
+      const result = await use(link, () => this.#hold(pooled))
+      return relayed.method === 'tools/call' ? this.#gone.toldIn(pooled.key, result) : result
     } catch (error) {
       // Late messages of the failed call must not reach the next one.
       if (sharing === 'call') this.#drop(pooled)
       else void this.#dropBroken(pooled)
       throw error
     } finally {
-      this.#inUse.release(caller)
+      this.#room.end(caller)
       if (pooled.callers === 'one') pooled.isExclusive = false // a link with other calls on it was not exclusive
       this.#release(pooled)
     }
@@ -113,11 +104,11 @@ export class LinkPool {
   #hold(pooled: PooledLink): () => void {
     let isHeld = true
     pooled.uses++
-    this.#inUse.take(pooled.caller)
+    this.#room.begin(pooled.caller)
     return () => {
       if (!isHeld) return
       isHeld = false
-      this.#inUse.release(pooled.caller)
+      this.#room.end(pooled.caller)
       this.#release(pooled)
     }
   }
@@ -125,7 +116,12 @@ export class LinkPool {
   /** Retires the links of this call's key, so that the next call opens another. Calls in flight finish. */
   forget(relayed: Relayed, sharing: Sharing): void {
     const key = linkKey(relayed, sharing)
-    for (const pooled of this.#links) if (pooled.key === key) this.#retire(pooled)
+    for (const pooled of this.#links.ofKey(key)) this.#retire(pooled, 'has ended')
+  }
+
+  /** Closes the links of a caller that will not come back. Calls in flight finish. */
+  leave(owner: string): void {
+    for (const pooled of this.#links) if (pooled.owner === owner) this.#retire(pooled)
   }
 
   /** Releases idle sessions to other gateways, now and when further ones become idle. */
@@ -143,36 +139,38 @@ export class LinkPool {
   async #take(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<PooledLink> {
     const until = performance.now() + this.#options.waitMs
     let evicted = performance.now()
+    let isOwed = false
     for (;;) {
-      const found = sharing === 'all' ? this.#takeShared(relayed) : this.#takeOwn(relayed, sharing, lease)
+      const found = sharing === 'all' ? this.#takeShared(relayed) : this.#takeOwn(relayed, sharing, lease, isOwed)
       if (found !== undefined) {
         found.uses++
-        this.#quota.setEvictable(found, 'never')
+        this.#room.use(found)
         clearTimeout(found.idle)
         return found
       }
       const now = performance.now()
-      if (now >= until) throw this.#full(relayed)
+      if (now >= until) throw this.#room.full(quotaCaller(relayed))
       if (now >= evicted + EVICT_AFTER_MS) {
         evicted = now
-        if (this.#hasShare(relayed)) this.#options.evictParked?.(quotaCaller(relayed))
+        const caller = quotaCaller(relayed)
+        if (this.#room.hasShare(caller) && this.#options.evictParked?.(caller) === true) isOwed = true
       }
       await this.#waiting.wait(Math.min(until, evicted + EVICT_AFTER_MS) - now)
     }
   }
 
-  /** Whether this caller has fewer calls on links than its fair share. */
-  #hasShare(relayed: Relayed): boolean {
-    return this.#inUse.of(quotaCaller(relayed)).places < fairShareOf(this.#options.maxLinks)
-  }
-
-  #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): PooledLink | undefined {
+  #takeOwn(
+    relayed: Relayed,
+    sharing: Sharing,
+    lease: CallerLease | undefined,
+    isOwed: boolean,
+  ): PooledLink | undefined {
     const isExclusive = needsOwnLink(relayed, sharing)
-    const hasShare = this.#hasShare(relayed)
+    const hasShare = this.#room.hasShare(quotaCaller(relayed))
     const key = linkKey(relayed, sharing)
     const found =
       (hasShare || !isExclusive ? this.#find(key, isExclusive, lease) : undefined) ??
-      (hasShare ? this.#openAnother(key, relayed, sharing, lease) : undefined)
+      (hasShare ? this.#openAnother(key, relayed, sharing, { lease, isOwed }) : undefined)
     if (found !== undefined && isExclusive) found.isExclusive = true
     return found
   }
@@ -180,32 +178,29 @@ export class LinkPool {
   /** The link with the fewest calls; a new one if all are busy and the limit allows it. */
   #takeShared(relayed: Relayed): PooledLink | undefined {
     const key = linkKey(relayed, 'all')
-    const usable = [...this.#links].filter((pooled) => pooled.key === key && this.#isUsable(pooled))
+    const usable = this.#links.ofKey(key).filter((pooled) => this.#isUsable(pooled))
     const [least] = usable.toSorted((a, b) => a.uses - b.uses)
     const isFree = least !== undefined && least.uses < CALLS_AT_ONCE
-    return isFree ? least : (this.#openAnother(key, relayed, 'all') ?? least)
+    return isFree ? least : (this.#openAnother(key, relayed, 'all', {}) ?? least)
   }
 
   /** The caller's first link, which has the server's state, before those opened while it was in use. */
   #find(key: string, isExclusive: boolean, lease: CallerLease | undefined): PooledLink | undefined {
-    let first: PooledLink | undefined
-    for (const pooled of this.#links) {
-      if (pooled.key !== key || pooled.lease !== lease || !mayJoin(pooled, isExclusive)) continue
-      if ((first === undefined || pooled.number < first.number) && this.#isUsable(pooled)) first = pooled
-    }
-    return first
+    const own = this.#links.ofKey(key).filter((pooled) => pooled.lease === lease && mayJoin(pooled, isExclusive))
+    return own.find((pooled) => this.#isUsable(pooled))
   }
 
   /** Retires a link whose server has closed it while it was idle. */
   #isUsable(pooled: PooledLink): boolean {
     if (pooled.opened?.isClosed !== true) return true
-    this.#retire(pooled)
+    this.#retire(pooled, 'has ended')
     return false
   }
 
-  /** Opens a link, evicting an idle one at the limit; undefined if all are in use. */
-  #openAnother(key: string, relayed: Relayed, sharing: Sharing, lease?: CallerLease): PooledLink | undefined {
-    if (this.#links.size >= this.#options.maxLinks && !this.#quota.evict('places')) return undefined
+  /** Opens a link, evicting an idle one at the limit; undefined if there is no room. */
+  #openAnother(key: string, relayed: Relayed, sharing: Sharing, { lease, isOwed = false }: Opening) {
+    const place = { caller: quotaCaller(relayed), owner: linkOwner(relayed, key) }
+    if (!this.#room.makeFor(place, sharing === 'caller' && this.#mayKeep, isOwed)) return undefined
     // Only the first link of a caller has the session that gateways hand off.
     const resumed = lease !== undefined && !this.#has(lease) ? lease : undefined
     if (lease !== undefined) this.#follow(lease)
@@ -213,9 +208,9 @@ export class LinkPool {
       .place(this.#options.maxLinks - this.#links.size)
       .then(() => this.#options.open(relayed, sharing, resumed))
     const pooled: PooledLink = {
-      number: ++this.#opened,
       key,
-      caller: quotaCaller(relayed),
+      ...place,
+      sharing,
       link,
       opened: undefined,
       lease,
@@ -225,7 +220,7 @@ export class LinkPool {
       idle: undefined,
     }
     this.#links.add(pooled)
-    this.#quota.put(pooled, { caller: pooled.caller, evictable: 'never' })
+    this.#room.add(pooled)
     link.then(
       (opened) => (pooled.opened = opened),
       () => this.#drop(pooled),
@@ -252,9 +247,32 @@ export class LinkPool {
     if (pooled.uses === 0 && this.#retired.has(pooled)) this.#drop(pooled)
     if (pooled.uses > 0 || !this.#links.has(pooled)) return this.#waiting.wakeAll()
     if (this.#isHandingOff && pooled.lease !== undefined) return this.#drop(pooled)
-    this.#quota.setEvictable(pooled, 'always')
-    pooled.idle = unref(setTimeout(() => this.#drop(pooled), this.#options.idleMs))
+    this.#room.rest(pooled, this.#mayKeep && this.#isFirst(pooled))
+    const { idleMs } = this.#options
+    const why = `was closed after ${idleMs / 1000} seconds without a call ("idleSeconds")`
+    pooled.idle = unref(setTimeout(() => this.#retire(pooled, why), idleMs))
     this.#waiting.wakeAll()
+  }
+
+  get #keeping(): Keeping {
+    return this.#options.keeping?.() ?? 'nothing'
+  }
+
+  get #mayKeep(): boolean {
+    return this.#keeping === 'unknown' || this.#keeping === 'state'
+  }
+
+  /** Whether it is the link that the caller's next call takes, with what the server keeps for this caller. */
+  #isFirst(pooled: PooledLink): boolean {
+    return pooled.sharing === 'caller' && this.#links.ofKey(pooled.key)[0] === pooled
+  }
+
+  #evict(pooled: PooledLink): void {
+    if (this.#keeping !== 'nothing' && this.#isFirst(pooled)) {
+      this.#gone.add(pooled.key, 'was closed to make room ("maxProcesses", "maxSessions")')
+      this.#options.onEvicted?.()
+    }
+    this.#drop(pooled)
   }
 
   async #dropBroken(pooled: PooledLink): Promise<void> {
@@ -265,29 +283,19 @@ export class LinkPool {
   #drop(pooled: PooledLink, leaving: Leaving = this.#isHandingOff && pooled.lease ? 'handed off' : 'ended'): void {
     clearTimeout(pooled.idle)
     const wasThere = this.#links.delete(pooled)
-    this.#quota.delete(pooled)
+    this.#room.delete(pooled)
     if (!this.#retired.delete(pooled) && !wasThere) return
     this.#ending.end(pooled, leaving, (lease) => !this.#has(lease))
     this.#waiting.wakeAll()
   }
 
-  #retire(pooled: PooledLink): void {
+  /** `why`: the reason for the caller, if the link has held something. */
+  #retire(pooled: PooledLink, why?: string): void {
+    if (why !== undefined && this.#keeping === 'state' && this.#isFirst(pooled)) this.#gone.add(pooled.key, why)
     if (pooled.uses === 0) return this.#drop(pooled)
     if (!this.#links.delete(pooled)) return
-    this.#quota.delete(pooled)
+    this.#room.delete(pooled)
     this.#retired.add(pooled)
     this.#waiting.wakeAll()
-  }
-
-  /** The error of a call without a link: its caller has used its share, or all links are in use. */
-  #full(relayed: Relayed): BackendError {
-    const { server, maxLinks, waitMs } = this.#options
-    const share = fairShareOf(maxLinks)
-    const why =
-      share < maxLinks && !this.#hasShare(relayed)
-        ? ` for this caller: calls of one caller use at most ${share} of its ${maxLinks} processes or sessions, and none of them`
-        : `: all of its ${maxLinks} processes or sessions are in use, and none`
-    const sentence = `has no room${why} has become free within ${waitMs / 1000} seconds. Answer the calls that wait, try again later, or raise maxProcesses or maxSessions.`
-    return new BackendError('BACKEND_BUSY', server, sentence)
   }
 }

@@ -7,6 +7,7 @@ import type { BackendConfig } from '../../config/index.ts'
 import { callerOf, isNameless } from '../../links/callers.ts'
 import type { Link, LinkCallers } from '../../links/link.ts'
 import { declaredBy, questionsOf, type Relayed, withoutQuestions } from '../../links/relayed.ts'
+import type { Keeping } from './room.ts'
 
 /** The facts about a server that decide sharing. */
 export interface JudgedServer {
@@ -38,6 +39,13 @@ export function mayShareLinks(server: JudgedServer): boolean {
   return verdict !== undefined && isKnownStateless(verdict.process)
 }
 
+/** Whether links of one caller hold something. A guess is enough to evict one where there is no room, with a warning. */
+export function keepingOf(server: JudgedServer): Keeping {
+  if (mayShareLinks(server)) return 'nothing'
+  if (isStateful(server)) return 'state'
+  return server.verdict?.state === 'STATELESS' ? 'unlikely' : 'unknown'
+}
+
 /**
  * `caller`: a link for each caller. `call`: a link for each call, kept for the next one. `all`: any calls on one link, and
  * more links under load.
@@ -57,6 +65,11 @@ export function linkKey(relayed: Relayed, sharing: Sharing): string {
   const { headers, env } = relayed.credentials ?? {}
   const own = { ...(relayed.principal === undefined && { headers }), env }
   return `caller ${digestOf([caller, declared, Object.values(own).some(Boolean) ? own : {}])}`
+}
+
+/** The only caller of a link with this key. Anonymous callers are different people, told apart by their key alone. */
+export function linkOwner(relayed: Relayed, key: string): string {
+  return isNameless(relayed) ? key : callerOf(relayed)
 }
 
 /** The callers whose calls are on a link. */

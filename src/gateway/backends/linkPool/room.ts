@@ -1,0 +1,125 @@
+/**
+ * The room for links to a server: how many there may be, how many of one caller, and which idle link is evicted for
+ * another one.
+ *
+ * - One caller, or all anonymous callers of one network, has at most half of the links.
+ * - An idle link that may hold what the server keeps for its caller is evicted only for a link of the same caller, or of
+ *   one with fewer links for which a parked call was evicted.
+ * - Of all other idle links, the largest caller loses the one that has been idle for longest.
+ */
+import { fairShareOf, Quota } from '../../../state/quota/index.ts'
+import { BackendError } from '../../errors.ts'
+
+/** Whether links of one caller hold what the server keeps for it: no; no, by a guess; not known; or yes. */
+export type Keeping = 'nothing' | 'unlikely' | 'unknown' | 'state'
+
+export interface LinkRoomOptions<T> {
+  readonly server: string
+  /** Maximum number of open links. */
+  readonly maxLinks: number
+  /** Lifetime of an idle link. */
+  readonly idleMs: number
+  /** Maximum wait for a link. */
+  readonly waitMs: number
+  /** Closes an idle link to make room. */
+  readonly evict: (link: T) => void
+}
+
+/** A link, as far as its place matters. */
+export interface PlacedLink {
+  /** The caller whose quota it counts in. */
+  readonly caller: string
+  /** The only caller that may use it. */
+  readonly owner: string
+}
+
+export class LinkRoom<T extends PlacedLink> {
+  readonly #options: LinkRoomOptions<T>
+  readonly #share: number
+  /** Calls on links, by caller: a call that waits for a person keeps its link. */
+  readonly #inUse = new Quota()
+  /** Open links, by caller. */
+  readonly #quota: Quota<T>
+  /** Idle links, longest first, and whether each is kept for its caller. */
+  readonly #idle = new Map<T, boolean>()
+
+  constructor(options: LinkRoomOptions<T>) {
+    this.#options = options
+    this.#share = fairShareOf(options.maxLinks)
+    this.#quota = new Quota({ evict: options.evict })
+  }
+
+  /** Counts a call on a link. */
+  begin(caller: string): void {
+    this.#inUse.take(caller)
+  }
+
+  end(caller: string): void {
+    this.#inUse.release(caller)
+  }
+
+  /** Whether this caller has fewer calls on links than its share. */
+  hasShare(caller: string): boolean {
+    return this.#inUse.of(caller).places < this.#share
+  }
+
+  /**
+   * Whether a link may be opened. Evicts an idle one for it where necessary. `isKept`: it will be kept when it is idle.
+   * `isOwed`: a parked call was evicted for it.
+   */
+  makeFor(newcomer: PlacedLink, isKept: boolean, isOwed: boolean): boolean {
+    const { places } = this.#quota.of(newcomer.caller)
+    const hasShare = isKept && places >= this.#share
+    if (!hasShare && this.#quota.all.places < this.#options.maxLinks) return true
+    for (const [link, holdsState] of this.#idle) {
+      if (holdsState ? link.owner !== newcomer.owner : link.caller !== newcomer.caller) continue
+      this.#options.evict(link)
+      return true
+    }
+    if (hasShare) return false
+    if (this.#quota.evict('places')) return true
+    const larger = [...this.#idle.keys()].find(({ caller }) => isOwed && this.#quota.of(caller).places > places + 1)
+    if (larger !== undefined) this.#options.evict(larger)
+    return larger !== undefined
+  }
+
+  add(link: T): void {
+    this.#quota.put(link, { caller: link.caller, evictable: 'never' })
+  }
+
+  /** The link is in use. */
+  use(link: T): void {
+    this.#idle.delete(link)
+    this.#quota.setEvictable(link, 'never')
+  }
+
+  /** The link is idle. */
+  rest(link: T, isKept: boolean): void {
+    this.#idle.set(link, isKept)
+    if (!isKept) this.#quota.setEvictable(link, 'always')
+  }
+
+  delete(link: T): void {
+    this.#idle.delete(link)
+    this.#quota.delete(link)
+  }
+
+  /** The error of a call without a link. */
+  full(caller: string): BackendError {
+    const { server, maxLinks, waitMs, idleMs } = this.#options
+    const share = this.#share
+    const hasAll = !this.hasShare(caller) || this.#quota.of(caller).places >= share
+    const isKept = [...this.#idle.values()].includes(true)
+    const state = isKept ? `in use or kept for callers of the last ${idleMs / 1000} seconds` : 'in use'
+    const why =
+      share < maxLinks && hasAll
+        ? ` for this caller: one caller, or all callers of one address without a name, have at most ${share} of its ${maxLinks} processes or sessions. These are ${state}`
+        : `: all of its ${maxLinks} processes or sessions are ${state}`
+    const sentence = `has no room${why}, and none has become free within ${waitMs / 1000} seconds. ${isKept ? KEPT_ADVICE : ADVICE}`
+    return new BackendError('BACKEND_BUSY', server, sentence)
+  }
+}
+
+const ADVICE = 'Answer the calls that wait, try again later, or raise maxProcesses or maxSessions.'
+const KEPT_ADVICE =
+  'Try again later; or raise maxProcesses or maxSessions, lower idleSeconds, or set "state": "stateless" if the server keeps nothing between calls.'
