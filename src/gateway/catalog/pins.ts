@@ -12,6 +12,8 @@ import { type DefinitionDigests, definitionChange, definitionDigests, definition
 export interface PinnedTool {
   /** Absent if no definition of the tool was ever accepted. */
   readonly pinned?: DefinitionDigests
+  /** The texts of its parts, by name, to show what changes later; without them only the new texts are known. */
+  readonly texts?: Readonly<Record<string, string>>
   /** Another definition that the server has listed since, not accepted yet. */
   readonly offered?: DefinitionDigests
   /** The texts of its changed parts, by name, for the person who accepts it. */
@@ -63,7 +65,7 @@ export function checkDefinitions(pins: Pins, server: string, listed: ListedDefin
     const digests = definitionDigests(definition)
     const pin = known.get(tool) ?? (isTaken(tool) || isFrozen ? NOT_ACCEPTED : undefined)
     const change = pin && changeOf(pin, digests)
-    const isKept = next.set(tool, pinFor(pin, definition, digests, change === undefined ? 'same' : policy))
+    const isKept = next.set(tool, pinFor(pin, definition, digests, change === undefined ? 'same' : policy, policy))
     if (!isKept) unpinned++
     if (policy !== 'warn' && (change !== undefined || !isKept)) withheld.add(tool)
     if (change !== undefined && !isOffered(pin, digests)) changed.push({ tool, change })
@@ -103,8 +105,13 @@ class LimitedPins {
     this.tools = new Map(known)
   }
 
-  /** Returns false if the limit is reached: the previous pin stays. */
+  /** Returns false if the limit is reached: the previous pin stays. Texts are kept where there is room for them. */
   set(tool: string, pin: PinnedTool): boolean {
+    const { texts, ...bare } = pin
+    return this.#set(tool, pin) || (texts !== undefined && this.#set(tool, bare))
+  }
+
+  #set(tool: string, pin: PinnedTool): boolean {
     const before = this.tools.get(tool)
     if (before === pin) return true
     this.#chars ??= [...this.tools].reduce((sum, each) => sum + charsOf(...each), 0)
@@ -127,15 +134,17 @@ function pinFor(
   definition: Json,
   digests: DefinitionDigests,
   what: 'same' | DefinitionPolicy,
+  policy: DefinitionPolicy,
 ): PinnedTool {
-  if (pin === undefined || what === 'warn') return { pinned: digests }
+  if (policy === 'warn' && (pin === undefined || what === 'warn')) return { pinned: digests }
+  if (pin === undefined) return { pinned: digests, texts: definitionNews({}, definition) }
   if (what === 'same') return pin.offered === undefined ? pin : accepted(pin)
   if (isOffered(pin, digests)) return pin
   return { ...accepted(pin), offered: digests, news: definitionNews(pin.pinned ?? {}, definition) }
 }
 
-function accepted({ pinned }: PinnedTool): PinnedTool {
-  return pinned === undefined ? NOT_ACCEPTED : { pinned }
+function accepted({ pinned, texts }: PinnedTool): PinnedTool {
+  return pinned === undefined ? NOT_ACCEPTED : { pinned, ...(texts !== undefined && { texts }) }
 }
 
 function isOffered(pin: PinnedTool | undefined, digests: DefinitionDigests): boolean {
@@ -145,14 +154,21 @@ function isOffered(pin: PinnedTool | undefined, digests: DefinitionDigests): boo
 /** A tool whose new or changed definition waits to be accepted. */
 export interface OfferedTool extends ChangedDefinition, Pick<PinnedTool, 'news'> {
   readonly server: string
+  /** The previous texts of changed and removed parts, by name, as far as they are known. */
+  readonly was: Readonly<Record<string, string>>
+  /** The definition that is accepted with it. */
+  readonly offered: DefinitionDigests
 }
 
 /** All tools that are withheld. */
 export function offeredTools(pins: Pins): readonly OfferedTool[] {
   return [...pins].flatMap(([server, tools]) =>
     [...tools].flatMap(([tool, pin]) => {
-      const change = pin.offered && changeOf(pin, pin.offered)
-      return change === undefined ? [] : [{ server, tool, change, ...(pin.news !== undefined && { news: pin.news }) }]
+      const { offered, news, pinned = {}, texts = {} } = pin
+      const change = offered && changeOf(pin, offered)
+      if (offered === undefined || change === undefined) return []
+      const was = Object.entries(texts).filter(([part]) => pinned[part] !== offered[part])
+      return [{ server, tool, change, offered, was: Object.fromEntries(was), ...(news !== undefined && { news }) }]
     }),
   )
 }
@@ -161,8 +177,13 @@ export function offeredTools(pins: Pins): readonly OfferedTool[] {
 export function acceptOffered(pins: Pins, chosen: readonly { server: string; tool: string }[]): Pins {
   const next = new Map([...pins].map(([server, tools]) => [server, new Map(tools)]))
   for (const { server, tool } of chosen) {
-    const offered = next.get(server)?.get(tool)?.offered
-    if (offered !== undefined) next.get(server)?.set(tool, { pinned: offered })
+    const pin = next.get(server)?.get(tool)
+    if (pin?.offered !== undefined) next.get(server)?.set(tool, { pinned: pin.offered, texts: textsAfter(pin) })
   }
   return next
+}
+
+/** The texts of the offered definition: the new ones, and those of the parts that stay. */
+function textsAfter({ offered = {}, texts = {}, news = {} }: PinnedTool): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries({ ...texts, ...news }).filter(([part]) => Object.hasOwn(offered, part)))
 }

@@ -31,6 +31,8 @@ export class BackendLists {
   latest: ServerLists = NO_LISTS
   /** The tools withheld because their definitions have not been accepted. */
   withheld: ReadonlySet<string> = new Set()
+  /** The patterns of its entry that match none of its tools. */
+  unmatched: ReadLists['unmatched'] = { allow: [], deny: [] }
   readonly #options: BackendListsOptions
   /** Time of the last read, in milliseconds of the process; undefined before the first. */
   #readAt: number | undefined
@@ -81,8 +83,9 @@ export class BackendLists {
   }
 
   /** Stores the lists until they expire. */
-  take({ lists, withheld, ttlMs }: CheckedLists): void {
+  take({ lists, withheld, unmatched, ttlMs }: CheckedLists): void {
     this.latest = lists
+    this.unmatched = unmatched
     this.withheld = withheld
     this.#readAt = performance.now()
     this.#keepFor(ttlMs === undefined ? this.#limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS))

@@ -5,6 +5,7 @@ import { ListsByCaller } from './listsByCaller.ts'
 const of = (name: string): ServerLists => ({ ...NO_LISTS, tools: [{ name }] })
 const read = (name: string, bytes = 10, ttlMs?: number): ReadLists => ({
   lists: of(name),
+  unmatched: { allow: [], deny: [] },
   bytes,
   ttlMs,
   isCut: false,
