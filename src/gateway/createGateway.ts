@@ -14,16 +14,7 @@ import {
   serveStdio,
 } from '../server/internal.ts'
 import type { Cell } from '../probe/index.ts'
-import {
-  backendCells,
-  type GatewayFacts,
-  healthOf,
-  isReady,
-  leftOutOf,
-  measuresOf,
-  type ReadinessFacts,
-  serversOf,
-} from './admin/health.ts'
+import { backendCells, type GatewayFacts, isReady, measuresOf, reportOf } from './admin/health.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin, withProbes } from './admin/listen.ts'
 import { missingKeys, SetupWarnings, unfittingNames } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
@@ -150,10 +141,10 @@ export class Gateway {
     const { advertise, drainOnTerm: drains = true } = given
     await assertDatabaseUsable(this.#options.settings)
     await this.#logger.defaultToPino(2)
-    const { connections, address, port, url, close } = await openListener(
-      options,
-      withProbes(this.nodeHandler(), () => isReady(this.#readiness())),
+    const serve = withProbes(this.nodeHandler(), () =>
+      isReady({ backends: this.backends, leftOut: this.leftOut, isStopping: this.#drained !== undefined }),
     )
+    const { connections, address, port, url, close } = await openListener(options, serve)
     this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
     if (drains) drainOnTerm(() => this.drain())
     if (this.#replicas === undefined)
@@ -224,21 +215,17 @@ export class Gateway {
 
   /** The report of the admin address: the gateway's health, and its servers. */
   report(): GatewayReport {
-    return {
-      health: healthOf({
-        ...this.#readiness(),
-        file: this.#config.file,
-        trouble: this.#database?.leases.gateway.trouble,
-        missing: this.#routes.missingOthers,
-        unfitting: this.#setupWarnings.unfitting,
-        pinFaultOf: this.pinFaultOf,
-      }),
-      servers: [...serversOf(this.backends, this.#facts()), ...leftOutOf(this.leftOut)],
-    }
-  }
-
-  #readiness(): ReadinessFacts {
-    return { isStopping: this.#drained !== undefined, backends: this.backends, leftOut: this.leftOut }
+    return reportOf({
+      backends: this.backends,
+      leftOut: this.leftOut,
+      pinFaultOf: this.pinFaultOf,
+      file: this.file,
+      facts: this.#facts(),
+      isStopping: this.#drained !== undefined,
+      trouble: this.#database?.leases.gateway.trouble,
+      missing: this.#routes.missingOthers,
+      unfitting: this.#setupWarnings.unfitting,
+    })
   }
 
   /**

@@ -58,7 +58,7 @@ export class Definitions {
     const policy = settings.definitions
     try {
       if (policy !== 'warn') this.#stopWatching ??= this.#options.pins.watch(this.#options.onAccepted)
-      await prepareDigests(tools)
+      await prepareDigests(tools, policy !== 'warn')
       const nameOf = (tool: string): string => this.#options.nameOf(name, tool)
       const store = policy === 'warn' ? this.#seen : this.#options.pins
       let check = NONE

@@ -111,7 +111,10 @@ function gatewayAcceptCommand(): Command {
     .option('--config <file>', 'the mcp.json file that is served', 'mcp.json')
     .option('--pins <file>', 'where the definitions are pinned (default: as the file says, else beside it)')
     .option('--postgres <url>', 'the database, where they are pinned in it and the file does not name it')
-    .action((names: string[], flags: AcceptFlags) => runCommand((context) => accept(names, flags, context)))
+    .action((names: string[], _: object, command: Command) =>
+      // `--postgres` is an option of `pannier gateway`, too, which takes it.
+      runCommand((context) => accept(names, command.optsWithGlobals<AcceptFlags>(), context)),
+    )
     .addHelpText('after', ACCEPT_HELP)
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { catalogueText, laterText, type ServedGateway, servedText } from './served.ts'
+import { catalogueText, laterText, type ShownGateway, servedText } from './served.ts'
 
 const SHARED = { isShared: true, keepsState: false, isRejected: false }
 
@@ -33,9 +33,9 @@ function backend({ name = 'files', version = '2025-11-25', tools = 3, withheld =
 
 const GUESS = { state: 'STATELESS', confidence: 0.9 }
 
-function gatewayOf(rows: readonly Row[], more: object = {}): ServedGateway {
+function gatewayOf(rows: readonly Row[], more: object = {}): ShownGateway {
   const gateway = { backends: rows.map(backend), leftOut: [], file: 'mcp.json', cellsOf: () => undefined }
-  return { ...gateway, pinFaultOf: () => undefined, ...more } as unknown as ServedGateway
+  return { ...gateway, pinFaultOf: () => undefined, ...more } as unknown as ShownGateway
 }
 
 const ROWS: readonly Row[] = [
@@ -62,8 +62,7 @@ test('what needs attention comes first, then one table, then a legend, within 80
     'chrome  29     2025-06-18  stateful (90 %)      a process for each caller',
     'crm     11     2026-07-28  stateless (90 %)     a request each',
     'notes   6      2025-11-25  stateful (declared)  a process for each caller',
-    'mail                                            starting; a line follows when it',
-    '                                                is up',
+    'mail                                            starting; shown when it is up',
     '',
     'STATE: what the probe found, and how sure it is; "state" in an entry decides.',
     '* callers share it once its entry says "state": "stateless".',

@@ -7,12 +7,12 @@ import { alignColumns, wrapText } from './layout.ts'
 type ServedBackend = Gateway['backends'][number]
 
 /** What the texts are made from. */
-export type ServedGateway = Pick<Gateway, 'backends' | 'leftOut' | 'file' | 'cellsOf' | 'pinFaultOf'>
+export type ShownGateway = Pick<Gateway, 'backends' | 'leftOut' | 'file' | 'cellsOf' | 'pinFaultOf'>
 
 const HEAD = ['SERVER', 'TOOLS', 'REVISION', 'STATE', 'SERVED BY']
 
 /** Everything that is shown once, at the start. */
-export function servedText(gateway: ServedGateway, width = Infinity): string {
+export function servedText(gateway: ShownGateway, width = Infinity): string {
   const rows = rowsOf(gateway.backends)
   const blocks = [
     attentionLines(gateway, gateway.backends, width),
@@ -26,7 +26,7 @@ export function servedText(gateway: ServedGateway, width = Infinity): string {
 }
 
 /** The same of servers that were still starting when the table was shown. */
-export function laterText(gateway: ServedGateway, names: readonly string[], width = Infinity): string {
+export function laterText(gateway: ShownGateway, names: readonly string[], width = Infinity): string {
   const backends = gateway.backends.filter(({ name }) => names.includes(name))
   const rows = rowsOf(backends)
   const lines = [
@@ -37,7 +37,7 @@ export function laterText(gateway: ServedGateway, names: readonly string[], widt
 }
 
 /** Servers that are not there or left out, and those with withheld tools. Each has the width of the terminal. */
-function attentionLines(gateway: ServedGateway, backends: readonly ServedBackend[], width: number): readonly string[] {
+function attentionLines(gateway: ShownGateway, backends: readonly ServedBackend[], width: number): readonly string[] {
   const notes = [
     ...backends.flatMap((backend) => attentionOf(backend, gateway)),
     ...gateway.leftOut.map(({ name, problems }) => [name, `left out: ${problems.map(problemText).join(' ')}`] as const),
@@ -47,7 +47,7 @@ function attentionLines(gateway: ServedGateway, backends: readonly ServedBackend
   return ['NEEDS ATTENTION', alignColumns(rows, width), ...acceptLine(gateway, backends)]
 }
 
-function attentionOf(backend: ServedBackend, { pinFaultOf }: ServedGateway): readonly (readonly [string, string])[] {
+function attentionOf(backend: ServedBackend, { pinFaultOf }: ShownGateway): readonly (readonly [string, string])[] {
   const { name, connector, lists, isRejected } = backend
   const { condition } = connector
   if (condition.kind === 'down') return [[name, `not there: ${[condition.why, condition.advice].join(' ').trim()}`]]
@@ -61,7 +61,7 @@ function attentionOf(backend: ServedBackend, { pinFaultOf }: ServedGateway): rea
 }
 
 /** How to see the tools that are withheld, on a line of its own: wrapped, the command could not be copied. */
-function acceptLine({ file, pinFaultOf }: ServedGateway, backends: readonly ServedBackend[]): readonly string[] {
+function acceptLine({ file, pinFaultOf }: ShownGateway, backends: readonly ServedBackend[]): readonly string[] {
   const isWaiting = backends.some(({ name, lists }) => lists.withheld.size > 0 && pinFaultOf(name) === undefined)
   return isWaiting ? [`See what changed in withheld tools with: ${acceptCommand(file)}`] : []
 }
@@ -74,7 +74,7 @@ function rowsOf(backends: readonly ServedBackend[]): readonly (readonly string[]
 function rowOf(backend: ServedBackend): readonly string[] {
   const { name, lists, connector, isRejected } = backend
   const first = plainLine(name, 40)
-  if (connector.condition.kind === 'starting') return [first, '', '', '', 'starting; a line follows when it is up']
+  if (connector.condition.kind === 'starting') return [first, '', '', '', 'starting; shown when it is up']
   return [
     first,
     String(lists.served().tools.length),
@@ -105,7 +105,7 @@ function mayBeShared({ isShared, prober: { verdict } }: ServedBackend): boolean 
 }
 
 /** At most four lines, each only where it applies. */
-function legendLines(gateway: ServedGateway): readonly string[] {
+function legendLines(gateway: ShownGateway): readonly string[] {
   const up = gateway.backends.filter(({ connector }) => connector.condition.kind === 'up')
   const isLimited = up.some((backend) => gateway.cellsOf(backend)?.some(({ works }) => works === 'limited'))
   return [

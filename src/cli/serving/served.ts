@@ -44,14 +44,14 @@ function gatewayOf(options: GatewayOptions): Gateway {
 
 /** The servers, and a line for each address that lists tools of many. */
 async function tableOf(gateway: Gateway, { width, withinMs, only }: WorkerTableOptions): Promise<WorkerTable> {
-  const late = new Promise<boolean>((resolve) => unref(setTimeout(() => resolve(true), withinMs)))
-  const { backends } = gateway
-  const areLate = await Promise.all(backends.map((each) => Promise.race([each.judged().then(() => false), late])))
-  const servers = only === undefined ? servedText(gateway, width) : laterText(gateway, only, width)
-  return {
-    text: [servers, ...gateway.catalogues.map(catalogueText)].join('\n'),
-    late: backends.filter((_, at) => areLate[at]).map(({ name }) => name),
-  }
+  const isOver = new Promise<boolean>((resolve) => unref(setTimeout(() => resolve(true), withinMs)))
+  const asked = gateway.backends.filter(({ name }) => only === undefined || only.includes(name))
+  const areLate = await Promise.all(asked.map((each) => Promise.race([each.judged().then(() => false), isOver])))
+  const namesOf = (isLate: boolean) => asked.filter((_, at) => areLate[at] === isLate).map(({ name }) => name)
+  const late = namesOf(true)
+  if (only !== undefined && late.length === asked.length) return { text: '', late }
+  const servers = only === undefined ? servedText(gateway, width) : laterText(gateway, namesOf(false), width)
+  return { text: [servers, ...gateway.catalogues.map(catalogueText)].join('\n'), late }
 }
 
 /** The addresses of the admin pages; `/metrics` only where something is measured. */

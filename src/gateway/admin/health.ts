@@ -5,6 +5,7 @@ import type { MissingPeer } from '../../cluster/index.ts'
 import { shortened } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { acceptCommand, problemText, type UnusableBackend } from '../config/index.ts'
+import type { GatewayReport } from '../options.ts'
 import type { ServerMeasures } from '../telemetry/metrics.ts'
 import { type Cell, type CellFacts, cellsOf, declaredAbilities } from '../../probe/internal.ts'
 
@@ -41,8 +42,14 @@ function servesSomething({ connector, lists, isRejected }: Backend): boolean {
   return lists.withheld.size === 0 || lists.served().tools.length > 0
 }
 
+/** The report of the admin address. */
+export function reportOf(facts: HealthFacts & { readonly facts: GatewayFacts }): GatewayReport {
+  const servers = [...serversOf(facts.backends, facts.facts), ...leftOutOf(facts.leftOut)]
+  return { health: healthOf(facts), servers }
+}
+
 /** Live, ready, and warnings as sentences. */
-export function healthOf(facts: HealthFacts): Json {
+function healthOf(facts: HealthFacts): Json {
   const { isStopping, file, backends, leftOut, trouble, missing, unfitting, pinFaultOf } = facts
   const up = backends.filter(({ connector }) => connector.condition.kind === 'up')
   return {
@@ -73,7 +80,7 @@ function leftOutText({ name, problems }: UnusableBackend): string {
 }
 
 /** The servers of the configuration that cannot be served. */
-export function leftOutOf(leftOut: readonly UnusableBackend[]): readonly Json[] {
+function leftOutOf(leftOut: readonly UnusableBackend[]): readonly Json[] {
   return leftOut.map(({ name, problems }) => ({
     name,
     condition: 'left out',
@@ -121,7 +128,7 @@ function withheldText(name: string, tools: readonly string[], file: string | und
 /** Maximum number of withheld tools that are named. */
 const MAX_NAMED = 20
 
-export function serversOf(backends: readonly Backend[], facts: GatewayFacts): readonly Json[] {
+function serversOf(backends: readonly Backend[], facts: GatewayFacts): readonly Json[] {
   return backends.map((backend) => {
     const { name, config, connector, prober, lists, keepsState, isShared, sender } = backend
     const { about, condition } = connector

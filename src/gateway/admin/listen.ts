@@ -17,7 +17,7 @@ export interface AdminListenOptions {
   readonly metrics?: MetricsText | undefined
 }
 
-/** The pages, as `healthOf` and `serversOf` produce them. */
+/** The pages, as `reportOf` produces them. */
 export interface AdminPages extends AdminListenOptions {
   readonly health: () => Json | Promise<Json>
   readonly servers: () => readonly Json[] | Promise<readonly Json[]>

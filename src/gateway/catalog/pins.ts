@@ -6,7 +6,13 @@
  * A server cannot evict its pins by what it lists: at the limit, new tools are not pinned.
  */
 import type { Json } from '../../protocol/index.ts'
-import { type DefinitionDigests, definitionChange, definitionDigests, definitionNews } from './definition.ts'
+import {
+  type DefinitionDigests,
+  definitionChange,
+  definitionDigests,
+  definitionNews,
+  definitionTexts,
+} from './definition.ts'
 
 /** The digests of one tool. */
 export interface PinnedTool {
@@ -65,7 +71,7 @@ export function checkDefinitions(pins: Pins, server: string, listed: ListedDefin
     const digests = definitionDigests(definition)
     const pin = known.get(tool) ?? (isTaken(tool) || isFrozen ? NOT_ACCEPTED : undefined)
     const change = pin && changeOf(pin, digests)
-    const isKept = next.set(tool, pinFor(pin, definition, digests, change === undefined ? 'same' : policy, policy))
+    const isKept = next.set(tool, pinFor(pin, { definition, digests, isSame: change === undefined, policy }))
     if (!isKept) unpinned++
     if (policy !== 'warn' && (change !== undefined || !isKept)) withheld.add(tool)
     if (change !== undefined && !isOffered(pin, digests)) changed.push({ tool, change })
@@ -94,51 +100,64 @@ function changeOf({ pinned }: PinnedTool, digests: DefinitionDigests): string | 
 
 /** Enough for thousands of tools and the changes of hundreds. The file is read and written as a whole. */
 export const MAX_PIN_CHARS = 2 * 1024 * 1024
+const MAX_TEXT_CHARS = 1024 * 1024
 
 /** The pins of one server, up to the limit. Tools that are no longer listed stay pinned: they may come back. */
 class LimitedPins {
   readonly tools: Map<string, PinnedTool>
   hasChanged = false
   #chars: number | undefined
+  #textChars: number | undefined
 
   constructor(known: ReadonlyMap<string, PinnedTool>) {
     this.tools = new Map(known)
   }
 
-  /** Returns false if the limit is reached: the previous pin stays. Texts are kept where there is room for them. */
-  set(tool: string, pin: PinnedTool): boolean {
-    const { texts, ...bare } = pin
-    return this.#set(tool, pin) || (texts !== undefined && this.#set(tool, bare))
-  }
-
-  #set(tool: string, pin: PinnedTool): boolean {
+  /** Returns false if the limit is reached: the previous pin stays. */
+  set(tool: string, given: PinnedTool): boolean {
     const before = this.tools.get(tool)
-    if (before === pin) return true
+    if (before === given) return true
     this.#chars ??= [...this.tools].reduce((sum, each) => sum + charsOf(...each), 0)
-    const more = charsOf(tool, pin) - (before === undefined ? 0 : charsOf(tool, before))
+    const more = charsOf(tool, given) - (before === undefined ? 0 : charsOf(tool, before))
     if (more > 0 && this.#chars + more > MAX_PIN_CHARS) return false
     this.#chars += more
-    this.tools.set(tool, pin)
+    this.tools.set(tool, this.#withTexts(given, before))
     this.hasChanged = true
     return true
   }
+
+  /** Texts have their own limit, so that they take no room from pins; beyond it only digests are kept. */
+  #withTexts(given: PinnedTool, before: PinnedTool | undefined): PinnedTool {
+    const { texts, ...bare } = given
+    if (texts === undefined || texts === before?.texts) return given
+    this.#textChars ??= [...this.tools.values()].reduce((sum, pin) => sum + textCharsOf(pin), 0)
+    const more = textCharsOf(given)
+    if (this.#textChars + more > MAX_TEXT_CHARS) return bare
+    this.#textChars += more
+    return given
+  }
 }
 
-function charsOf(tool: string, pin: PinnedTool): number {
-  return tool.length + JSON.stringify(pin).length
+function charsOf(tool: string, { pinned, offered, news }: PinnedTool): number {
+  return tool.length + JSON.stringify({ pinned, offered, news }).length
+}
+
+function textCharsOf({ texts = {} }: PinnedTool): number {
+  return Object.entries(texts).reduce((sum, [part, text]) => sum + part.length + text.length, 0)
+}
+
+interface ListedTool extends Pick<ListedDefinitions, 'policy'> {
+  readonly definition: Json
+  readonly digests: DefinitionDigests
+  /** Whether it is what was pinned. */
+  readonly isSame: boolean
 }
 
 /** The pin of a tool. An unchanged pin is the same object. */
-function pinFor(
-  pin: PinnedTool | undefined,
-  definition: Json,
-  digests: DefinitionDigests,
-  what: 'same' | DefinitionPolicy,
-  policy: DefinitionPolicy,
-): PinnedTool {
-  if (policy === 'warn' && (pin === undefined || what === 'warn')) return { pinned: digests }
-  if (pin === undefined) return { pinned: digests, texts: definitionNews({}, definition) }
-  if (what === 'same') return pin.offered === undefined ? pin : accepted(pin)
+function pinFor(pin: PinnedTool | undefined, { definition, digests, isSame, policy }: ListedTool): PinnedTool {
+  if (pin === undefined) return { pinned: digests, ...(policy !== 'warn' && { texts: definitionTexts(definition) }) }
+  if (isSame) return pin.offered === undefined ? pin : accepted(pin)
+  if (policy === 'warn') return { pinned: digests }
   if (isOffered(pin, digests)) return pin
   return { ...accepted(pin), offered: digests, news: definitionNews(pin.pinned ?? {}, definition) }
 }

@@ -6,11 +6,11 @@ import type { Address } from '../../client/index.ts'
 import type { Principal } from '../../server/index.ts'
 import { isLocalHost } from '../../server/internal.ts'
 
-type Values = Readonly<Record<string, string>>
+type NamedValues = Readonly<Record<string, string>>
 
 /** The values for one caller, or a sentence for the caller that says why there are none, without any value. */
 export type CallerValues =
-  | { readonly kind: 'values'; readonly values: Values }
+  | { readonly kind: 'values'; readonly values: NamedValues }
   | { readonly kind: 'refused'; readonly sentence: string }
 
 export type CallerValueKind = 'header' | 'variable'
@@ -24,12 +24,12 @@ export function isPrincipalVariable(name: string): boolean {
 }
 
 /** Whether values differ by caller. */
-export function dependOnPrincipal(values: Values = {}): boolean {
+export function dependOnPrincipal(values: NamedValues = {}): boolean {
   return Object.values(values).some((value) => value.search(REFERENCE) >= 0)
 }
 
 /** The values that are the same for all callers. */
-export function withoutPrincipal(values: Values = {}): Values {
+export function withoutPrincipal(values: NamedValues = {}): NamedValues {
   return Object.fromEntries(Object.entries(values).filter(([name, value]) => !dependOnPrincipal({ [name]: value })))
 }
 
@@ -69,7 +69,11 @@ function references(value: string): readonly string[] {
 }
 
 /** The values for a caller. One that is invalid there is refused, and nothing is sent in its place. */
-export function valuesFor(kind: CallerValueKind, values: Values = {}, principal: Principal | undefined): CallerValues {
+export function valuesFor(
+  kind: CallerValueKind,
+  values: NamedValues = {},
+  principal: Principal | undefined,
+): CallerValues {
   const filled: Record<string, string> = {}
   for (const [name, value] of Object.entries(values)) {
     const variables = new Map(references(value).map((variable) => [variable, valueOf(kind, variable, principal)]))
