@@ -128,7 +128,7 @@ function withheldText(name: string, tools: readonly string[], file: string | und
 /** Maximum number of withheld tools that are named. */
 const MAX_NAMED = 20
 
-function serversOf(backends: readonly Backend[], facts: GatewayFacts): readonly Json[] {
+export function serversOf(backends: readonly Backend[], facts: GatewayFacts): readonly Json[] {
   return backends.map((backend) => {
     const { name, config, connector, prober, lists, keepsState, isShared, sender } = backend
     const { about, condition } = connector
