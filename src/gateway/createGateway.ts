@@ -14,12 +14,12 @@ import {
   serveStdio,
 } from '../server/internal.ts'
 import type { Cell } from '../probe/index.ts'
-import { backendCells, type GatewayFacts, healthOf, leftOutOf, measuresOf, serversOf } from './admin/health.ts'
-import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
-import { missingKeys, SetupWarnings, unknownInViews } from './setupWarnings.ts'
+import { backendCells, type GatewayFacts, isReady, measuresOf, reportOf } from './admin/health.ts'
+import { type AdminListening, type AdminListenOptions, listenAdmin, withProbes } from './admin/listen.ts'
+import { missingKeys, SetupWarnings, unfittingNames } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
-import { assertDatabaseUsable, type GatewayDatabase, openDatabase } from './database.ts'
+import { assertDatabaseUsable, type GatewayDatabase, openDatabase, pinStoreOf } from './database.ts'
 import { Definitions } from './definitions.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './listeners.ts'
 import { NOT_FOUND, type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
@@ -41,7 +41,7 @@ export class Gateway {
   readonly #setupWarnings = new SetupWarnings({
     others: () => (this.#database === undefined ? this.#routes.knownOthers : 0),
     backends: () => this.backends,
-    views: () => unknownInViews({ ...this.#config.settings, names: this.#routes.names, backends: this.backends }),
+    unfitting: () => unfittingNames({ ...this.#config.settings, names: this.#routes.names, backends: this.backends }),
     siblings: () => this.#options.workers,
     logger: () => this.#logger.current,
   })
@@ -82,6 +82,7 @@ export class Gateway {
     })
     this.#definitions = new Definitions({
       file: options.file,
+      pins: pinStoreOf(options, this.#database?.pins),
       nameOf: (server, tool) => this.#routes.names.exposed(server, tool),
       logger: () => this.#logger.current,
       announce: options.workers?.announce,
@@ -110,6 +111,9 @@ export class Gateway {
   cellsOf(backend: Backend): readonly [Cell, Cell] | undefined {
     return backendCells(backend, this.#facts())
   }
+
+  /** The reason why tools of a server are withheld and cannot be accepted; undefined if there are none. */
+  readonly pinFaultOf = (server: string): string | undefined => this.#definitions.faultOf(server)
 
   #facts(): GatewayFacts {
     return {
@@ -140,7 +144,10 @@ export class Gateway {
     const { advertise, drainOnTerm: drains = true } = given
     await assertDatabaseUsable(this.#options.settings)
     await this.#logger.defaultToPino(2)
-    const { connections, address, port, url, close } = await openListener(options, this.nodeHandler())
+    const serve = withProbes(this.nodeHandler(), () =>
+      isReady({ backends: this.backends, leftOut: this.leftOut, isStopping: this.#drained !== undefined }),
+    )
+    const { connections, address, port, url, close } = await openListener(options, serve)
     this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
     if (drains) drainOnTerm(() => this.drain())
     if (this.#replicas === undefined)
@@ -211,19 +218,17 @@ export class Gateway {
 
   /** The report of the admin address: the gateway's health, and its servers. */
   report(): GatewayReport {
-    return {
-      health: healthOf({
-        isStopping: this.#drained !== undefined,
-        file: this.#config.file,
-        backends: this.backends,
-        leftOut: this.leftOut,
-        trouble: this.#database?.leases.gateway.trouble,
-        missing: this.#routes.missingOthers,
-        views: this.#setupWarnings.ofViews,
-        pinFaultOf: (server) => this.#definitions.faultOf(server),
-      }),
-      servers: [...serversOf(this.backends, this.#facts()), ...leftOutOf(this.leftOut)],
-    }
+    return reportOf({
+      backends: this.backends,
+      leftOut: this.leftOut,
+      pinFaultOf: this.pinFaultOf,
+      file: this.file,
+      facts: this.#facts(),
+      isStopping: this.#drained !== undefined,
+      trouble: this.#database?.leases.gateway.trouble,
+      missing: this.#routes.missingOthers,
+      unfitting: this.#setupWarnings.unfitting,
+    })
   }
 
   /**

@@ -2,6 +2,7 @@
  * The state that gateways share in PostgreSQL: leases of callers, events, claims, states of calls that ask, and rate
  * limits.
  */
+import { dirname, resolve } from 'node:path'
 import type { EventBus, ServerOptions } from '../server/index.ts'
 import { keyringOf } from '../server/internal.ts'
 import type { CarryStore, Ledger, RateStore } from '../state/stores/index.ts'
@@ -16,8 +17,11 @@ import {
   type PostgresConnection,
   postgresLedger,
   postgresRates,
+  postgresSharedText,
+  type SharedText,
 } from '../postgres/internal.ts'
-import type { GatewayConfig, GatewaySettings } from './config/index.ts'
+import { databasePins, memoryPins, pinFile, pinPath, type PinStore } from './catalog/index.ts'
+import { type GatewayConfig, type GatewaySettings, PINS_IN_POSTGRES } from './config/index.ts'
 import { Leases, type LeasesOptions } from './placement/leases.ts'
 import { GATEWAY_INFO } from './version.ts'
 
@@ -31,6 +35,26 @@ interface DatabaseOptions extends Pick<GatewayConfig, 'settings'>, Pick<ServerOp
 export async function assertDatabaseUsable({ postgres: url }: Pick<GatewaySettings, 'postgres'>): Promise<void> {
   if (url !== undefined) await assertPgInstalled()
 }
+
+export function sharedPins(connection: PostgresConnection): SharedText {
+  return postgresSharedText(connection, 'pins')
+}
+
+/** The place of the pins: that of the settings, else beside the file, else memory. */
+export function pinStoreOf(
+  { file, settings: { pins } }: Pick<GatewayConfig, 'file' | 'settings'>,
+  shared: SharedText | undefined,
+): PinStore {
+  if (pins === PINS_IN_POSTGRES) {
+    if (shared === undefined) throw new TypeError(PINS_NEED_DATABASE)
+    return databasePins(shared)
+  }
+  if (pins !== undefined) return pinFile(file === undefined ? pins : resolve(dirname(file), pins))
+  return file === undefined ? memoryPins() : pinFile(pinPath(file))
+}
+
+const PINS_NEED_DATABASE =
+  '"pins": "postgres" needs a database: "postgres" under "gateway" in the file, or --postgres URL.'
 
 /** Returns undefined if the gateway has no database. */
 export function openDatabase(options: DatabaseOptions, parts: LeaseParts): GatewayDatabase | undefined {
@@ -47,6 +71,8 @@ export class GatewayDatabase {
   readonly rates: RateStore
   /** States of calls that ask session-era clients, so that another gateway can resume them. */
   readonly store: CarryStore
+  /** The pins of tools, which gateways share where the settings say so. */
+  readonly pins: SharedText
   readonly #connection: PostgresConnection
   readonly #isOwn: boolean
   readonly #buses = new Map<string, ReturnType<typeof postgresBus>>()
@@ -59,6 +85,7 @@ export class GatewayDatabase {
     this.ledger = impatientLedger(postgresLedger(this.#connection), impatience)
     this.store = impatientStore(postgresCarryStore(this.#connection), impatience)
     this.rates = postgresRates(this.#connection)
+    this.pins = sharedPins(this.#connection)
     this.leases = new Leases({
       connection: this.#connection,
       keyring: keyringOf({ ...GATEWAY_INFO, ...(keys !== undefined && { keys }) }),

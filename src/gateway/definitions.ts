@@ -1,40 +1,35 @@
 /**
  * Compares the definitions of tools with earlier ones. With the policy `warn`, a change since the gateway's start is
- * logged. With `pin` or `freeze`, definitions are compared with the pins in a file, also after a restart, and a changed
+ * logged. With `pin` or `freeze`, definitions are compared with the pins in a file or a database, also after a restart, and a changed
  * tool is withheld until the change is accepted.
  */
-import { unwatchFile, watchFile } from 'node:fs'
 import { type Json, unref } from '../protocol/index.ts'
 import { shortened } from '../server/internal.ts'
 import {
   checkDefinitions,
   MAX_PIN_CHARS,
+  memoryPins,
   offeredTools,
   type PinCheck,
-  type PinFile,
-  pinFile,
-  pinPath,
+  type PinStore,
   prepareDigests,
-  type Pins,
 } from './catalog/index.ts'
 import { announce, type ServerLog } from './announce.ts'
 import { acceptCommand, type BackendConfig } from './config/index.ts'
 
 export interface DefinitionsOptions extends ServerLog {
-  /** The mcp.json file; the pins are beside it. Without a file they last as long as the gateway. */
+  /** The mcp.json file, if there is one. */
   readonly file: string | undefined
+  readonly pins: PinStore
   /** The name of a tool at `/mcp`. */
   readonly nameOf: (server: string, tool: string) => string
   /** Definitions may have been accepted. */
   readonly onAccepted: () => void
 }
 
-type PinStore = Pick<PinFile, 'update'>
-
 const NONE: PinCheck = { pins: new Map(), changed: [], withheld: new Set(), unpinned: 0 }
 /** Maximum number of tools of one server reported at once. */
 const MAX_REPORTED = 20
-const WATCH_MS = 1000
 /** Retry for unusable pins: another process may have had their lock. */
 const RETRY_MS = 5000
 const CHANGED = 'A server has changed the definition of a tool.'
@@ -45,31 +40,27 @@ const UNUSABLE = 'The pins of tools cannot be used, so all tools of a server are
 
 export class Definitions {
   readonly #options: DefinitionsOptions
-  readonly #path: string | undefined
-  readonly #pinned: PinStore
-  readonly #seen: PinStore = memoryPins()
+  readonly #seen = memoryPins()
   readonly #withheld = new Map<string, ReadonlySet<string>>()
   readonly #announced = new Set<string>()
   readonly #unusable = new Map<string, string>()
   readonly #unpinned = new Map<string, number>()
-  #isWatching = false
+  #stopWatching: (() => void) | undefined
   #isClosed = false
   #retry: ReturnType<typeof setTimeout> | undefined
 
   constructor(options: DefinitionsOptions) {
     this.#options = options
-    this.#path = options.file === undefined ? undefined : pinPath(options.file)
-    this.#pinned = this.#path === undefined ? memoryPins() : pinFile(this.#path)
   }
 
   /** Compares the tools of a server; returns the names of withheld ones. */
   async withheldOf({ name, settings }: BackendConfig, tools: readonly Json[]): Promise<ReadonlySet<string>> {
     const policy = settings.definitions
     try {
-      if (policy !== 'warn') this.#watch()
-      await prepareDigests(tools)
+      if (policy !== 'warn') this.#stopWatching ??= this.#options.pins.watch(this.#options.onAccepted)
+      await prepareDigests(tools, policy !== 'warn')
       const nameOf = (tool: string): string => this.#options.nameOf(name, tool)
-      const store = policy === 'warn' ? this.#seen : this.#pinned
+      const store = policy === 'warn' ? this.#seen : this.#options.pins
       let check = NONE
       await store.update((pins) => {
         check = checkDefinitions(pins, name, { tools, policy, nameOf })
@@ -99,7 +90,7 @@ export class Definitions {
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#retry)
-    if (this.#path !== undefined) unwatchFile(this.#path, this.#options.onAccepted)
+    this.#stopWatching?.()
   }
 
   /** Logs the changes, and the tools withheld now. */
@@ -139,8 +130,7 @@ export class Definitions {
 
   #fullText(server: string, unpinned: number): string {
     const limit = `${MAX_PIN_CHARS / 1024 / 1024} MB of pins`
-    const where = this.#path === undefined ? '' : ` from ${this.#path}`
-    return `The server "${server}" has listed more than ${limit} in the course of time, so that ${unpinned} of its tools are withheld. Look at what it lists; remove its entry${where} to pin that.`
+    return `The server "${server}" has listed more than ${limit} in the course of time, so that ${unpinned} of its tools are withheld. Look at what it lists; remove its entry from ${this.#options.pins.place} to pin that.`
   }
 
   #tryLater(): void {
@@ -150,23 +140,6 @@ export class Definitions {
       this.#options.onAccepted()
     }
     this.#retry = unref(setTimeout(retry, RETRY_MS))
-  }
-
-  /** Polls the file's mtime, which also works for a file that is replaced or does not exist yet. */
-  #watch(): void {
-    if (this.#isWatching || this.#path === undefined) return
-    this.#isWatching = true
-    watchFile(this.#path, { interval: WATCH_MS, persistent: false }, this.#options.onAccepted)
-  }
-}
-
-function memoryPins(): PinStore {
-  let known: Pins = new Map()
-  return {
-    update: async (change) => {
-      known = change(known)
-      return known
-    },
   }
 }
 

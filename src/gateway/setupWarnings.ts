@@ -1,6 +1,6 @@
 /**
- * Warnings about the setup: gateways without shared keys or a database, views of tools that do not exist. Each is
- * logged once.
+ * Warnings about the setup: gateways without shared keys or a database, names and patterns of tools that do not exist.
+ * Each is logged once.
  */
 import { unref } from '../protocol/index.ts'
 import type { Logger } from '../server/internal.ts'
@@ -33,8 +33,8 @@ export interface SetupWarningsOptions {
   /** The number of other gateways known; none with a database. */
   readonly others: () => number
   readonly backends: () => readonly Backend[]
-  /** Problems of views, as sentences. */
-  readonly views: () => readonly string[]
+  /** Names and patterns in the configuration that fit no tool, as sentences. */
+  readonly unfitting: () => readonly string[]
   /** The workers of this gateway, which log a sentence once for all; undefined if there are none. */
   readonly siblings: () => WorkerSiblings | undefined
   readonly logger: () => Logger
@@ -45,7 +45,7 @@ export class SetupWarnings {
   #timer: ReturnType<typeof setTimeout> | undefined
   #hasEnded = false
   #said: Others = 'none'
-  readonly #saidOfViews = new Set<string>()
+  readonly #saidUnfitting = new Set<string>()
 
   constructor(options: SetupWarningsOptions) {
     this.#options = options
@@ -56,13 +56,13 @@ export class SetupWarnings {
     if (this.#hasEnded) return
     const others = this.#others
     if (others !== this.#said && this.#said !== 'gateways') this.#say(others)
-    this.#sayViews()
+    this.#sayUnfitting()
     this.#timer = unref(setTimeout(() => this.watch(), LOOK_EVERY_MS))
   }
 
-  /** The current problems of views. */
-  get ofViews(): readonly string[] {
-    return this.#options.views()
+  /** The names and patterns that fit no tool now. */
+  get unfitting(): readonly string[] {
+    return this.#options.unfitting()
   }
 
   close(): void {
@@ -80,10 +80,10 @@ export class SetupWarnings {
     this.#said = others
   }
 
-  #sayViews(): void {
-    for (const sentence of this.ofViews) {
-      if (!this.#saidOfViews.has(sentence)) this.#warn(sentence)
-      this.#saidOfViews.add(sentence)
+  #sayUnfitting(): void {
+    for (const sentence of this.unfitting) {
+      if (!this.#saidUnfitting.has(sentence)) this.#warn(sentence)
+      this.#saidUnfitting.add(sentence)
     }
   }
 
@@ -112,14 +112,29 @@ function amongWorkers(names: readonly string[]): string {
   return `Each caller of ${names.join(', ')} is served by one worker, since ${servers} may keep something for each caller. What ${keep} is lost when that worker ends; with --postgres URL, sessions over HTTP outlive it.`
 }
 
-interface UnknownToolsParts {
+interface UnfittingParts {
   readonly views: Readonly<Record<string, View>>
   readonly names: CatalogNames
   readonly backends: readonly Backend[]
 }
 
-/** A sentence for each view that renames or describes an unknown tool. */
-export function unknownInViews({ views, names, backends }: UnknownToolsParts): readonly string[] {
+/** A sentence for each view that renames or describes an unknown tool, and each pattern that no tool of its server fits. */
+export function unfittingNames(parts: UnfittingParts): readonly string[] {
+  return [...unknownInViews(parts), ...parts.backends.flatMap(unmatchedPatterns)]
+}
+
+function unmatchedPatterns(backend: Backend): readonly string[] {
+  if (!isListKnown(backend)) return []
+  const { name, lists } = backend
+  return Object.entries(lists.unmatched).flatMap(([member, patterns]: [string, readonly string[]]) =>
+    patterns.map(
+      (pattern) =>
+        `The "tools" of the server "${name}" have "${member}": "${pattern}", which fits none of its tools now. Look at their names in /mcp/${encodeURIComponent(name)}.`,
+    ),
+  )
+}
+
+function unknownInViews({ views, names, backends }: UnfittingParts): readonly string[] {
   const toolsOf = (server: string): readonly string[] | undefined => knownTools(backends, server)
   return Object.entries(views).flatMap(([name, view]) => {
     const quoted = unknownInView(view, names, toolsOf).map((tool) => `"${tool}"`)
@@ -132,6 +147,11 @@ export function unknownInViews({ views, names, backends }: UnknownToolsParts): r
 /** The own names of a server's tools; undefined if they are unknown, or differ by caller. */
 function knownTools(backends: readonly Backend[], server: string): readonly string[] | undefined {
   const backend = backends.find(({ name }) => name === server)
-  if (backend === undefined || backend.connector.condition.kind !== 'up' || backend.listsDiffer) return undefined
+  if (backend === undefined || !isListKnown(backend)) return undefined
   return [...backend.lists.latest.tools.map(({ name }) => String(name)), ...backend.lists.withheld]
+}
+
+/** Whether the server is there, and lists the same to all callers. */
+function isListKnown({ connector, listsDiffer }: Backend): boolean {
+  return connector.condition.kind === 'up' && !listsDiffer
 }

@@ -13,4 +13,5 @@ export {
   Placements,
 } from './placements.ts'
 export { postgresRates } from './stores/rates.ts'
+export { postgresSharedText, type SharedText } from './stores/sharedText.ts'
 export { type LeaseTimes, leaseTimes } from '../tasks/internal.ts'

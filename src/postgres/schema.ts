@@ -225,6 +225,8 @@ export const MIGRATIONS: readonly Migration[] = [
     ALTER TABLE ${tables}.placements RENAME COLUMN gateway TO owner;
     ALTER TABLE ${tables}.placements RENAME COLUMN epoch TO generation
   `,
+  // Pins of tools, which gateways share. A text may be empty of pins, and then is NULL.
+  (tables) => `CREATE TABLE ${tables}.shared_texts (name text PRIMARY KEY, text text, version bigint NOT NULL)`,
 ]
 
 /**

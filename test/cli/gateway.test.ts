@@ -95,13 +95,16 @@ test('a changed definition is shown, and accepted by the name of its tool or its
     stdout: '',
     stderr: `error: "my mcp.json" is a file, and no name of a tool. Write: pannier gateway accept --config 'my mcp.json' mail\n`,
   })
-  expect(await gateway(['accept', 'files_read', 'mail'])).toMatchObject({ status: 0, stderr: '' })
+  const accepted = await gateway(['accept', 'files_read', 'mail'])
+  expect(accepted).toMatchObject({ status: 0, stderr: 'Accepted: files_read, mail_read, mail_write\n' })
+  expect(accepted.stdout).toContain('mail_read, description:\n- Once.\n+ Now.\n')
   const left = await gateway(['accept'])
   expect(left.stdout.replace(/\b {2,}/g, ' | ')).toBe(`TOOL | SERVER | WHAT CHANGED
 files_write | files | The description changed.
 
-files_write, description is now:
-  Now.
+files_write, description:
+- Once.
++ Now.
 `)
 })
 

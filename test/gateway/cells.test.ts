@@ -4,7 +4,8 @@ import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/s
 import { CreateTaskResultSchema, LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { ServerOptions } from 'pannier/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { lostText, servedText } from '../../src/cli/output/gateway.ts'
+import { lostText, servedText } from '../../src/cli/output/served.ts'
+import { cellsText } from '../../src/probe/internal.ts'
 import { sdkTasks } from '../client/fixtures/servers/tasksSdkV1.ts'
 import { listening, taskServer } from '../tasks/fixtures/echoServer.ts'
 import { call, connectClient, modernServer, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
@@ -19,7 +20,7 @@ interface ServerPage {
   }[]
 }
 
-test('the table and /servers say which clients can do what with each server, and why not', async () => {
+test('/servers says which clients can do what with each server, and why not; the table leads there', async () => {
   const servers = {
     modern: { url: (await modernServer()).url },
     sessions: { url: (await sessionServer()).url },
@@ -28,16 +29,16 @@ test('the table and /servers say which clients can do what with each server, and
     gone: { url: 'http://127.0.0.1:9/mcp' },
   }
   const { gateway } = await startGateway(servers, {}, { gateway: { admin: { port: 0 } } })
-  const lines = servedText(gateway).split('\n')
   expect(lostText(gateway)).toEqual([])
-  const at = lines[0]?.indexOf('CLIENTS') ?? 0
-  const end = lines[0]?.indexOf('SERVED BY')
-  expect(lines.slice(1).map((line) => line.slice(at, end).trim())).toEqual([
+  expect(servedText(gateway)).toContain('/servers lists what differs between them.')
+  expect(servedText(gateway)).toMatch(/^NEEDS ATTENTION\ngone {2}not there: /)
+  const cells = gateway.backends.map((backend) => gateway.cellsOf(backend))
+  expect(cells.map((each) => each && cellsText(each))).toEqual([
     'both eras',
     'limits in lists, memory (stateless)',
     'limits in lists, memory (stateless)',
     'limits in logs',
-    '',
+    undefined,
   ])
   const admin = await gateway.listenAdmin()
   const page = (await (await fetch(`${admin?.url}servers`)).json()) as ServerPage
@@ -54,7 +55,7 @@ test('the table and /servers say which clients can do what with each server, and
 
 test('a server that is refused serves no client, and the table says so', async () => {
   const { gateway } = await startGateway({ process: stdioEntry() }, {}, { gateway: { stateful: 'reject' } })
-  expect(servedText(gateway)).toMatch(/ {2}none {2}/)
+  expect(servedText(gateway)).toMatch(/^NEEDS ATTENTION\nprocess {2}refused: .*\n\nSERVER .*\nprocess .* not served$/m)
 })
 
 test('of shared processes only clients that can be asked hear log messages', async () => {

@@ -123,6 +123,31 @@ test('a call that another gateway answers takes the token of its caller along', 
   expect([...tokens]).toEqual(['Bearer ann'])
 })
 
+test.each<[ClientKind, string, object]>([
+  ['v1', 'one that may keep something', {}],
+  ['v2', 'one that may keep something', {}],
+  ['v1', 'a stateless one', { state: 'stateless' }],
+  ['v2', 'a stateless one', { state: 'stateless' }],
+])('a client %s calls %s, whose variables name the caller: each caller has a process', async (kind, _, pannier) => {
+  const env = { WHO: 'I am ${principal.id}', PLAIN: 'x' }
+  const { url, gateway } = await startGateway({ own: { ...stdioEntry(pannier), env } }, { principal })
+  const clients = await Promise.all(['ann', 'bob'].map((user) => connectClient(kind, url, { 'x-user': user }, {})))
+  const said = (name: string) => Promise.all(clients.map((client) => call(client, 'own_variable', { name })))
+  expect(await said('WHO')).toEqual(['I am ann', 'I am bob'])
+  expect(await said('PLAIN')).toEqual(['x', 'x'])
+  expect(gateway.backends[0]?.sender.links).toBe(2)
+})
+
+test('no process is started for a caller without a claim that its variables need', async () => {
+  const env = { TEAM: '${principal.claims.team}' }
+  const { url, gateway } = await startGateway({ own: { ...stdioEntry({}), env } }, { principal })
+  const client = await connectClient('v2', url, { 'x-user': 'ann' })
+  await expect(call(client, 'own_variable', { name: 'TEAM' })).rejects.toThrow(
+    'The variable TEAM for this server needs principal.claims.team, which the caller does not have',
+  )
+  expect(gateway.backends[0]?.sender.links).toBe(0)
+})
+
 test('a program gets the variables of a caller, and no other caller shares it, however stateless it is', async () => {
   const credentials: CredentialsHook = (caller) => ({ env: { WHO: `I am ${caller?.id}` } })
   const { url, gateway } = await startGateway({ own: stdioEntry({ state: 'stateless' }) }, { principal, credentials })

@@ -42,8 +42,12 @@ test.each([[], ['--workers', '2']])(
     const gateway = await startGatewayProcess(servers, { args, settings: SETTINGS, env: ENV })
     const asked = await byHand(gateway.url, 'stdio_confirm')
     expect((await fetch(`${gateway.admin}health`)).status).toBe(200)
+    const probe = new URL('/health', gateway.url)
+    expect((await fetch(probe, { headers: FRESH })).status).toBe(200)
     const { ended } = await stop(gateway)
     await vi.waitFor(async () => expect((await fetch(`${gateway.admin}health`)).status).toBe(503), PATIENCE)
+    expect(await (await fetch(probe, { headers: FRESH })).json()).toEqual({ live: true, ready: false })
+    expect((await fetch(new URL('/health/live', gateway.url), { headers: FRESH })).status).toBe(200)
     const refusals = [
       await fetch(gateway.url, {
         method: 'POST',

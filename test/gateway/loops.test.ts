@@ -190,7 +190,7 @@ test('a gateway that its own file starts ends at once, and the entry says why, i
     child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
     await vi.waitFor(() => expect(shown).toMatch(TABLE), PATIENCE)
     expect(shown.replace(/\s+/g, ' ')).toContain(`not there: it ${BEHIND_ITSELF}`)
-    expect(shown).toMatch(/^ours +http/m)
+    expect(shown).toMatch(/^ours +3 /m)
     const started = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
     expect(started.split('\n').filter((line) => line.includes(`${file} --stdio`)).length).toBeLessThan(4)
     child.kill('SIGTERM')

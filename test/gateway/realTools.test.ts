@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { readRecordings } from '../../probe-corpus/recordings.ts'
 import type { Json } from '../../src/protocol/index.ts'
 import { createNames, createToolSearch, savedBytes } from '../../src/gateway/catalog/index.ts'
+import { QUESTIONED_SERVERS, TOOL_QUESTIONS, type ToolQuestion } from './fixtures/toolQuestions.ts'
 
 const servers = readRecordings()
 const names = createNames(servers)
@@ -39,4 +40,22 @@ test('the three tools take less than a hundredth of the list, and find what a to
     if (JSON.stringify(structuredContent).includes(`"name":${JSON.stringify(name)}`)) found++
   }
   expect(found / asked.length).toBeGreaterThan(0.9)
+})
+
+test('find_tools has a right tool among the first five for nine questions of ten', async () => {
+  const tools = Object.entries(QUESTIONED_SERVERS).flatMap(([server, name]) => {
+    const recorded = servers.find((each) => each.name === name)?.tools ?? []
+    return recorded.map((tool): Json => ({ ...tool, name: `${server} ${String(tool['name'])}` }))
+  })
+  expect(tools.length).toBe(1310)
+  const search = createToolSearch(tools)
+  const isFound = async ([query, ...right]: ToolQuestion): Promise<boolean> => {
+    const { structuredContent } = (await search.find({ query, limit: 5 })) as { structuredContent: { tools: Json[] } }
+    return structuredContent.tools.some(({ name }) => right.includes(String(name)))
+  }
+  const found = await Promise.all(TOOL_QUESTIONS.map(isFound))
+  const shareOf = (all: readonly boolean[]): number => all.filter(Boolean).length / all.length
+  expect(shareOf(found)).toBeGreaterThanOrEqual(0.9)
+  // The questions that were not used for tuning.
+  expect(shareOf(found.filter((_, at) => at % 2 === 1))).toBeGreaterThanOrEqual(0.9)
 })

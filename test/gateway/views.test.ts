@@ -88,3 +88,27 @@ test('a view that renames a tool which no server has is a warning, until a serve
   await gateway.reload(await gatewayConfigOf(changed))
   expect(JSON.stringify(warnings())).not.toContain('renames')
 })
+
+test('a pattern of "allow" or "deny" that fits no tool of a server is a warning, until the server has one', async () => {
+  const url = (await modernServer()).url
+  const serversWith = (deny: readonly string[]) => ({
+    ours: { url, pannier: { tools: { allow: ['*', 'ad'], deny } } },
+    plain: { url },
+    down: { url: 'http://127.0.0.1:9/', pannier: { tools: { deny: ['delte_*'] } } },
+  })
+  const lines: string[] = []
+  const logger = { ...quiet, warn: (_: object, text: string) => void lines.push(text) }
+  const { gateway } = await startGateway(serversWith(['CONF*', 'delte_*']), { logger })
+  await gateway.judged()
+  const warnings = (): readonly string[] => gateway.report().health['warnings'] as readonly string[]
+  const aboutPatterns = (texts: readonly string[]) => texts.filter((each) => each.includes('"tools"'))
+  const sentences = ['"allow": "ad"', '"deny": "delte_*"'].map(
+    (pattern) =>
+      `The "tools" of the server "ours" have ${pattern}, which fits none of its tools now. Look at their names in /mcp/ours.`,
+  )
+  expect(aboutPatterns(warnings())).toEqual(sentences)
+  await vi.waitFor(() => expect(aboutPatterns(lines)).toEqual(sentences), PATIENCE)
+  await gateway.reload(await gatewayConfigOf({ mcpServers: serversWith(['confirm']) }))
+  await gateway.judged()
+  await vi.waitFor(() => expect(aboutPatterns(warnings())).toEqual([sentences[0]]), PATIENCE)
+})

@@ -11,7 +11,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const create = (options: GatewayOptions) => createGateway({ ...options, logger: quiet })
 const at = { host: '127.0.0.1', port: 0, insecure: false }
 
-if (cluster.isWorker) await runGatewayWorker({ create, tableOf: async () => ({ text: '', isWhole: true }) })
+if (cluster.isWorker) await runGatewayWorker({ create, tableOf: async () => ({ text: '', late: [] }) })
 else await serve()
 
 async function serve(): Promise<void> {

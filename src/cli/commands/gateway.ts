@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Command } from 'commander'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
@@ -98,6 +99,7 @@ async function check(file: string, { display }: CommandContext): Promise<ExitCod
 interface AcceptFlags {
   readonly config: string
   readonly pins?: string
+  readonly postgres?: string
 }
 
 /** `pannier gateway accept`: lets tools be served whose definitions are new or have changed. */
@@ -107,8 +109,12 @@ function gatewayAcceptCommand(): Command {
     .usage('[options] [NAME …]')
     .argument('[names...]')
     .option('--config <file>', 'the mcp.json file that is served', 'mcp.json')
-    .option('--pins <file>', 'where the definitions are pinned (default: beside the mcp.json file)')
-    .action((names: string[], flags: AcceptFlags) => runCommand((context) => accept(names, flags, context)))
+    .option('--pins <file>', 'where the definitions are pinned (default: as the file says, else beside it)')
+    .option('--postgres <url>', 'the database, where they are pinned in it and the file does not name it')
+    .action((names: string[], _: object, command: Command) =>
+      // `--postgres` is an option of `pannier gateway`, too, which takes it.
+      runCommand((context) => accept(names, command.optsWithGlobals<AcceptFlags>(), context)),
+    )
     .addHelpText('after', ACCEPT_HELP)
 }
 
@@ -120,9 +126,10 @@ Exit codes:
   2    a file cannot be used, or no definition that waits has that name; nothing was accepted`
 
 async function accept(names: readonly string[], flags: AcceptFlags, { display }: CommandContext): Promise<ExitCode> {
-  const { acceptOffered, createNames, offeredTools, pinFile, pinPath } = await import('../../gateway/catalog/index.ts')
+  const { acceptOffered, createNames, offeredTools } = await import('../../gateway/catalog/index.ts')
   const { acceptCommand, namedServers, readGatewayConfig } = await import('../../gateway/config/index.ts')
-  const { offeredText } = await import('../output/gateway.ts')
+  const { openPins } = await import('../serving/pins.ts')
+  const { offeredText } = await import('../output/offered.ts')
   const given = names.find((name) => /\.jsonc?$/.test(name))
   if (given !== undefined) {
     const command = acceptCommand(
@@ -131,22 +138,32 @@ async function accept(names: readonly string[], flags: AcceptFlags, { display }:
     )
     throw new InputError(`"${given}" is a file, and no name of a tool. Write: ${command}`)
   }
-  const catalog = createNames(namedServers(await readGatewayConfig(flags.config)))
+  const config = await readGatewayConfig(flags.config)
+  const catalog = createNames(namedServers(config))
   const nameOf = ({ server, tool }: OfferedTool): string => catalog.exposed(server, tool)
-  const file = pinFile(flags.pins ?? pinPath(flags.config))
-  if (names.length === 0) {
-    display.print(offeredText(offeredTools(await file.load()), nameOf))
-    return EXIT.ok
-  }
-  let accepted: readonly OfferedTool[] = []
-  await file.update((pins) => {
-    const offered = offeredTools(pins)
+  const { store, close } = openPins(config, flags)
+  try {
+    const offered = offeredTools(await store.load())
+    if (names.length === 0) {
+      display.print(offeredText(offered, nameOf))
+      return EXIT.ok
+    }
     const chosen = names.map((name) => offered.filter((each) => each.server === name || nameOf(each) === name))
     const missing = names.filter((_, at) => chosen[at]?.length === 0)
     if (missing.length > 0) throw new InputError(`No definition waits to be accepted for: ${missing.join(', ')}.`)
-    accepted = [...new Set(chosen.flat())]
-    return acceptOffered(pins, accepted)
-  })
-  display.print(`Accepted:\n\n${offeredText(accepted, nameOf)}`)
-  return EXIT.ok
+    const shown = [...new Set(chosen.flat())]
+    display.print(offeredText(shown, nameOf))
+    await store.update((pins) => {
+      const now = offeredTools(pins)
+      if (!shown.every((each) => now.some((other) => isDeepStrictEqual(other, each))))
+        throw new InputError(CHANGED_AGAIN)
+      return acceptOffered(pins, shown)
+    })
+    display.note(`Accepted: ${shown.map(nameOf).join(', ')}`)
+    return EXIT.ok
+  } finally {
+    await close()
+  }
 }
+
+const CHANGED_AGAIN = 'A definition has changed again since it was shown. Nothing was accepted; look at it once more.'

@@ -2,6 +2,7 @@
 import { watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { GatewayConfig } from '../../gateway/index.ts'
+import type { WorkerTableOptions } from '../../gateway/internal.ts'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
 import type { CommandContext } from '../runCommand.ts'
@@ -27,8 +28,9 @@ export function reread(): void {
 
 /** How long to wait for servers before the table is shown with what is known. */
 const TABLE_MS = 3000
-/** How long to wait for the remaining servers before the table is shown once more. */
-const WHOLE_TABLE_MS = 600_000
+/** How long to wait for all of the remaining servers before those that are there are shown, and how often. */
+const LATE_MS = 30_000
+const LATE_TIMES = 20
 /** Editors write a file in several steps. */
 const SETTLED_MS = 200
 
@@ -50,7 +52,9 @@ export async function serveGateway(file: string, options: ServeOptions, context:
     const { unusable, warnings = [] } = shown
     const none = noServersText(file, shown)
     if (none !== undefined) display.note(none)
-    for (const problem of unusable.flatMap(({ problems }) => problems))
+    // At the start, the table has them.
+    const isInTable = shown === config && !options.stdio
+    for (const problem of (isInTable ? [] : unusable).flatMap(({ problems }) => problems))
       display.note(`Left out: ${problemText(problem)}`)
     for (const warning of warnings) display.note(`warning: ${problemText(warning)}`)
   }
@@ -136,14 +140,15 @@ async function startAdmin(served: ServedGateway, { display }: CommandContext): P
 
 async function showTable(served: ServedGateway, url: string, { display, signal }: CommandContext): Promise<void> {
   display.note(`Serving ${url}`)
-  const show = async (withinMs: number): Promise<boolean> => {
+  const show = async (options: Omit<WorkerTableOptions, 'width'>): Promise<readonly string[]> => {
     // A worker that ends before its reply has no table.
-    const table = served.table({ width: lineWidth(), withinMs }).catch(() => undefined)
+    const table = served.table({ width: lineWidth(process.stderr), ...options }).catch(() => undefined)
     const shown = await Promise.race([table, aborted(signal)])
-    if (shown) display.note(shown.text)
-    return shown?.isWhole === false
+    if (shown && shown.text !== '') display.note(`\n${shown.text}`)
+    return shown ? shown.late : []
   }
-  if (await show(TABLE_MS)) await show(WHOLE_TABLE_MS)
+  let late = await show({ withinMs: TABLE_MS })
+  for (let time = 0; late.length > 0 && time < LATE_TIMES; time++) late = await show({ withinMs: LATE_MS, only: late })
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gatewayConfigOf } from '../../gateway/config/index.ts'
-import { catalogueText, changesText, gatewayConfigText, servedText, usualPlacesText, withheldText } from './gateway.ts'
+import { changesText, gatewayConfigText, usualPlacesText } from './gateway.ts'
 
 const secret = 'hunter2'
 
@@ -57,40 +57,4 @@ test('without files in the usual places the program says what to name', () => {
   expect(usualPlacesText([])).toMatch(/^Name the mcp\.json file/)
   const place = { program: 'Cursor', file: '/x', servers: { problem: 'no' }, command: 'pannier gateway /x' }
   expect(usualPlacesText([place])).toMatch(/\nCursor +unreadable +pannier gateway \/x$/)
-})
-
-test('what a catalogue lists is a sentence, with what a search saves', () => {
-  expect(catalogueText({ path: '/views/one', tools: 1 })).toBe('/views/one: 1 tool.')
-  expect(catalogueText({ path: '/mcp', tools: 1234, saved: { before: 98_412, after: 2311 } })).toBe(
-    '/mcp: 1,234 tools, found through 3. A model reads 2,311 bytes instead of 98,412.',
-  )
-})
-
-test('below the table is the command that accepts withheld definitions, as it can be typed', () => {
-  const withheld = (...tools: readonly string[]) => ({ lists: { withheld: new Set(tools) } })
-  const textOf = (gateway: object) => withheldText(gateway as Parameters<typeof withheldText>[0])
-  expect(textOf({ file: 'my mcp.json', backends: [withheld('a'), withheld()] })).toEqual([
-    "1 tool is withheld. See what changed with: pannier gateway accept --config 'my mcp.json'",
-  ])
-  expect(textOf({ file: 'mcp.json', backends: [withheld('a'), withheld('b', 'c')] })).toEqual([
-    '3 tools are withheld. See what changed with: pannier gateway accept --config mcp.json',
-  ])
-  expect(textOf({ file: 'mcp.json', backends: [withheld()] })).toEqual([])
-})
-
-test('a revision that a server makes up adds no lines and no control sequences to the table', () => {
-  const backend = {
-    name: 'odd',
-    config: { address: { command: 'odd' }, settings: { state: 'stateful' } },
-    connector: {
-      about: { version: '2025-06-18\u001B]0;title\u0007\u001B[31m\nWorker 1 ended.' },
-      condition: { kind: 'up' },
-    },
-    prober: {},
-    lists: { served: () => ({ tools: [] }), withheld: new Set() },
-  }
-  const gateway = { backends: [backend], leftOut: [], cellsOf: () => undefined }
-  const lines = servedText(gateway as unknown as Parameters<typeof servedText>[0]).split('\n')
-  expect(lines).toHaveLength(2)
-  expect(lines[1]).toContain('2025-06-18\uFFFD]0;title…  stateful (declared)')
 })

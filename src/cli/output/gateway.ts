@@ -1,21 +1,17 @@
 /** The configuration of a gateway as text for a terminal. */
 import { isDeepStrictEqual } from 'node:util'
-import { type Address, nameOf, plainLine, plainText } from '../../client/index.ts'
-import { createNames, type OfferedTool, SEPARATOR } from '../../gateway/catalog/index.ts'
+import { type Address, nameOf, plainLine } from '../../client/index.ts'
+import { createNames, SEPARATOR } from '../../gateway/catalog/index.ts'
 import {
-  acceptCommand,
   BACKEND_DEFAULTS,
   type BackendConfig,
   difference,
   GATEWAY_DEFAULTS,
   type GatewayConfig,
   namedServers,
-  problemText,
   settingsSetAnew,
   type UsualPlace,
 } from '../../gateway/config/index.ts'
-import type { Gateway } from '../../gateway/index.ts'
-import { cellsText } from '../../probe/internal.ts'
 import { isObject } from '../../protocol/index.ts'
 import { alignColumns } from './layout.ts'
 
@@ -123,130 +119,4 @@ export function usualPlacesText(places: readonly UsualPlace[]): string {
   })
   const table = alignColumns([['FILE OF', 'SERVERS', 'SERVE THEM WITH'], ...rows])
   return `Name the file whose servers you want to serve. Nothing was started.\n\n${table}`
-}
-
-type ServedBackend = Gateway['backends'][number]
-
-const SERVED_HEAD = ['SERVER', 'TRANSPORT', 'REVISION', 'STATE', 'TOOLS', 'CLIENTS', 'SERVED BY']
-
-/** A line for each server behind a gateway that runs: what it is, for whom, and how it is served. */
-export function servedText(gateway: Pick<Gateway, 'backends' | 'leftOut' | 'cellsOf'>, width = Infinity): string {
-  const { backends, leftOut } = gateway
-  const rows = backends.map((backend) => rowOf(backend, gateway.cellsOf(backend)))
-  return alignColumns([SERVED_HEAD, ...rows, ...leftOut.map(leftOutRow)], width)
-}
-
-/** The servers whose state for a caller is lost with the gateway, or the worker, that has it. */
-export function lostText(gateway: Pick<Gateway, 'backends' | 'cellsOf'>): readonly string[] {
-  // In the session era every limit of this kind is such a loss.
-  const lost = gateway.backends.filter((backend) => {
-    const [, session] = gateway.cellsOf(backend) ?? []
-    return session?.limits.some(({ kind }) => kind === 'memory')
-  })
-  if (lost.length === 0) return []
-  const names = lost.map(({ name }) => plainLine(name, 40)).join(', ')
-  // The id of a session can be kept in a database; a process cannot.
-  const advice = lost.some(({ config }) => kindOf(config.address) === 'http') ? ' (see --postgres)' : ''
-  return [`What a caller has at ${names} is lost with the process of the gateway that has it${advice}.`]
-}
-
-/** How to see the tools that are withheld. It is a line of its own, because a column would break the command. */
-export function withheldText({ backends, file }: Pick<Gateway, 'backends' | 'file'>): readonly string[] {
-  const count = backends.reduce((sum, { lists }) => sum + lists.withheld.size, 0)
-  if (count === 0) return []
-  const what = count === 1 ? '1 tool is withheld' : `${count} tools are withheld`
-  return [`${what}. See what changed with: ${acceptCommand(file)}`]
-}
-
-function leftOutRow({ name, problems }: Gateway['leftOut'][number]): readonly string[] {
-  const why = problems.map(problemText).join(' ')
-  return [plainLine(name, 40), '', '', '', '', '', `left out: ${plainLine(why, 200)}`]
-}
-
-/** `/mcp: 214 tools, found through 3. A model reads 2,311 bytes instead of 98,412.` */
-export function catalogueText({ path, tools, saved }: Gateway['catalogues'][number]): string {
-  const start = `${path}: ${counted(tools)} ${tools === 1 ? 'tool' : 'tools'}`
-  if (saved === undefined) return `${start}.`
-  const { before, after } = saved
-  return `${start}, found through 3. A model reads ${counted(after)} bytes instead of ${counted(before)}.`
-}
-
-function counted(count: number): string {
-  return count.toLocaleString('en-US')
-}
-
-function rowOf(backend: ServedBackend, cells: ReturnType<Gateway['cellsOf']>): readonly string[] {
-  const { name, config, lists } = backend
-  const { about, condition } = backend.connector
-  const first = [plainLine(name, 40), kindOf(config.address)]
-  if (condition.kind === 'down')
-    return [
-      ...first,
-      '',
-      '',
-      '',
-      '',
-      `not there: ${plainLine([condition.why, condition.advice].join(' ').trim(), 300)}`,
-    ]
-  if (condition.kind === 'starting') return [...first, '', '', '', '', 'starting; it is there as soon as it is up']
-  return [
-    ...first,
-    plainLine(about?.version ?? '', 20),
-    stateOf(backend),
-    String(lists.served().tools.length),
-    cells === undefined ? '' : cellsText(cells),
-    servingOf(backend) + withheldPart(backend),
-  ]
-}
-
-function withheldPart({
-  lists: {
-    withheld: { size },
-  },
-}: ServedBackend): string {
-  return size === 0 ? '' : `; withheld: ${size} ${size === 1 ? 'tool' : 'tools'}`
-}
-
-function stateOf({ config, prober: { verdict } }: ServedBackend): string {
-  const { state } = config.settings
-  if (state !== 'auto') return `${state} (declared)`
-  if (verdict === undefined) return 'not known yet'
-  return `${verdict.state.toLowerCase()} (${Math.round(verdict.confidence * 100)} %)`
-}
-
-function servingOf({ config, connector, isShared, prober: { verdict } }: ServedBackend): string {
-  const { about, startedInMs } = connector
-  const isProcess = 'command' in config.address
-  const start = startedInMs === undefined ? '' : `, ${(startedInMs / 1000).toFixed(1)} s to start`
-  if (!isShared)
-    return (isProcess ? `a process for each caller${start}` : 'a session for each caller') + guessText(verdict)
-  if (about?.version === '2026-07-28') return isProcess ? 'one process' : 'a request each'
-  return isProcess ? 'shared processes' : 'a shared connection'
-}
-
-/** Why a server that is most likely stateless is not shared. */
-function guessText(verdict: ServedBackend['prober']['verdict']): string {
-  return verdict?.state === 'STATELESS' ? '; "state": "stateless" shares one, and saves that' : ''
-}
-
-/** Tools with new or changed definitions, by the names under which the gateway lists them. */
-export function offeredText(offered: readonly OfferedTool[], nameOfTool: (tool: OfferedTool) => string): string {
-  if (offered.length === 0) return 'No tool is withheld.'
-  const table = alignColumns([
-    ['TOOL', 'SERVER', 'WHAT CHANGED'],
-    ...offered.map((each) => [
-      plainLine(nameOfTool(each), 64),
-      plainLine(each.server, 40),
-      plainLine(each.change, 500),
-    ]),
-  ])
-  return [table, ...offered.flatMap((each) => newsText(each, plainLine(nameOfTool(each), 64)))].join('\n\n')
-}
-
-/** What the changed parts of a definition say now, whole, so that nothing is accepted unread. */
-function newsText({ news = {} }: OfferedTool, name: string): readonly string[] {
-  return Object.entries(news).map(([part, text]) => {
-    const lines = plainText(text).split('\n')
-    return `${name}, ${plainLine(part, 100)} is now:\n${lines.map((line) => `  ${line}`).join('\n')}`
-  })
 }

@@ -46,9 +46,9 @@ export function screenWidth({ columns }: { readonly columns?: number }): number 
   return columns === undefined || columns === 0 ? 80 : columns
 }
 
-/** How long lines of a result may be: they are wrapped on a terminal only. */
-export function lineWidth(): number {
-  return process.stdout.isTTY ? screenWidth(process.stdout) : Infinity
+/** How long lines may be: they are wrapped on a terminal only. */
+export function lineWidth(stream: NodeJS.WriteStream = process.stdout): number {
+  return stream.isTTY ? screenWidth(stream) : Infinity
 }
 
 /** Text of a server in a line of ours. Further lines are indented, so that none looks like output of this program. */

@@ -8,30 +8,19 @@ import {
   overdrawn,
   runGatewayWorker,
   Workers,
+  type WorkerTable,
+  type WorkerTableOptions,
 } from '../../gateway/internal.ts'
 import { guardGroups } from '../../client/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { storedLoginFor } from '../connection.ts'
-import { catalogueText, lostText, servedText, withheldText } from '../output/gateway.ts'
+import { catalogueText, laterText, servedText } from '../output/served.ts'
 import { WORKER_ENV } from './workerProcess.ts'
 
 export interface ServeAddressOptions {
   readonly port: number
   readonly host: string
   readonly insecure: boolean
-}
-
-export interface TableOptions {
-  readonly width: number
-  /** Maximum wait for servers that have not been judged. */
-  readonly withinMs: number
-}
-
-/** What is served, as text. */
-export interface ServedTable {
-  readonly text: string
-  /** Whether every server has been judged. */
-  readonly isWhole: boolean
 }
 
 export interface ServedGateway {
@@ -42,7 +31,7 @@ export interface ServedGateway {
   /** Serves health, servers and metrics; gives the addresses of the pages. */
   listenAdmin(): Promise<readonly string[]>
   /** What is served; undefined where no process can report it. */
-  table(options: TableOptions): Promise<ServedTable | undefined>
+  table(options: WorkerTableOptions): Promise<WorkerTable | undefined>
   reload(config: GatewayConfig): Promise<void>
   drain(): Promise<void>
 }
@@ -53,14 +42,16 @@ function gatewayOf(options: GatewayOptions): Gateway {
   return createGateway({ ...options, authorizer: ({ url }) => storedLoginFor(url) })
 }
 
-/** A line for each server, and one for each address that lists tools of many. */
-async function tableOf(gateway: Gateway, { width, withinMs }: TableOptions): Promise<ServedTable> {
-  const judged = gateway.judged().then(() => true)
-  const late = new Promise<boolean>((resolve) => unref(setTimeout(() => resolve(false), withinMs)))
-  const isWhole = await Promise.race([judged, late])
-  const catalogues = gateway.catalogues.map(catalogueText)
-  const lines = [servedText(gateway, width), ...withheldText(gateway), ...lostText(gateway), ...catalogues]
-  return { text: lines.join('\n'), isWhole }
+/** The servers, and a line for each address that lists tools of many. */
+async function tableOf(gateway: Gateway, { width, withinMs, only }: WorkerTableOptions): Promise<WorkerTable> {
+  const isOver = new Promise<boolean>((resolve) => unref(setTimeout(() => resolve(true), withinMs)))
+  const asked = gateway.backends.filter(({ name }) => only === undefined || only.includes(name))
+  const areLate = await Promise.all(asked.map((each) => Promise.race([each.judged().then(() => false), isOver])))
+  const namesOf = (isLate: boolean) => asked.filter((_, at) => areLate[at] === isLate).map(({ name }) => name)
+  const late = namesOf(true)
+  if (only !== undefined && late.length === asked.length) return { text: '', late }
+  const servers = only === undefined ? servedText(gateway, width) : laterText(gateway, namesOf(false), width)
+  return { text: [servers, ...gateway.catalogues.map(catalogueText)].join('\n'), late }
 }
 
 /** The addresses of the admin pages; `/metrics` only where something is measured. */

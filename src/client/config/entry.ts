@@ -24,8 +24,8 @@ export interface EntryContext {
   /** The folder that relative paths start from. */
   readonly project: string
   readonly variables: Variables
-  /** The variables of header values. @default variables */
-  readonly headerVariables?: Variables
+  /** The variables in values of headers and of the environment, which may differ by caller. @default variables */
+  readonly callerVariables?: Variables
   /** Throws, or remembers that the address cannot be used. */
   readonly report: (problem: EntryProblem) => void
 }
@@ -101,7 +101,7 @@ async function commandOf(
 ): Promise<CommandAddress> {
   const { project } = context
   const cwd = fields.has('cwd') ? resolve(project, fields.text('cwd')) : project
-  const address = { command, args: fields.list('args'), env: fields.texts('env'), cwd }
+  const address = { command, args: fields.list('args'), env: fields.env(), cwd }
   if (!fields.has('envFile')) return address
   const fromFile = await variablesIn(resolve(project, fields.text('envFile')), context)
   return { ...address, env: { ...fromFile, ...address.env } }
@@ -131,11 +131,11 @@ interface Fields {
   address(field: string): string
   list(field: string): string[]
   /** An object of strings. As in editors, numbers and booleans become strings, and null removes the name. */
-  texts(field: string): Record<string, string>
   headers(): Record<string, string>
+  env(): Record<string, string>
 }
 
-function fieldsOf(entry: Json, { variables, headerVariables = variables, report }: EntryContext): Fields {
+function fieldsOf(entry: Json, { variables, callerVariables = variables, report }: EntryContext): Fields {
   const invalid = (path: FieldPath, sentence: string): void => report({ path, code: 'CONFIG_INVALID', sentence })
 
   const expanded = (value: unknown, path: FieldPath, known = variables): string => {
@@ -150,7 +150,7 @@ function fieldsOf(entry: Json, { variables, headerVariables = variables, report 
     return ''
   }
 
-  const texts = (field: string, known = variables): Record<string, string> => {
+  const texts = (field: string, known: Variables): Record<string, string> => {
     const value = entry[field] ?? {}
     if (!isObject(value)) {
       invalid([field], 'must be an object of strings.')
@@ -175,8 +175,8 @@ function fieldsOf(entry: Json, { variables, headerVariables = variables, report 
       invalid([field], 'must be a list of strings.')
       return []
     },
-    texts,
-    headers: () => texts('headers', headerVariables),
+    headers: () => texts('headers', callerVariables),
+    env: () => texts('env', callerVariables),
   }
 }
 

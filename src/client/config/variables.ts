@@ -61,7 +61,7 @@ function valueOf(reference: string, whole: string, variables: Variables): string
 }
 
 const INPUT = 'Only an editor can ask for its value; write ${VAR} in its place.'
-const PRINCIPAL = 'Only the gateway knows it, in the headers that it sends to a server.'
+const PRINCIPAL = 'Only the gateway knows it, in the "headers" and the "env" of a server.'
 const UNSET = 'Set it in the environment.'
 
 function own(values: Readonly<Record<string, string | undefined>>, name: string): string | undefined {

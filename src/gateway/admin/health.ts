@@ -5,35 +5,56 @@ import type { MissingPeer } from '../../cluster/index.ts'
 import { shortened } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { acceptCommand, problemText, type UnusableBackend } from '../config/index.ts'
+import type { GatewayReport } from '../options.ts'
 import type { ServerMeasures } from '../telemetry/metrics.ts'
 import { type Cell, type CellFacts, cellsOf, declaredAbilities } from '../../probe/internal.ts'
 
-export interface HealthFacts {
+export interface ReadinessFacts {
   /** Whether this gateway is stopping and takes no new calls. */
   readonly isStopping: boolean
-  /** The mcp.json file, if there is one. */
-  readonly file: string | undefined
   readonly backends: readonly Backend[]
   readonly leftOut: readonly UnusableBackend[]
+}
+
+export interface HealthFacts extends ReadinessFacts {
+  /** The mcp.json file, if there is one. */
+  readonly file: string | undefined
   /** The fault of the gateway's database, if any. */
   readonly trouble: string | undefined
   /** Configured peer addresses with no gateway that this one can work with. */
   readonly missing: readonly MissingPeer[]
-  /** Problems of views, as sentences. */
-  readonly views: readonly string[]
+  /** Names and patterns in the configuration that fit no tool, as sentences. */
+  readonly unfitting: readonly string[]
   /** The reason why tools of a server are withheld and cannot be accepted. */
   readonly pinFaultOf: (server: string) => string | undefined
 }
 
 const STOPPING = 'This gateway is being stopped. It takes no new calls, and ends after those that it has.'
 
-/** Live, ready, and warnings as sentences. Ready: new calls are taken, and a server can be called, or there is none. */
-export function healthOf(facts: HealthFacts): Json {
-  const { isStopping, file, backends, leftOut, trouble, missing, views, pinFaultOf } = facts
+/** Ready: new calls are taken, and something of a server can be used, or the configuration has none. */
+export function isReady({ isStopping, backends, leftOut }: ReadinessFacts): boolean {
+  return !isStopping && (backends.length + leftOut.length === 0 || backends.some(servesSomething))
+}
+
+/** Whether the server is there and not refused, and not all its tools are withheld. */
+function servesSomething({ connector, lists, isRejected }: Backend): boolean {
+  if (connector.condition.kind !== 'up' || isRejected) return false
+  return lists.withheld.size === 0 || lists.served().tools.length > 0
+}
+
+/** The report of the admin address. */
+export function reportOf(facts: HealthFacts & { readonly facts: GatewayFacts }): GatewayReport {
+  const servers = [...serversOf(facts.backends, facts.facts), ...leftOutOf(facts.leftOut)]
+  return { health: healthOf(facts), servers }
+}
+
+/** Live, ready, and warnings as sentences. */
+function healthOf(facts: HealthFacts): Json {
+  const { isStopping, file, backends, leftOut, trouble, missing, unfitting, pinFaultOf } = facts
   const up = backends.filter(({ connector }) => connector.condition.kind === 'up')
   return {
     live: true,
-    ready: !isStopping && (backends.length === 0 || up.length > 0),
+    ready: isReady(facts),
     servers: backends.length,
     leftOut: leftOut.length,
     up: up.length,
@@ -43,7 +64,7 @@ export function healthOf(facts: HealthFacts): Json {
       ...missing.map(missingText),
       ...backends.flatMap((backend) => warningsOf(backend, file, pinFaultOf(backend.name))),
       ...leftOut.map(leftOutText),
-      ...views,
+      ...unfitting,
     ],
   }
 }
@@ -59,7 +80,7 @@ function leftOutText({ name, problems }: UnusableBackend): string {
 }
 
 /** The servers of the configuration that cannot be served. */
-export function leftOutOf(leftOut: readonly UnusableBackend[]): readonly Json[] {
+function leftOutOf(leftOut: readonly UnusableBackend[]): readonly Json[] {
   return leftOut.map(({ name, problems }) => ({
     name,
     condition: 'left out',

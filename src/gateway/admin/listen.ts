@@ -1,7 +1,7 @@
-/** The admin endpoint of a gateway: its health and its servers, read-only. */
+/** The admin endpoint of a gateway, its health and its servers, read-only; and the probes of an orchestrator. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createHostGuard, isLocalHost, openListener, pathOf } from '../../server/internal.ts'
+import { createHostGuard, isLocalHost, type NodeHandler, openListener, pathOf } from '../../server/internal.ts'
 import type { Json } from '../../protocol/index.ts'
 import { escapeUnprintable } from '../../state/internal.ts'
 import type { AdminSettings } from '../config/index.ts'
@@ -17,7 +17,7 @@ export interface AdminListenOptions {
   readonly metrics?: MetricsText | undefined
 }
 
-/** The pages, as `healthOf` and `serversOf` produce them. */
+/** The pages, as `reportOf` produces them. */
 export interface AdminPages extends AdminListenOptions {
   readonly health: () => Json | Promise<Json>
   readonly servers: () => readonly Json[] | Promise<readonly Json[]>
@@ -36,6 +36,20 @@ export async function listenAdmin({ host, port, token }: AdminSettings, pages: A
     void answer(res, pathOf(req), pages).catch(() => reply(res, 500, { error: 'This could not be read.' }))
   })
   return { url: new URL('/', url).href, close }
+}
+
+/**
+ * Serves `/health` and `/health/live` at the clients' address, for an orchestrator, which has no token and no access to the
+ * admin address. They reveal nothing but whether the gateway is ready and whether it answers.
+ */
+export function withProbes(serve: NodeHandler, isReady: () => boolean): NodeHandler {
+  return (req, res) => {
+    const path = req.method === 'GET' || req.method === 'HEAD' ? pathOf(req) : undefined
+    if (path === '/health/live') return reply(res, 200, { live: true })
+    if (path !== '/health') return serve(req, res)
+    const ready = isReady()
+    reply(res, ready ? 200 : 503, { live: true, ready })
+  }
 }
 
 async function answer(res: ServerResponse, path: string, { health, servers, metrics }: AdminPages): Promise<void> {

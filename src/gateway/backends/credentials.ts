@@ -4,7 +4,7 @@
  */
 import type { Address } from '../../client/index.ts'
 import type { Logger, Principal } from '../../server/internal.ts'
-import { type BackendConfig, dependOnPrincipal, headerFault, headersFor } from '../config/index.ts'
+import { type BackendConfig, dependOnPrincipal, headerFault, valuesFor, withoutPrincipal } from '../config/index.ts'
 import { BackendError } from '../errors.ts'
 import type { Credentials } from '../links/relayed.ts'
 import { inTime } from '../waiting.ts'
@@ -32,11 +32,10 @@ export interface CallerCredentialsOptions {
   readonly logger: () => Logger
 }
 
-/** The address without headers that depend on a principal: the gateway itself is no caller. */
+/** The address without headers and variables that depend on a principal: the gateway itself is no caller. */
 export function ownAddress(address: Address): Address {
-  if (!('url' in address)) return address
-  const fixed = Object.entries(address.headers ?? {}).filter(([name, value]) => !dependOnPrincipal({ [name]: value }))
-  return { ...address, headers: Object.fromEntries(fixed) }
+  if ('url' in address) return { ...address, headers: withoutPrincipal(address.headers) }
+  return { ...address, env: withoutPrincipal(address.env) }
 }
 
 export class CallerCredentials {
@@ -52,10 +51,10 @@ export class CallerCredentials {
     this.#arePersonal = this.arePersonal
   }
 
-  /** Whether callers have their own headers by configuration. */
+  /** Whether callers have their own headers or variables by configuration. */
   get arePersonal(): boolean {
     const { address, settings } = this.#options.config
-    return settings.forwardAuthorization || ('url' in address && dependOnPrincipal(address.headers))
+    return settings.forwardAuthorization || dependOnPrincipal('url' in address ? address.headers : address.env)
   }
 
   /** Whether credentials may differ by caller. */
@@ -69,9 +68,11 @@ export class CallerCredentials {
     if (hook === undefined && !this.arePersonal) return undefined
     const given = hook && (await this.#ask(hook, caller.principal))
     if (given === undefined && !this.arePersonal) return undefined
-    const headers = { ...this.#configured(caller), ...given?.headers }
+    const configured = this.#configured(caller)
+    const headers = { ...configured.headers, ...given?.headers }
     for (const [name, value] of Object.entries(headers)) this.#assertSendable(name, value)
-    return { headers, ...(given?.env !== undefined && { env: given.env }) }
+    const env = { ...configured.env, ...given?.env }
+    return { headers, ...(Object.keys(env).length > 0 && { env }) }
   }
 
   /** All headers for this caller; synchronous if they are the same for all callers. */
@@ -80,13 +81,16 @@ export class CallerCredentials {
     return this.of(caller).then((own) => own?.headers ?? this.#shared)
   }
 
-  #configured({ principal, authorization }: CallerIdentity): Record<string, string> {
+  #configured({ principal, authorization }: CallerIdentity): Credentials {
     const { address, settings } = this.#options.config
-    if (!('url' in address)) return {}
-    const found = headersFor(address.headers, principal)
+    const isHttp = 'url' in address
+    const found = isHttp
+      ? valuesFor('header', address.headers, principal)
+      : valuesFor('variable', address.env, principal)
     if (found.kind === 'refused') throw this.#refused(found.sentence)
+    if (!isHttp) return { env: found.values }
     const forwarded = settings.forwardAuthorization && authorization !== undefined && { authorization }
-    return { ...found.headers, ...forwarded }
+    return { headers: { ...found.values, ...forwarded } }
   }
 
   async #ask(hook: CredentialsHook, principal: Principal | undefined): Promise<Credentials | undefined> {

@@ -30,9 +30,15 @@ export function definitionDigests(tool: Json): DefinitionDigests {
   return digests
 }
 
-/** Precomputes the digests of a list in slices, so that comparing a long one does not block other calls. */
-export function prepareDigests(tools: readonly Json[]): Promise<void> {
-  return inSlices(tools, definitionDigests)
+/**
+ * Precomputes the digests of a list, and the texts if they are to be pinned, in slices: comparing a long list does not
+ * block other calls.
+ */
+export function prepareDigests(tools: readonly Json[], withTexts: boolean): Promise<void> {
+  return inSlices(tools, (tool) => {
+    definitionDigests(tool)
+    if (withTexts) definitionTexts(tool)
+  })
 }
 
 function digestsOf(tool: Json): DefinitionDigests {
@@ -81,6 +87,15 @@ export function definitionNews(before: DefinitionDigests, tool: Json): Readonly<
   const shown = parts.slice(0, MAX_NEWS).map((part) => [part, partOf(tool, part)] as const)
   const missing = parts.length - shown.length
   return Object.fromEntries(missing === 0 ? shown : [...shown, ['…', `(${missing} more parts, which are not shown)`]])
+}
+
+const computedTexts = new WeakMap<Json, Readonly<Record<string, string>>>()
+
+/** The texts of all parts, by their names. */
+export function definitionTexts(tool: Json): Readonly<Record<string, string>> {
+  const texts = computedTexts.get(tool) ?? definitionNews({}, tool)
+  computedTexts.set(tool, texts)
+  return texts
 }
 
 function partOf(tool: Json, part: string): string {

@@ -1,6 +1,6 @@
 export { prepareDigests } from './definition.ts'
 export { type CatalogNames, createNames, type NamedServer, SEPARATOR } from './names.ts'
-export { passes, passing, type ToolFilter } from './patterns.ts'
+export { filterTools, passes, type ToolFilter } from './patterns.ts'
 export { applyView, nameBehindView, unknownInView, type View } from './views.ts'
 export {
   CALL_TOOL,
@@ -13,7 +13,8 @@ export {
   toolError,
   type ToolSearch,
 } from './search.ts'
-export { type PinFile, pinFile, pinPath } from './pinFile.ts'
+export { pinFile, pinPath } from './pinFile.ts'
+export { databasePins, memoryPins, type PinStore } from './pinStore.ts'
 export {
   acceptOffered,
   checkDefinitions,

@@ -11,14 +11,31 @@ export function passes(name: string, { allow, deny }: ToolFilter): boolean {
   return matchesAny(allow, name) && (deny.length === 0 || !matchesAny(foldedPatterns(deny), folded(name)))
 }
 
-/** The tools whose names pass. A server decides how many names must be folded, so the work is done in slices. */
-export async function passing(tools: readonly Json[], filter: ToolFilter): Promise<readonly Json[]> {
-  const found: Json[] = []
-  await inSlices(tools, (tool) => {
-    if (passes(String(tool['name']), filter)) found.push(tool)
-  })
-  return found
+export interface FilteredTools {
+  /** The tools whose names pass. */
+  readonly passing: readonly Json[]
+  /** The patterns that match no tool; none if there are no tools. */
+  readonly unmatched: ToolFilter
 }
+
+/** Filters tools by name. A server decides how many names must be folded, so the work is done in slices. */
+export async function filterTools(tools: readonly Json[], filter: ToolFilter): Promise<FilteredTools> {
+  const passing: Json[] = []
+  const [allow, deny] = [new Set(filter.allow), new Set(filter.deny)]
+  const denied = foldedPatterns(filter.deny)
+  await inSlices(tools, (tool) => {
+    const name = String(tool['name'])
+    const seen = denied.length === 0 ? '' : folded(name)
+    const allowing = filter.allow.filter((pattern) => matches(pattern, name))
+    const denying = filter.deny.filter((_, at) => matches(denied[at] ?? '', seen))
+    if (allowing.length > 0 && denying.length === 0) passing.push(tool)
+    for (const pattern of allowing) allow.delete(pattern)
+    for (const pattern of denying) deny.delete(pattern)
+  })
+  return { passing, unmatched: tools.length === 0 ? ALL_MATCHED : { allow: [...allow], deny: [...deny] } }
+}
+
+const ALL_MATCHED: ToolFilter = { allow: [], deny: [] }
 
 const PLAIN = /^[\x20-\x7e]*$/
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]+/gu

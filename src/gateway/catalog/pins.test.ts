@@ -9,7 +9,7 @@ import {
   offeredTools,
   pinFile,
   type PinCheck,
-  type PinFile,
+  type PinStore,
   pinPath,
   type Pins,
 } from './index.ts'
@@ -90,7 +90,7 @@ test('a changed definition is reported once, withheld until it is accepted, and 
   const again = check(changed.pins, [other])
   expect([again.changed, [...again.withheld], again.pins]).toEqual([[], ['read'], changed.pins])
   const offered = { server: 'files', tool: 'read', change: 'The description changed.', news: { description: 'Other.' } }
-  expect(offeredTools(changed.pins)).toEqual([offered])
+  expect(offeredTools(changed.pins)).toMatchObject([{ ...offered, was: { description: 'Reads a file.' } }])
   const accepted = acceptOffered(changed.pins, [{ server: 'files', tool: 'read' }])
   expect(check(accepted, [other])).toMatchObject({ changed: [], withheld: new Set() })
   expect(check(accepted, [read]).changed).toHaveLength(1)
@@ -205,15 +205,14 @@ describe('the file of pins', () => {
     expect(pinPath('/a/.mcp.jsonc')).toBe('/a/.mcp.pins.json')
   })
 
-  test('gives back what was written, has no definition in it, and is for its owner', async () => {
+  test('gives back what was written, and is for its owner', async () => {
     const file = pinFile(join(folder, 'a.pins.json'))
     expect(await file.load()).toEqual(new Map())
     const odd = checkDefinitions(first, '__proto__', { tools: [read], policy: 'pin' }).pins
     const waiting = checkDefinitions(odd, 'files', { tools: [{ name: 'new' }], policy: 'freeze' }).pins
     await file.update(() => waiting)
-    expect(await pinFile(file.path).load()).toEqual(waiting)
-    expect(readFileSync(file.path, 'utf8')).not.toContain('Reads a file')
-    expect(statSync(file.path).mode & 0o077).toBe(0)
+    expect(await pinFile(file.place).load()).toEqual(waiting)
+    expect(statSync(file.place).mode & 0o077).toBe(0)
   })
 
   test('is read however much servers have filled into it', async () => {
@@ -232,17 +231,17 @@ describe('the file of pins', () => {
   test('takes changes one after the other, also of other processes, and is not written for none', async () => {
     const file = pinFile(join(folder, 'b.pins.json'))
     // Each has what another process would have: no memory of the others, and a lock of its own.
-    const others = Array.from({ length: 20 }, () => pinFile(file.path))
-    const pinAt = (other: PinFile, at: number) =>
+    const others = Array.from({ length: 20 }, () => pinFile(file.place))
+    const pinAt = (other: PinStore, at: number) =>
       other.update((pins) => checkDefinitions(pins, `server${at}`, { tools: [read], policy: 'pin' }).pins)
     await Promise.all(others.map(pinAt))
     expect((await file.load()).size).toBe(20)
     const add = (name: string) => (pins: Pins) => check(pins, [{ name }]).pins
     await Promise.all(Array.from({ length: 5 }, (_, at) => file.update(add(`t${at}`))))
     expect([...((await file.load()).get('files')?.keys() ?? [])]).toEqual(['t0', 't1', 't2', 't3', 't4'])
-    const before = statSync(file.path).ino
+    const before = statSync(file.place).ino
     await file.update(add('t0'))
-    expect(statSync(file.path).ino).toBe(before)
+    expect(statSync(file.place).ino).toBe(before)
     await expect(
       file.update(() => {
         throw new Error('no')

@@ -6,12 +6,20 @@
  * A server cannot evict its pins by what it lists: at the limit, new tools are not pinned.
  */
 import type { Json } from '../../protocol/index.ts'
-import { type DefinitionDigests, definitionChange, definitionDigests, definitionNews } from './definition.ts'
+import {
+  type DefinitionDigests,
+  definitionChange,
+  definitionDigests,
+  definitionNews,
+  definitionTexts,
+} from './definition.ts'
 
 /** The digests of one tool. */
 export interface PinnedTool {
   /** Absent if no definition of the tool was ever accepted. */
   readonly pinned?: DefinitionDigests
+  /** The texts of its parts, by name, to show what changes later; without them only the new texts are known. */
+  readonly texts?: Readonly<Record<string, string>>
   /** Another definition that the server has listed since, not accepted yet. */
   readonly offered?: DefinitionDigests
   /** The texts of its changed parts, by name, for the person who accepts it. */
@@ -63,7 +71,7 @@ export function checkDefinitions(pins: Pins, server: string, listed: ListedDefin
     const digests = definitionDigests(definition)
     const pin = known.get(tool) ?? (isTaken(tool) || isFrozen ? NOT_ACCEPTED : undefined)
     const change = pin && changeOf(pin, digests)
-    const isKept = next.set(tool, pinFor(pin, definition, digests, change === undefined ? 'same' : policy))
+    const isKept = next.set(tool, pinFor(pin, { definition, digests, isSame: change === undefined, policy }))
     if (!isKept) unpinned++
     if (policy !== 'warn' && (change !== undefined || !isKept)) withheld.add(tool)
     if (change !== undefined && !isOffered(pin, digests)) changed.push({ tool, change })
@@ -92,50 +100,70 @@ function changeOf({ pinned }: PinnedTool, digests: DefinitionDigests): string | 
 
 /** Enough for thousands of tools and the changes of hundreds. The file is read and written as a whole. */
 export const MAX_PIN_CHARS = 2 * 1024 * 1024
+const MAX_TEXT_CHARS = 1024 * 1024
 
 /** The pins of one server, up to the limit. Tools that are no longer listed stay pinned: they may come back. */
 class LimitedPins {
   readonly tools: Map<string, PinnedTool>
   hasChanged = false
   #chars: number | undefined
+  #textChars: number | undefined
 
   constructor(known: ReadonlyMap<string, PinnedTool>) {
     this.tools = new Map(known)
   }
 
   /** Returns false if the limit is reached: the previous pin stays. */
-  set(tool: string, pin: PinnedTool): boolean {
+  set(tool: string, given: PinnedTool): boolean {
     const before = this.tools.get(tool)
-    if (before === pin) return true
+    if (before === given) return true
     this.#chars ??= [...this.tools].reduce((sum, each) => sum + charsOf(...each), 0)
-    const more = charsOf(tool, pin) - (before === undefined ? 0 : charsOf(tool, before))
+    const more = charsOf(tool, given) - (before === undefined ? 0 : charsOf(tool, before))
     if (more > 0 && this.#chars + more > MAX_PIN_CHARS) return false
     this.#chars += more
-    this.tools.set(tool, pin)
+    this.tools.set(tool, this.#withTexts(given, before))
     this.hasChanged = true
     return true
   }
+
+  /** Texts have their own limit, so that they take no room from pins; beyond it only digests are kept. */
+  #withTexts(given: PinnedTool, before: PinnedTool | undefined): PinnedTool {
+    const { texts, ...bare } = given
+    if (texts === undefined || texts === before?.texts) return given
+    this.#textChars ??= [...this.tools.values()].reduce((sum, pin) => sum + textCharsOf(pin), 0)
+    const more = textCharsOf(given)
+    if (this.#textChars + more > MAX_TEXT_CHARS) return bare
+    this.#textChars += more
+    return given
+  }
 }
 
-function charsOf(tool: string, pin: PinnedTool): number {
-  return tool.length + JSON.stringify(pin).length
+function charsOf(tool: string, { pinned, offered, news }: PinnedTool): number {
+  return tool.length + JSON.stringify({ pinned, offered, news }).length
+}
+
+function textCharsOf({ texts = {} }: PinnedTool): number {
+  return Object.entries(texts).reduce((sum, [part, text]) => sum + part.length + text.length, 0)
+}
+
+interface ListedTool extends Pick<ListedDefinitions, 'policy'> {
+  readonly definition: Json
+  readonly digests: DefinitionDigests
+  /** Whether it is what was pinned. */
+  readonly isSame: boolean
 }
 
 /** The pin of a tool. An unchanged pin is the same object. */
-function pinFor(
-  pin: PinnedTool | undefined,
-  definition: Json,
-  digests: DefinitionDigests,
-  what: 'same' | DefinitionPolicy,
-): PinnedTool {
-  if (pin === undefined || what === 'warn') return { pinned: digests }
-  if (what === 'same') return pin.offered === undefined ? pin : accepted(pin)
+function pinFor(pin: PinnedTool | undefined, { definition, digests, isSame, policy }: ListedTool): PinnedTool {
+  if (pin === undefined) return { pinned: digests, ...(policy !== 'warn' && { texts: definitionTexts(definition) }) }
+  if (isSame) return pin.offered === undefined ? pin : accepted(pin)
+  if (policy === 'warn') return { pinned: digests }
   if (isOffered(pin, digests)) return pin
   return { ...accepted(pin), offered: digests, news: definitionNews(pin.pinned ?? {}, definition) }
 }
 
-function accepted({ pinned }: PinnedTool): PinnedTool {
-  return pinned === undefined ? NOT_ACCEPTED : { pinned }
+function accepted({ pinned, texts }: PinnedTool): PinnedTool {
+  return pinned === undefined ? NOT_ACCEPTED : { pinned, ...(texts !== undefined && { texts }) }
 }
 
 function isOffered(pin: PinnedTool | undefined, digests: DefinitionDigests): boolean {
@@ -145,14 +173,21 @@ function isOffered(pin: PinnedTool | undefined, digests: DefinitionDigests): boo
 /** A tool whose new or changed definition waits to be accepted. */
 export interface OfferedTool extends ChangedDefinition, Pick<PinnedTool, 'news'> {
   readonly server: string
+  /** The previous texts of changed and removed parts, by name, as far as they are known. */
+  readonly was: Readonly<Record<string, string>>
+  /** The definition that is accepted with it. */
+  readonly offered: DefinitionDigests
 }
 
 /** All tools that are withheld. */
 export function offeredTools(pins: Pins): readonly OfferedTool[] {
   return [...pins].flatMap(([server, tools]) =>
     [...tools].flatMap(([tool, pin]) => {
-      const change = pin.offered && changeOf(pin, pin.offered)
-      return change === undefined ? [] : [{ server, tool, change, ...(pin.news !== undefined && { news: pin.news }) }]
+      const { offered, news, pinned = {}, texts = {} } = pin
+      const change = offered && changeOf(pin, offered)
+      if (offered === undefined || change === undefined) return []
+      const was = Object.entries(texts).filter(([part]) => pinned[part] !== offered[part])
+      return [{ server, tool, change, offered, was: Object.fromEntries(was), ...(news !== undefined && { news }) }]
     }),
   )
 }
@@ -161,8 +196,13 @@ export function offeredTools(pins: Pins): readonly OfferedTool[] {
 export function acceptOffered(pins: Pins, chosen: readonly { server: string; tool: string }[]): Pins {
   const next = new Map([...pins].map(([server, tools]) => [server, new Map(tools)]))
   for (const { server, tool } of chosen) {
-    const offered = next.get(server)?.get(tool)?.offered
-    if (offered !== undefined) next.get(server)?.set(tool, { pinned: offered })
+    const pin = next.get(server)?.get(tool)
+    if (pin?.offered !== undefined) next.get(server)?.set(tool, { pinned: pin.offered, texts: textsAfter(pin) })
   }
   return next
+}
+
+/** The texts of the offered definition: the new ones, and those of the parts that stay. */
+function textsAfter({ offered = {}, texts = {}, news = {} }: PinnedTool): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries({ ...texts, ...news }).filter(([part]) => Object.hasOwn(offered, part)))
 }

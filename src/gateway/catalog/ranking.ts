@@ -18,7 +18,8 @@ export interface Ranking {
 
 const K1 = 1.2
 const B = 0.75
-// `repo` also finds `repository`, which counts less than the word itself.
+// `order` also finds `orders`, and `repo` finds `repository`; both count less than the word itself.
+const OTHER_FORM_COUNTS = 0.8
 const BEGINNING_COUNTS = 0.5
 const MIN_BEGINNING = 3
 const MAX_QUERY_WORDS = 32
@@ -34,7 +35,7 @@ export async function createRanking(documents: readonly (readonly RankedField[])
   return {
     search: async (query) => {
       const totals = new Map<number, number>()
-      for (const word of [...new Set(wordsOf(query))].slice(0, MAX_QUERY_WORDS)) {
+      for (const word of queryWords(query)) {
         const scores = new Map<number, number>()
         await inSlices(index.variantsOf(word), ([variant, counts]) => index.score(variant, counts, scores))
         for (const [document, score] of scores) totals.set(document, (totals.get(document) ?? 0) + score)
@@ -68,8 +69,15 @@ class WordIndex {
   /** The words that a word of the query matches, with their weights. */
   variantsOf(word: string): readonly (readonly [string, number])[] {
     const near = word.length < MIN_BEGINNING ? [] : (this.#beginnings.get(word.slice(0, MIN_BEGINNING)) ?? [])
-    const longer = near.filter((each) => each !== word && each.startsWith(word))
-    return [...longer.map((each) => [each, BEGINNING_COUNTS] as const), [word, 1]]
+    const one = singular(word)
+    const others = near.filter((each) => each !== word && each.startsWith(one))
+    const forms = others.filter((each) => singular(each) === one)
+    const longer = others.filter((each) => each.startsWith(word) && singular(each) !== one)
+    return [
+      ...longer.map((each) => [each, BEGINNING_COUNTS] as const),
+      ...forms.map((each) => [each, OTHER_FORM_COUNTS] as const),
+      [word, 1],
+    ]
   }
 
   /** Notes the best score of a word of the query, or of one that begins with it, in each document. */
@@ -96,11 +104,24 @@ class WordIndex {
   }
 }
 
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  `a about all an and any are as at be been by can could did do does for from had has have how i if in into is it its
+  let me my need not of on onto or our please should so some than that the then there these this those to want was we
+  what when where which who whom why will with would you your`.split(/\s+/),
+)
+
+/** The distinct words of a query; stop words count only if there are no others. */
+function queryWords(query: string): readonly string[] {
+  const words = [...new Set(wordsOf(query))]
+  const counting = words.filter((word) => !STOP_WORDS.has(word))
+  return (counting.length === 0 ? words : counting).slice(0, MAX_QUERY_WORDS)
+}
+
 /** `listPullRequests` is list, pull and request. Scripts without spaces between words give pairs of characters. */
 function wordsOf(text: string): readonly string[] {
   const spaced = text.replace(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2').replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
   return [...spaced.toLowerCase().matchAll(/[\p{L}\p{M}\p{N}]+/gu)].flatMap(([word]) =>
-    UNSPACED.test(word) ? pairsOf(word) : [singular(word)],
+    UNSPACED.test(word) ? pairsOf(word) : [word],
   )
 }
 

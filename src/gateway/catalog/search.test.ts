@@ -40,6 +40,29 @@ describe('the best tool for', () => {
   })
 })
 
+test('stop words find nothing, unless a query has no other words', async () => {
+  const sums = createToolSearch([
+    tool('list-files', 'Lists the files of a folder, or of two.'),
+    tool('get-sum', 'Returns the sum of two numbers.'),
+  ])
+  const namesFor = async (query: string) => {
+    const { structuredContent } = (await sums.find({ query })) as { structuredContent: { tools: Json[] } }
+    return structuredContent.tools.map(({ name }) => name)
+  }
+  expect(await namesFor('the sum of numbers')).toEqual(['get-sum'])
+  expect(await namesFor('of the')).toContain('list-files')
+})
+
+test('a word in the form of the query counts more than its other forms', async () => {
+  const orders = createToolSearch([tool('get-order', 'Gets an order.'), tool('get-orders', 'Gets orders.')])
+  const first = async (query: string) => {
+    const { structuredContent } = (await orders.find({ query })) as { structuredContent: { tools: Json[] } }
+    return structuredContent.tools.map(({ name }) => name)
+  }
+  expect(await first('the latest orders')).toEqual(['get-orders', 'get-order'])
+  expect(await first('the latest order')).toEqual(['get-order', 'get-orders'])
+})
+
 test('what does not fit is not found, and the order is always the same', async () => {
   expect(await found('zebra')).toEqual([])
   expect(await found('github')).toEqual(await found('github'))
@@ -98,7 +121,7 @@ test.each<[string, Promise<Json>]>([
   ['The argument "query" must be a string.', search.find(undefined)],
   ['The argument "name" must be a string.', search.describe({ name: 7 })],
   [
-    'There is no tool of that name. Near: github_list_issues, github_create_issue, github_search_repositories.',
+    'There is no tool of that name. Near: github_create_issue, github_list_issues, github_search_repositories.',
     search.describe({ name: 'github_make_issue' }),
   ],
   ['There is no tool of that name.', search.describe({ name: 'constructor' })],

@@ -7,6 +7,7 @@ import { type Env, type FieldPath, URL_FIELDS } from '../../client/internal.ts'
 import { isObject, isOneTypo, type Json, nameAdvice } from '../../protocol/index.ts'
 import { createNames, type NamedServer, SEPARATOR } from '../catalog/names.ts'
 import { BACKEND_SETTINGS } from './backendSettings.ts'
+import { dependOnPrincipal } from './callerValues.ts'
 import { GATEWAY_SETTINGS, type ViewSettings } from './gatewaySettings.ts'
 
 export interface Doubt {
@@ -18,11 +19,13 @@ export interface Doubt {
 const TYPES = ['stdio', 'http', 'sse']
 const SPACES = 'has spaces; it is the program alone, and the rest stands in "args".'
 const NO_SCHEME = 'has no scheme; most servers want "Bearer" and a space before a token.'
+const NO_PRINCIPAL =
+  'names the caller, and "gateway" has no "principal" to say who calls: every call to this server is refused.'
 const UNCLOSED = 'has a "${" without its "}", and is passed on as it is.'
 const BARE_VARIABLE = 'has a "$" before a name, and is passed on as it is; a variable is written ${NAME}.'
 
-/** Doubts about the entry of a server. */
-export function doubtsInEntry(entry: unknown): readonly Doubt[] {
+/** Doubts about the entry of a server. `knowsCallers`: whether the gateway has a `principal`. */
+export function doubtsInEntry(entry: unknown, knowsCallers: boolean): readonly Doubt[] {
   if (!isObject(entry)) return []
   const { command, type } = entry
   const urls = URL_FIELDS.map((field) => ({ path: [field], text: entry[field] }))
@@ -30,6 +33,7 @@ export function doubtsInEntry(entry: unknown): readonly Doubt[] {
   const doubts = [
     { path: ['command'], sentence: commandDoubt(command) },
     ...texts.map(({ path, text }) => ({ path, sentence: variableDoubt(text) })),
+    ...texts.map(({ path, text }) => ({ path, sentence: knowsCallers ? undefined : principalDoubt(text) })),
     ...textsIn(entry, 'headers').map(({ path, text }) => ({ path, sentence: headerDoubt(path, text) })),
     { path: ['type'], sentence: typeDoubt(type) },
   ]
@@ -51,6 +55,10 @@ function variableDoubt(text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined
   if (/\$\{[^}]*$/.test(text)) return UNCLOSED
   return /(?<![\w$])\$(?!COPILOT_MCP_)[A-Z_][A-Z0-9_]+(?!\w)/.test(text) ? BARE_VARIABLE : undefined
+}
+
+function principalDoubt(text: unknown): string | undefined {
+  return typeof text === 'string' && dependOnPrincipal({ text }) ? NO_PRINCIPAL : undefined
 }
 
 function headerDoubt(path: FieldPath, text: unknown): string | undefined {

@@ -9,7 +9,7 @@ import { nameFault } from '../catalog/names.ts'
 import type { View } from '../catalog/views.ts'
 import type { DefinitionPolicy } from '../catalog/pins.ts'
 import { definitionPolicy, patterns } from './backendSettings.ts'
-import { headerNameFault } from './headers.ts'
+import { headerNameFault } from './callerValues.ts'
 import {
   address,
   type Check,
@@ -90,9 +90,14 @@ export interface GatewaySettings {
   readonly keys?: string
   /** The database with the leases of callers, shared by gateways. @default none */
   readonly postgres?: string
+  /** The place of pinned definitions: a file, or `postgres` for the database. @default a file beside mcp.json */
+  readonly pins?: string
   /** How long a silent gateway keeps its callers, with a database. @default 20 */
   readonly leaseSeconds: number
 }
+
+/** The value of `pins` for those in the database. */
+export const PINS_IN_POSTGRES = 'postgres'
 
 export const GATEWAY_DEFAULTS: GatewaySettings = {
   stateful: 'serve',
@@ -239,6 +244,7 @@ const checks: MemberChecks<Omit<GatewaySettings, 'views'> & { readonly views: Gi
   allowedOrigins: guarded('allowedOrigins', 'an origin such as https://app.example.com'),
   keys,
   postgres: text(databaseFault),
+  pins: text(),
   leaseSeconds,
 }
 

@@ -7,9 +7,10 @@ export {
   databaseFault,
   GATEWAY_DEFAULTS,
   type GatewaySettings,
+  PINS_IN_POSTGRES,
   type ViewSettings,
 } from './gatewaySettings.ts'
-export { dependOnPrincipal, headerFault, headersFor } from './headers.ts'
+export { dependOnPrincipal, headerFault, valuesFor, withoutPrincipal } from './callerValues.ts'
 export {
   type BackendConfig,
   type GatewayConfig,

@@ -213,7 +213,7 @@ test('all problems are told at once, by file, line and key, and without any valu
     'mcp.json:7: servers.github.pannier.state must be "auto", "stateless" or "stateful".',
     'mcp.json:8: servers.github.pannier.timeoutSeconds must be a number of seconds, more than 0 and at most 2147483.',
     'mcp.json:9: servers.github.pannier.maxProceses is not known; did you mean "maxProcesses"?',
-    'mcp.json:12: servers["my server"].command needs the variable "principal.id". Only the gateway knows it, in the headers that it sends to a server.',
+    'mcp.json:12: servers["my server"].command needs the variable "principal.id". Only the gateway knows it, in the "headers" and the "env" of a server.',
     'mcp.json:12: servers["my server"].args must be a list of strings.',
     'mcp.json:12: servers["my server"].pannier.tools must be an object.',
     'mcp.json:12: servers["my server"].pannier.prefix must be 1 to 32 of the characters A-Z, a-z, 0-9, _ and -, or false for none.',
@@ -312,6 +312,28 @@ test('variables that begin as ours do, and that nobody reads, are warnings', asy
     'PANNIER_PEER is not read; did you mean "PANNIER_PEERS"?',
     'PANNIER_ADMIN is not read. There are PANNIER_KEYS, PANNIER_ADVERTISE, PANNIER_PEERS, PANNIER_LOG_LEVEL.',
   ])
+})
+
+test('a header or a variable that names the caller is a warning where no "principal" says who calls', async () => {
+  const servers = `"servers": {
+    "crm": { "url": "https://a.example/mcp", "headers": { "X-User": "\${principal.id}" } },
+    "files": { "command": "a", "env": { "WHO": "\${ principal.claims.email }", "KEY": "k" } }
+  }`
+  const { warnings = [] } = await readGatewayConfig(fileWith(`{ ${servers} }`), {})
+  const sentence =
+    'names the caller, and "gateway" has no "principal" to say who calls: every call to this server is refused.'
+  expect(warnings.map((warning) => problemText(warning).replace(`${folder}/`, ''))).toEqual([
+    `mcp.json:2: servers.crm.headers.X-User ${sentence}`,
+    `mcp.json:3: servers.files.env.WHO ${sentence}`,
+  ])
+  const principal =
+    '{ "issuer": "https://i.example", "audience": "https://g.example/mcp", "jwks": "https://i.example/jwks" }'
+  const known = await readGatewayConfig(fileWith(`{ ${servers}, "gateway": { "principal": ${principal} } }`), {})
+  expect(known.warnings ?? []).toEqual([])
+  const wrong = fileWith('{ "servers": { "files": { "command": "a", "env": { "WHO": "${principal.name}" } } } }')
+  expect(await problemsOf(readGatewayConfig(wrong, {}))).toContain(
+    'mcp.json:1: servers.files.env.WHO may use ${principal.id} and ${principal.claims.NAME}, and nothing else of it.',
+  )
 })
 
 test('the addresses of other programs are read, checked and named as the file has them', async () => {

@@ -21,7 +21,7 @@ import { BACKEND_SETTINGS, type BackendSettings, backendSettings } from './backe
 import { flag } from './checks.ts'
 import { doubtsInEntry, doubtsInViews, unreadAtTop, unreadInEntry, unreadVariables } from './doubtful.ts'
 import { GATEWAY_SETTINGS, type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
-import { forwardFault, headerFault, isPrincipalVariable } from './headers.ts'
+import { forwardFault, headerFault, isPrincipalVariable, referenceFault } from './callerValues.ts'
 import {
   type ConfigProblem,
   type ConfigSource,
@@ -118,8 +118,9 @@ async function configOf(source: ConfigSource, place: ReadPlace): Promise<Gateway
   checkNames(read, invalid)
   const warnings: ConfigProblem[] = []
   const warn = reportTo(warnings)
+  const knowsCallers = isObject(source.gateway) && source.gateway['principal'] !== undefined
   for (const { path, entry } of source.servers)
-    for (const each of [...unreadInEntry(entry), ...doubtsInEntry(entry)])
+    for (const each of [...unreadInEntry(entry), ...doubtsInEntry(entry, knowsCallers)])
       warn({ code: 'CONFIG_INVALID', path: [...path, ...each.path], sentence: each.sentence })
   const named = read.map(({ backend }) => namedServer(backend.name, backend.settings))
   for (const each of [...unreadAtTop(source.root), ...doubtsInViews(settings.views, named)])
@@ -174,8 +175,8 @@ async function readBackend(
   const values = new Set<string>()
   const onValue = (value: string): void => void values.add(value)
   const known: Variables = { ...variables, onValue, ...(disabled && { stays: () => true }) }
-  const headerVariables: Variables = { ...known, stays: (each) => disabled || isPrincipalVariable(each) }
-  const address = await readAddress(entry, { project, variables: known, headerVariables, report })
+  const callerVariables: Variables = { ...known, stays: (each) => disabled || isPrincipalVariable(each) }
+  const address = await readAddress(entry, { project, variables: known, callerVariables, report })
   if (!disabled) checkAddress(address, fields, report)
   const place = { path: ['pannier'], variables: known, report, elsewhere: notOfServer }
   const settings = backendSettings(fields['pannier'], place, definitions)
@@ -224,7 +225,13 @@ function takesReplicas(address: Address): boolean {
 
 /** The checks that `readAddress` leaves to its users. */
 function checkAddress(address: Address, fields: Json, report: (problem: EntryProblem) => void): void {
-  if (!('url' in address)) return
+  if ('command' in address) {
+    for (const [name, value] of Object.entries(address.env ?? {})) {
+      const sentence = referenceFault(value)
+      if (sentence !== undefined) report({ path: ['env', name], code: 'CONFIG_INVALID', sentence })
+    }
+    return
+  }
   const fault = address.url === '' ? undefined : httpUrlFault(address.url)
   if (fault !== undefined) report({ path: [urlFieldOf(fields) ?? 'url'], code: 'CONFIG_INVALID', sentence: fault })
   for (const [name, value] of Object.entries(address.headers ?? {})) {

@@ -153,13 +153,15 @@ export interface WorkerTableOptions {
   readonly width: number
   /** Maximum wait for servers that are still being probed. */
   readonly withinMs: number
+  /** The servers to show, if not all: those that were late before. */
+  readonly only?: readonly string[]
 }
 
 /** The table of served servers. */
 export interface WorkerTable {
   readonly text: string
-  /** Whether all servers have been judged. */
-  readonly isWhole: boolean
+  /** The servers that have not been judged yet. */
+  readonly late: readonly string[]
 }
 
 /** The methods of a worker. */

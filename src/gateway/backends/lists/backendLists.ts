@@ -32,6 +32,8 @@ export class BackendLists {
   caching: ListsCaching = NO_CACHING
   /** The tools withheld because their definitions have not been accepted. */
   withheld: ReadonlySet<string> = new Set()
+  /** The patterns of its entry that match none of its tools. */
+  unmatched: ReadLists['unmatched'] = { allow: [], deny: [] }
   readonly #options: BackendListsOptions
   /** Time of the last read, in milliseconds of the process; undefined before the first. */
   #readAt: number | undefined
@@ -82,9 +84,10 @@ export class BackendLists {
   }
 
   /** Stores the lists until they expire. */
-  take({ lists, caching, withheld, ttlMs }: CheckedLists): void {
+  take({ lists, caching, withheld, unmatched, ttlMs }: CheckedLists): void {
     this.latest = lists
     this.caching = caching
+    this.unmatched = unmatched
     this.withheld = withheld
     this.#readAt = performance.now()
     this.#keepFor(ttlMs === undefined ? this.#limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS))

@@ -6,6 +6,7 @@ const of = (name: string): ServerLists => ({ ...NO_LISTS, tools: [{ name }] })
 const read = (name: string, bytes = 10, ttlMs?: number): ReadLists => ({
   lists: of(name),
   caching: NO_CACHING,
+  unmatched: { allow: [], deny: [] },
   bytes,
   ttlMs,
   isCut: false,

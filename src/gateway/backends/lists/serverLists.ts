@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { CODES, isObject, type Json, MAX_NAME_CHARS, MAX_URI_CHARS, RemoteError } from '../../../protocol/index.ts'
 import type { Caching } from '../../../server/internal.ts'
-import { passing, type ToolFilter } from '../../catalog/index.ts'
+import { filterTools, type ToolFilter } from '../../catalog/index.ts'
 import { cancelledBy, type Link, ownRequest } from '../../links/link.ts'
 import { EVERY_QUESTION, type Relayed } from '../../links/relayed.ts'
 
@@ -46,6 +46,8 @@ export type ListsCaching = Readonly<Record<ServerListName, ListCaching>>
 export interface ReadLists {
   readonly lists: ServerLists
   readonly caching: ListsCaching
+  /** The patterns of the server's entry that match none of its tools. */
+  readonly unmatched: ToolFilter
   /** The server's ttl for its lists; undefined if it gives none. SDKs give 0 by default. */
   readonly ttlMs: number | undefined
   /** Whether a limit cut something off. */
@@ -67,8 +69,8 @@ export async function readLists(link: ListingLink, filter: ToolFilter, signal: A
   const read = await Promise.all(LISTS.map(async (list) => [list, await reading.list(list)] as const))
   const { caching, ttlMs, isCut, tooLong, bytes } = reading
   const all: ServerLists = { ...NO_LISTS, ...Object.fromEntries(read) }
-  const lists = { ...all, tools: await passing(all.tools, filter) }
-  return { lists, caching, ttlMs, isCut, tooLong, bytes, digest: reading.digest() }
+  const { passing: tools, unmatched } = await filterTools(all.tools, filter)
+  return { lists: { ...all, tools }, caching, unmatched, ttlMs, isCut, tooLong, bytes, digest: reading.digest() }
 }
 
 class ListReading {

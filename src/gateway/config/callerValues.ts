@@ -1,24 +1,36 @@
-/** Headers for a server that depend on the caller: `${principal.id}` and `${principal.claims.NAME}` in their values. */
+/**
+ * Headers for a server, and variables of a process, that depend on the caller: `${principal.id}` and
+ * `${principal.claims.NAME}` in their values.
+ */
 import type { Address } from '../../client/index.ts'
 import type { Principal } from '../../server/index.ts'
 import { isLocalHost } from '../../server/internal.ts'
 
-/** The headers for one caller, or a sentence for the caller that says why there are none, without any value. */
-export type HeadersFor =
-  | { readonly kind: 'headers'; readonly headers: Readonly<Record<string, string>> }
+type NamedValues = Readonly<Record<string, string>>
+
+/** The values for one caller, or a sentence for the caller that says why there are none, without any value. */
+export type CallerValues =
+  | { readonly kind: 'values'; readonly values: NamedValues }
   | { readonly kind: 'refused'; readonly sentence: string }
+
+export type CallerValueKind = 'header' | 'variable'
 
 const REFERENCE = /\$\{\s*(principal\.[^}]*?)\s*\}/g
 const CLAIM = /^principal\.claims\.(.+)$/
 
-/** Whether a variable stays in a header value until a call fills it. */
+/** Whether a reference stays in a value until a call fills it. */
 export function isPrincipalVariable(name: string): boolean {
   return name.startsWith('principal.')
 }
 
-/** Whether headers differ by caller. */
-export function dependOnPrincipal(headers: Readonly<Record<string, string>> = {}): boolean {
-  return Object.values(headers).some((value) => value.search(REFERENCE) >= 0)
+/** Whether values differ by caller. */
+export function dependOnPrincipal(values: NamedValues = {}): boolean {
+  return Object.values(values).some((value) => value.search(REFERENCE) >= 0)
+}
+
+/** The values that are the same for all callers. */
+export function withoutPrincipal(values: NamedValues = {}): NamedValues {
+  return Object.fromEntries(Object.entries(values).filter(([name, value]) => !dependOnPrincipal({ [name]: value })))
 }
 
 /** The reason why this is no header name; undefined if it is one. */
@@ -29,9 +41,13 @@ export function headerNameFault(name: string): string | undefined {
 /** The reason why a configured header can never be sent; undefined if it can. */
 export function headerFault(name: string, value: string): string | undefined {
   if (!TOKEN.test(name)) return 'has a name that cannot stand in a request.'
-  const unknown = references(value).find((variable) => variable !== 'principal.id' && !CLAIM.test(variable))
-  if (unknown !== undefined) return 'may use ${principal.id} and ${principal.claims.NAME}, and nothing else of it.'
-  return VALUE.test(value) ? undefined : 'has characters that cannot stand in a header.'
+  return referenceFault(value) ?? (VALUE.test(value) ? undefined : 'has characters that cannot stand in a header.')
+}
+
+/** The reason why a value names nothing that a caller has; undefined if it may be filled. */
+export function referenceFault(value: string): string | undefined {
+  const isKnown = references(value).every((variable) => variable === 'principal.id' || CLAIM.test(variable))
+  return isKnown ? undefined : 'may use ${principal.id} and ${principal.claims.NAME}, and nothing else of it.'
 }
 
 /** The reason why callers' tokens must not be forwarded to an address; undefined if they may. */
@@ -52,38 +68,43 @@ function references(value: string): readonly string[] {
   return [...value.matchAll(REFERENCE)].map(([, variable = '']) => variable)
 }
 
-/** The headers for a caller. A value that is invalid in a header is refused, and nothing is sent in its place. */
-export function headersFor(
-  headers: Readonly<Record<string, string>> = {},
+/** The values for a caller. One that is invalid there is refused, and nothing is sent in its place. */
+export function valuesFor(
+  kind: CallerValueKind,
+  values: NamedValues = {},
   principal: Principal | undefined,
-): HeadersFor {
+): CallerValues {
   const filled: Record<string, string> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    const variables = new Map(references(value).map((variable) => [variable, valueOf(variable, principal)]))
+  for (const [name, value] of Object.entries(values)) {
+    const variables = new Map(references(value).map((variable) => [variable, valueOf(kind, variable, principal)]))
     for (const [variable, found] of variables) {
-      if ('fault' in found) return refused(name, variable, found.fault)
+      if ('fault' in found) return refused(`${kind} ${name}`, variable, found.fault)
     }
     filled[name] = value.replace(REFERENCE, (_, variable: string) => {
       const found = variables.get(variable)
       return found !== undefined && 'value' in found ? found.value : ''
     })
   }
-  return { kind: 'headers', headers: filled }
+  return { kind: 'values', values: filled }
 }
 
-function refused(name: string, variable: string, fault: string): HeadersFor {
-  return { kind: 'refused', sentence: `The header ${name} for this server needs ${variable}, ${fault}` }
+function refused(what: string, variable: string, fault: string): CallerValues {
+  return { kind: 'refused', sentence: `The ${what} for this server needs ${variable}, ${fault}` }
 }
 
 type Found = { readonly value: string } | { readonly fault: string }
 
-function valueOf(variable: string, principal: Principal | undefined): Found {
+function valueOf(kind: CallerValueKind, variable: string, principal: Principal | undefined): Found {
   if (principal === undefined) return { fault: 'and the caller is anonymous.' }
   const value = variable === 'principal.id' ? principal.id : claimOf(variable, principal)
   if (typeof value !== 'string') return { fault: 'which the caller does not have as a text, a number or a boolean.' }
+  return IS_VALID[kind](value) ? { value } : { fault: `and that of this caller cannot stand in a ${kind}.` }
+}
+
+const IS_VALID: Readonly<Record<CallerValueKind, (value: string) => boolean>> = {
   // Spaces at the ends are trimmed in transit, so two callers could become one.
-  const isSendable = VALUE.test(value) && value.trim() === value && value !== ''
-  return isSendable ? { value } : { fault: 'and that of this caller cannot stand in a header.' }
+  header: (value) => VALUE.test(value) && value.trim() === value && value !== '',
+  variable: (value) => !value.includes('\0') && value !== '',
 }
 
 function claimOf(variable: string, { claims = {} }: Principal): unknown {

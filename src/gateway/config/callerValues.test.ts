@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dependOnPrincipal, headersFor } from './index.ts'
+import { dependOnPrincipal, valuesFor } from './index.ts'
 
 const ann = { id: 'ann', claims: { team: 'red', level: 7, admin: false, 'https://example.com/role': 'boss' } }
 
@@ -10,23 +10,27 @@ test('what a caller is stands in the headers for a server', () => {
     'X-Role': '${principal.claims.https://example.com/role}',
     'X-Key': 'k${other}',
   }
-  expect(headersFor(headers, ann)).toEqual({
-    kind: 'headers',
-    headers: { 'X-User': 'ann', 'X-All': 'red/7/false', 'X-Role': 'boss', 'X-Key': 'k${other}' },
+  expect(valuesFor('header', headers, ann)).toEqual({
+    kind: 'values',
+    values: { 'X-User': 'ann', 'X-All': 'red/7/false', 'X-Role': 'boss', 'X-Key': 'k${other}' },
   })
 })
 
 test('headers without such a variable are for everyone', () => {
-  expect(headersFor({ 'X-Key': 'k' }, undefined)).toEqual({ kind: 'headers', headers: { 'X-Key': 'k' } })
-  expect(headersFor(undefined, undefined)).toEqual({ kind: 'headers', headers: {} })
+  expect(valuesFor('header', { 'X-Key': 'k' }, undefined)).toEqual({ kind: 'values', values: { 'X-Key': 'k' } })
+  expect(valuesFor('header', undefined, undefined)).toEqual({ kind: 'values', values: {} })
   expect(dependOnPrincipal({ 'X-Key': '$k' })).toBe(false)
   expect(dependOnPrincipal({ 'X-Key': 'a ${principal.id}' })).toBe(true)
   expect(dependOnPrincipal()).toBe(false)
 })
 
 test('a value that looks like a variable is not replaced again', () => {
-  const result = headersFor({ 'X-A': '${principal.claims.a}' }, { id: 'i', claims: { a: '${principal.id}$&' } })
-  expect(result).toEqual({ kind: 'headers', headers: { 'X-A': '${principal.id}$&' } })
+  const result = valuesFor(
+    'header',
+    { 'X-A': '${principal.claims.a}' },
+    { id: 'i', claims: { a: '${principal.id}$&' } },
+  )
+  expect(result).toEqual({ kind: 'values', values: { 'X-A': '${principal.id}$&' } })
 })
 
 describe('nothing is sent where a value cannot stand in a header', () => {
@@ -44,15 +48,25 @@ describe('nothing is sent where a value cannot stand in a header', () => {
     '${principal.claims.absent}',
     '${principal.claims.constructor}',
   ])('%s', (value) => {
-    const result = headersFor({ 'X-First': '1', 'X-User': `u-${value}` }, { id: 'ann', claims })
+    const result = valuesFor('header', { 'X-First': '1', 'X-User': `u-${value}` }, { id: 'ann', claims })
     expect(result).toEqual({ kind: 'refused', sentence: expect.stringMatching(/^The header X-User .*\.$/) })
     for (const each of ['Admin', 'Åse', 'Ben']) expect(JSON.stringify(result)).not.toContain(each)
   })
 
   test('and an anonymous caller has no values', () => {
-    expect(headersFor({ 'X-User': '${principal.id}' }, undefined)).toEqual({
+    expect(valuesFor('header', { 'X-User': '${principal.id}' }, undefined)).toEqual({
       kind: 'refused',
       sentence: 'The header X-User for this server needs principal.id, and the caller is anonymous.',
     })
   })
+})
+
+test('a variable of a process may have any characters but none that ends it, and is never empty', () => {
+  const values = { WHO: '<${principal.claims.who}>', KEY: 'k' }
+  const valuesOf = (who: unknown) => valuesFor('variable', values, { id: 'ann', claims: { who } })
+  expect(valuesOf(' Åse\n')).toEqual({ kind: 'values', values: { WHO: '< Åse\n>', KEY: 'k' } })
+  const sentence =
+    'The variable WHO for this server needs principal.claims.who, and that of this caller cannot stand in a variable.'
+  expect(valuesOf('a\0b')).toEqual({ kind: 'refused', sentence })
+  expect(valuesOf('')).toEqual({ kind: 'refused', sentence })
 })
