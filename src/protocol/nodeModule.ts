@@ -2,21 +2,34 @@
  * Modules of Node, loaded where they are used. With imports they would be in every bundle of `pannier/client`, and browsers
  * have none of them.
  */
+import type * as childProcess from 'node:child_process'
+import type * as crypto from 'node:crypto'
+import type * as diagnosticsChannel from 'node:diagnostics_channel'
+import type * as fs from 'node:fs'
+import type * as fsPromises from 'node:fs/promises'
+import type * as net from 'node:net'
+import type * as os from 'node:os'
+import type * as path from 'node:path'
+import type * as sqlite from 'node:sqlite'
+import type * as stream from 'node:stream'
+import type * as url from 'node:url'
+import type * as util from 'node:util'
+import type * as vm from 'node:vm'
+
 interface NodeModules {
-  readonly 'node:child_process': typeof import('node:child_process')
-  readonly 'node:crypto': typeof import('node:crypto')
-  readonly 'node:diagnostics_channel': typeof import('node:diagnostics_channel')
-  readonly 'node:events': typeof import('node:events')
-  readonly 'node:fs': typeof import('node:fs')
-  readonly 'node:fs/promises': typeof import('node:fs/promises')
-  readonly 'node:net': typeof import('node:net')
-  readonly 'node:os': typeof import('node:os')
-  readonly 'node:path': typeof import('node:path')
-  readonly 'node:sqlite': typeof import('node:sqlite')
-  readonly 'node:stream': typeof import('node:stream')
-  readonly 'node:url': typeof import('node:url')
-  readonly 'node:util': typeof import('node:util')
-  readonly 'node:vm': typeof import('node:vm')
+  readonly 'node:child_process': typeof childProcess
+  readonly 'node:crypto': typeof crypto
+  readonly 'node:diagnostics_channel': typeof diagnosticsChannel
+  readonly 'node:fs': typeof fs
+  readonly 'node:fs/promises': typeof fsPromises
+  readonly 'node:net': typeof net
+  readonly 'node:os': typeof os
+  readonly 'node:path': typeof path
+  readonly 'node:sqlite': typeof sqlite
+  readonly 'node:stream': typeof stream
+  readonly 'node:url': typeof url
+  readonly 'node:util': typeof util
+  readonly 'node:vm': typeof vm
 }
 
 /** The process. A browser has none. */

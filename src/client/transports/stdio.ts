@@ -118,8 +118,10 @@ export class StdioTransport implements Transport {
   async #exit(): Promise<void> {
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const { once } = nodeModule('node:events')
-    await once(child, 'exit', { signal: AbortSignal.timeout(EXIT_WAIT_MS) }).catch(() => undefined)
+    await new Promise<void>((resolve) => {
+      child.once('exit', () => resolve())
+      setTimeout(resolve, EXIT_WAIT_MS).unref()
+    })
   }
 
   #read(line: string): void {
