@@ -226,14 +226,13 @@ describe('places that calls write', () => {
     ],
     [
       'of a function that is over with each call',
-      `function output(command) {
+      `export function output(command) {
         let text = ''
         const child = spawn(command)
         child.stdout.on('data', (chunk) => { text += chunk })
         return finished(child, () => text)
       }
-      const answer = wrapped(output)
-      server.tool('run', ({ command }) => answer(command))`,
+      server.tool('run', ({ kind, command }) => library[kind](command))`,
     ],
   ])('are not what is %s', async (_, main) => {
     expect(await readOf({ 'main.js': main })).toMatchObject({ state: 'STATELESS', confidence: 0.9 })
