@@ -9,7 +9,7 @@ import { connectFailure, withoutPage } from './failureReason.ts'
 import { deadline, IDLE_MS } from './layer/deadline.ts'
 import { type FlushOnClose, flushOnClose, SdkClient } from './sdkClient.ts'
 import { type JarChoice, openJar } from './jar/open.ts'
-import { limitedValidator } from './limitedValidator.ts'
+import { hasTimeLimits, limitedValidator } from './limitedValidator.ts'
 import type { Notice } from './notice.ts'
 import { placeOf } from './config/savedPlace.ts'
 import { rounds } from './rounds/layer.ts'
@@ -188,7 +188,7 @@ function clientFor(
   const ours: ClientOptions = {
     versionNegotiation:
       way === 'stateless' ? { mode: { pin: MODERN_VERSION } } : { mode: 'auto', probe: { timeoutMs: probeMs } },
-    jsonSchemaValidator: limitedValidator(() => new AjvJsonSchemaValidator()),
+    ...(hasTimeLimits() && { jsonSchemaValidator: limitedValidator(() => new AjvJsonSchemaValidator()) }),
   }
   const client = new SdkClient({ name, version }, { ...ours, ...options.client }, beforeClose)
   client.onerror = (error) => onNotice?.({ kind: 'error', error: withoutPage(error) })

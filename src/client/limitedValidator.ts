@@ -6,11 +6,21 @@
  * The SDK compiles the schemas of all listed tools when the first is called, so all these have one limit together. What
  * is not compiled by then is compiled with its first check, within the limit of that check.
  */
-import { type Context, createContext, Script } from 'node:vm'
+import type { Context, Script } from 'node:vm'
 import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '@modelcontextprotocol/client'
-import { isObject } from '../protocol/index.ts'
+import { isObject, nodeModule } from '../protocol/index.ts'
 
 const LIMIT_MS = 1_000
+
+/** False in browsers and Workers, which cannot abort a check. There the SDK's own validator is used. */
+export function hasTimeLimits(): boolean {
+  try {
+    script ??= new (nodeModule('node:vm').Script)('run()')
+    return true
+  } catch {
+    return false
+  }
+}
 
 export function limitedValidator(
   newEngine: () => jsonSchemaValidator,
@@ -93,11 +103,13 @@ class TooCostly extends Error {
 }
 
 let sandbox: (Context & { run?: () => void }) | undefined
-const script = new Script('run()')
+let script: Script | undefined
 
 /** Runs a function with a time limit. Only a script in a vm context can be aborted; here it just calls the function. */
 function within<Result>(limitMs: number, run: () => Result): Result {
+  const { createContext, Script } = nodeModule('node:vm')
   sandbox ??= createContext({})
+  script ??= new Script('run()')
   let outcome: { readonly result: Result } | undefined
   sandbox.run = () => {
     outcome = { result: run() }

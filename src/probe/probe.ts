@@ -42,7 +42,7 @@ export async function probe(target: Target, options: ProbeOptions = {}): Promise
     return {
       ...secrets.hideIn(report(findings, two, isUsual ? combined(two, decided) : decided, results)),
       target: nameOf(target),
-      requests: budget.used,
+      requests: wire.requests,
       durationMs: Math.round(performance.now() - started),
       checkedAt: settings.clock(),
     }

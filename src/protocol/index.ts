@@ -68,6 +68,7 @@ export {
   MAX_MESSAGE_BYTES,
   maxItems,
   parseJson,
+  utf8Bytes,
 } from './jsonText.ts'
 export { assertParamHeaders, findParamHeaders, type ParamHeader, paramHeaderValues } from './paramHeaders.ts'
 export {
@@ -83,6 +84,7 @@ export {
   TASKS_EXTENSION,
   type TaskStatus,
 } from './tasks.ts'
+export { findNodeModule, host, nodeModule } from './nodeModule.ts'
 export {
   type BackoffOptions,
   backoffMs,

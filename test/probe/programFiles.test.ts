@@ -62,6 +62,7 @@ describe('a program whose tools say nothing', () => {
     expect(verdict.process.because[0]).toBe('main.js, line 2: `opened` is filled by some calls and read by others.')
     expect(verdict.process.because.at(-1)).toMatch(/^But: Its tools say nothing/)
     expect(verdict.confidence).toBeLessThanOrEqual(0.9)
+    expect(verdict.requests).toBeGreaterThan(0)
   })
 
   test('is STATELESS where no call leaves anything', async () => {
@@ -168,6 +169,24 @@ describe('places that calls write', () => {
       server.tool('list', () => run(process.env.SESSION))`,
       '`process.env` is changed by calls',
     ],
+    [
+      'a page that the first call opens, and calls work on',
+      `class Browser {
+      page
+      async opened() { if (!this.page) this.page = await launch(); return this.page }
+      async handleVisit({ address }) { const page = await this.opened(); await page.goto(address) }
+      async handleText() { const page = await this.opened(); return page.text() }
+      }
+      new Browser()`,
+      '`page` is made once, and calls do something to it',
+    ],
+    [
+      'a number that one tool counts and another reads',
+      `let cookies = 0
+      server.tool('give', () => { cookies++; return 'Here.' })
+      server.tool('sum', () => String(cookies))`,
+      '`cookies` is counted by calls',
+    ],
   ])('are found: %s', async (_, main, sentence) => {
     const files = { 'notes.js': 'export const notes = []', 'old.cjs': 'exports.notes = []' }
     expect(becauseOf(await readOf({ 'main.js': main, ...files }))).toContain(sentence)
@@ -195,6 +214,25 @@ describe('places that calls write', () => {
       function setupTools() { tools.push('a') }
       setupTools()
       server.tool('list', () => tools.join())`,
+    ],
+    [
+      'kept by what serves HTTP',
+      `const people = new Map()
+      function handlePost(req, res) { people.set(req.id, res) }
+      function handleGet(req) { return people.get(req.id) }
+      app.post('/mcp', handlePost)
+      app.get('/mcp', (req) => handleGet(req))
+      server.tool('double', ({ a }) => 2 * a)`,
+    ],
+    [
+      'of a function that is over with each call',
+      `export function output(command) {
+        let text = ''
+        const child = spawn(command)
+        child.stdout.on('data', (chunk) => { text += chunk })
+        return finished(child, () => text)
+      }
+      server.tool('run', ({ kind, command }) => library[kind](command))`,
     ],
   ])('are not what is %s', async (_, main) => {
     expect(await readOf({ 'main.js': main })).toMatchObject({ state: 'STATELESS', confidence: 0.9 })

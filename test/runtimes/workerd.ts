@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { rolldown } from 'rolldown'
+import { type InputOptions, rolldown } from 'rolldown'
 import { root } from '../../scripts/repository.ts'
 
 export interface WorkerdOptions {
@@ -14,7 +14,11 @@ export interface WorkerdOptions {
   readonly entry: string
   /** One Worker is served for each, since the runtime behaves as it did on that day. */
   readonly compatibilityDates: readonly string[]
-  readonly bindings: Readonly<Record<string, string>>
+  readonly bindings?: Readonly<Record<string, string>>
+  /** Whether the Worker has the modules of Node. Without them it is bundled as for a browser. @default true */
+  readonly hasNode?: boolean
+  /** Flags beside `nodejs_compat`. */
+  readonly flags?: readonly string[]
 }
 
 export interface Workerd {
@@ -31,7 +35,7 @@ const { default: program } = require('workerd') as { default: string }
 
 export async function startWorkerd(options: WorkerdOptions): Promise<Workerd> {
   const folder = mkdtempSync(join(tmpdir(), 'pannier-workerd-'))
-  writeFileSync(join(folder, 'worker.mjs'), await bundle(options.entry))
+  writeFileSync(join(folder, 'worker.mjs'), await bundle(options))
   writeFileSync(join(folder, 'config.capnp'), configOf(options))
   const child = spawn(program, ['serve', 'config.capnp', '--control-fd=3', '--verbose'], {
     cwd: folder,
@@ -54,14 +58,12 @@ export async function startWorkerd(options: WorkerdOptions): Promise<Workerd> {
 }
 
 /** As wrangler does it: one module, with only the runtime's own modules left outside. */
-async function bundle(entry: string): Promise<string> {
+async function bundle({ entry, hasNode = true }: WorkerdOptions): Promise<string> {
   const build = await rolldown({
     input: join(root, entry),
-    platform: 'neutral',
-    external: /^node:/,
-    resolve: {
-      conditionNames: ['pannier-source', 'workerd', 'worker', 'browser', 'import', 'default'],
-      mainFields: ['browser', 'module', 'main'],
+    ...(hasNode ? FOR_WORKERS : FOR_BROWSERS),
+    onLog: (level, { message }) => {
+      if (level === 'warn') throw new Error(message) // a module that was not found is only a warning
     },
   })
   const { output } = await build.generate({ format: 'esm', codeSplitting: false })
@@ -69,15 +71,30 @@ async function bundle(entry: string): Promise<string> {
   return output[0].code
 }
 
+const FOR_WORKERS: Partial<InputOptions> = {
+  platform: 'neutral',
+  external: /^node:/,
+  resolve: {
+    conditionNames: ['pannier-source', 'workerd', 'worker', 'browser', 'import', 'default'],
+    mainFields: ['browser', 'module', 'main'],
+  },
+}
+
+const FOR_BROWSERS: Partial<InputOptions> = {
+  platform: 'browser',
+  resolve: { conditionNames: ['pannier-source', 'browser', 'import', 'default'] },
+}
+
 // From this date on Workers have the modules of Node without a flag, and the runtime says so to those who set it.
 const NODE_BY_DEFAULT = '2026-08-04'
 
-function configOf({ compatibilityDates, bindings }: WorkerdOptions): string {
+function configOf({ compatibilityDates, bindings = {}, hasNode = true, flags = [] }: WorkerdOptions): string {
+  const flagsAt = (date: string) => [...flags, ...(hasNode && date < NODE_BY_DEFAULT ? ['nodejs_compat'] : [])]
   const texts = Object.entries(bindings).map(([name, text]) => `(name = ${quote(name)}, text = ${quote(text)})`)
   const worker = (date: string): string => `(name = ${quote(date)}, worker = (
     modules = [(name = "worker", esModule = embed "worker.mjs")],
     compatibilityDate = ${quote(date)},
-    compatibilityFlags = [${date < NODE_BY_DEFAULT ? '"nodejs_compat"' : ''}],
+    compatibilityFlags = [${flagsAt(date).map(quote).join(', ')}],
     globalOutbound = "local",
     bindings = [${texts.join(', ')}],
   ))`

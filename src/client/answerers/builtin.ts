@@ -2,11 +2,8 @@
  * Answerers that need no person: known answers, the defaults of forms, refusals, folders, a model of the host, and one
  * that chooses by kind.
  */
-import { realpath, stat } from 'node:fs/promises'
-import { basename } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { InputRequest, CreateMessageRequestParams, CreateMessageResult } from '@modelcontextprotocol/client'
-import { assertOptionNames, type Json, type OptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, type Json, nodeModule, type OptionNames } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Answerer, Answerers, Asked } from '../questions/answerer.ts'
 import { defaultOf } from '../questions/fieldCheck.ts'
@@ -121,10 +118,12 @@ export function folders(list: readonly Folder[]): Answerer {
 async function rootOf(folder: Folder): Promise<Json> {
   const { path, name } = typeof folder === 'string' ? { path: folder, name: undefined } : folder
   const real = await realFolder(path)
-  return { uri: pathToFileURL(real).href, name: name ?? (basename(real) || real) }
+  const uri = nodeModule('node:url').pathToFileURL(real).href
+  return { uri, name: name ?? (nodeModule('node:path').basename(real) || real) }
 }
 
 async function realFolder(path: string): Promise<string> {
+  const { realpath, stat } = nodeModule('node:fs/promises')
   try {
     const real = await realpath(path)
     if ((await stat(real)).isDirectory()) return real

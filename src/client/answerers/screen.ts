@@ -4,7 +4,7 @@
  */
 import type { Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { type CANCEL_SYMBOL, intro, isCancel, log, multiselect, outro, select, text, settings } from '@clack/prompts'
+import type { CANCEL_SYMBOL } from '@clack/prompts'
 import { plainLine, plainLines } from '../safeText.ts'
 
 /** The person left the form, by Escape or by Ctrl-C. */
@@ -58,7 +58,8 @@ const MAX_COLUMNS = 100
 const MAX_LINES = 200
 const MAX_CHARACTERS = 300
 
-export function createScreen({ input, output, signal }: ScreenOptions): Screen {
+export async function createScreen({ input, output, signal }: ScreenOptions): Promise<Screen> {
+  const { intro, isCancel, log, multiselect, outro, select, text, settings } = await import('@clack/prompts')
   const prompt = async <Value>(
     show: (streams: PromptStreams) => Promise<Value | typeof CANCEL_SYMBOL>,
   ): Promise<Value> => {
@@ -102,7 +103,7 @@ export function createScreen({ input, output, signal }: ScreenOptions): Screen {
       )
       const shown = numbered(options)
       const labels = shown.map(({ label }) => label)
-      const stop = followTyping(input, labels, initialValue)
+      const stop = followTyping(input, labels, initialValue, settings.aliases)
       try {
         const chosen = await prompt((streams) =>
           select({ ...streams, message: plainLine(message, MAX_CHARACTERS), options: shown, initialValue }),
@@ -188,14 +189,14 @@ function valueAt<Value>(options: readonly Option<Value>[], index: number): Value
  * Once a word has begun, the letters that prompts move by (h, j, k and l) belong to the word. The prompt begins at the
  * option `initial`. Gives the function that ends it.
  */
-function followTyping(input: Readable, labels: readonly string[], initial: number): () => void {
+function followTyping(input: Readable, labels: readonly string[], initial: number, aliases: Aliases): () => void {
   const options = labels.map((label) => label.toLowerCase())
   let at = initial
   let typed = ''
   let isOurs = false
   const onKey = (text: string | undefined, key: Key | undefined): void => {
     if (isOurs) return
-    const step = stepOf(key)
+    const step = stepOf(key, aliases)
     const next = wordAfter(typed, letterOf(text, key), options)
     const target = next === '' ? at + step : (indexOf(next, options) ?? at)
     // The prompt takes the last step by itself.
@@ -209,6 +210,9 @@ function followTyping(input: Readable, labels: readonly string[], initial: numbe
   input.prependListener('keypress', onKey)
   return () => void input.removeListener('keypress', onKey)
 }
+
+/** The keys that prompts take for others. */
+type Aliases = ReadonlyMap<string, string>
 
 const DOWN: Key = { name: 'down', sequence: '\u001b[B' }
 
@@ -234,9 +238,9 @@ function letterOf(text: string | undefined, key: Key | undefined): string | unde
 }
 
 /** How the prompt itself moves at this key: by the arrow keys, and by letters that stand for them. */
-function stepOf(key: Key | undefined): number {
+function stepOf(key: Key | undefined, aliases: Aliases): number {
   const name = key?.name ?? ''
-  switch (settings.aliases.get(name) ?? name) {
+  switch (aliases.get(name) ?? name) {
     case 'up':
     case 'left':
       return -1

@@ -6,7 +6,7 @@
  * - nothing is sent and nothing is opened before the person has seen it and said yes.
  */
 import type { ReadStream, WriteStream } from 'node:tty'
-import { assertOptionNames, type Json, type OptionNames, unlessAborted } from '../../protocol/index.ts'
+import { assertOptionNames, host, type Json, type OptionNames, unlessAborted } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Answerer, Asked } from '../questions/answerer.ts'
 import { wrongKind } from '../questions/kinds.ts'
@@ -41,14 +41,14 @@ const TERMINAL_OPTIONS: OptionNames<TerminalOptions> = {
 /** Answers forms and pages to visit, by asking the person at the terminal. For both: `{ form: ask, url: ask }`. */
 export function terminal(options: TerminalOptions = {}): Answerer {
   assertOptionNames(options, TERMINAL_OPTIONS, 'terminal()')
-  const { input = process.stdin, output = process.stderr, open = openPage, hold, onInterrupt } = options
+  const { input = host?.stdin, output = host?.stderr, open = openPage, hold, onInterrupt } = options
   return async (asked) => {
     if (asked.request.method !== 'elicitation/create') throw wrongKind(asked.key, 'terminal()', asked.request)
-    assertTerminal(input, output)
+    if (!input?.isTTY || !output?.isTTY) throw noTerminal()
     return oneAtATime(output, asked.signal, async () => {
       const release = hold?.()
       try {
-        return await ask(createScreen({ input, output, signal: asked.signal }), asked, { open, onInterrupt })
+        return await ask(await createScreen({ input, output, signal: asked.signal }), asked, { open, onInterrupt })
       } finally {
         release?.()
       }
@@ -85,9 +85,8 @@ function show(screen: Screen, asked: Asked, open: OpenPage): Promise<Json> {
 
 const ENDS = { accept: 'Sent.', decline: 'Declined.', cancel: 'Cancelled.' } as const
 
-function assertTerminal(input: ReadStream, output: WriteStream): void {
-  if (input.isTTY && output.isTTY) return
-  throw new ClientError(
+function noTerminal(): ClientError {
+  return new ClientError(
     'TERMINAL_MISSING',
     'The server asks something, and there is no terminal to ask on. Run this in a terminal, or choose another answerer.',
   )

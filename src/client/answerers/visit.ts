@@ -1,10 +1,6 @@
 /** A page to visit: the person sees its host and whole address first, and nothing is opened without a yes. */
-import { spawn } from 'node:child_process'
-import { isIP } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
-import { domainToUnicode } from 'node:url'
 import type { ElicitRequestURLParams } from '@modelcontextprotocol/client'
-import type { Json } from '../../protocol/index.ts'
+import { findNodeModule, type Json, nodeModule } from '../../protocol/index.ts'
 import type { Asked } from '../questions/answerer.ts'
 import { wholeLines } from '../safeText.ts'
 import type { Screen } from './screen.ts'
@@ -79,24 +75,23 @@ export function readVisitAddress(text: unknown): VisitAddress {
 function warningsOf({ hostname }: URL, local: boolean): string[] {
   const warnings: string[] = []
   if (hostname.split('.').some((label) => label.startsWith('xn--'))) {
-    warnings.push(
-      `The host is written with letters beyond a to z: "${domainToUnicode(hostname)}". They may imitate others.`,
-    )
+    const written = findNodeModule('node:url')?.domainToUnicode(hostname) ?? hostname
+    warnings.push(`The host is written with letters beyond a to z: "${written}". They may imitate others.`)
   }
   if (local) warnings.push('The page is on this computer.')
-  else if (isIP(withoutBrackets(hostname)) !== 0) warnings.push('The host is a bare number, not a name.')
+  else if (isIpAddress(hostname)) warnings.push('The host is a bare number, not a name.')
   return warnings
 }
 
 // The URL parser normalises every spelling of an IPv4 address.
 function isLocal(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
-  const address = withoutBrackets(hostname)
-  return (isIP(address) === 4 && address.startsWith('127.')) || address === '::1'
+  return (isIpAddress(hostname) && hostname.startsWith('127.')) || hostname === '[::1]'
 }
 
-function withoutBrackets(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '')
+// No other host of a URL ends with a number (URL Standard, host parsing), or is in brackets.
+function isIpAddress(hostname: string): boolean {
+  return hostname.startsWith('[') || /(^|\.)\d+\.?$/.test(hostname)
 }
 
 function refused(reason: string): VisitAddress {
@@ -109,11 +104,11 @@ const OPENER_TIMEOUT_MS = 1500
 /** Opens an address in the person's browser, by the system's own opener and without a shell. */
 export async function openPage(href: string): Promise<void> {
   const [command, args] = openerOf(process.platform, href)
-  const child = spawn(command, args, { stdio: 'ignore', detached: true, shell: false })
-  const over = new AbortController()
+  const child = nodeModule('node:child_process').spawn(command, args, { stdio: 'ignore', detached: true, shell: false })
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const startedAnyway = new Promise<0>((resolve) => (timer = setTimeout(resolve, OPENER_TIMEOUT_MS, 0)))
   const ended = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve))
-  const code = await Promise.race([ended, setTimeout(OPENER_TIMEOUT_MS, 0, { signal: over.signal })])
-  over.abort()
+  const code = await Promise.race([ended, startedAnyway]).finally(() => clearTimeout(timer))
   child.unref()
   if (code !== 0) throw new Error(`${command} ended with ${code}.`)
 }

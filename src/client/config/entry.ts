@@ -2,10 +2,7 @@
  * One server of an mcp.json file: reads an entry as an address. What is wrong is reported by the path of its field, and
  * never quotes a value.
  */
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { parseEnv } from 'node:util'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { isObject, type Json, nodeModule } from '../../protocol/index.ts'
 import type { ClientCode } from '../errors.ts'
 import type { Address, CommandAddress, Container } from './address.ts'
 import { expand, type Variables } from './variables.ts'
@@ -100,6 +97,7 @@ async function commandOf(
   command = fields.text('command'),
 ): Promise<CommandAddress> {
   const { project } = context
+  const { resolve } = nodeModule('node:path')
   const cwd = fields.has('cwd') ? resolve(project, fields.text('cwd')) : project
   const address = { command, args: fields.list('args'), env: fields.env(), cwd }
   if (!fields.has('envFile')) return address
@@ -110,7 +108,8 @@ async function commandOf(
 /** The variables in a file of environment variables (VS Code). */
 async function variablesIn(envFile: string, { report }: EntryContext): Promise<Record<string, string>> {
   try {
-    return parseEnv(await readFile(envFile, 'utf8')) as Record<string, string>
+    const text = await nodeModule('node:fs/promises').readFile(envFile, 'utf8')
+    return nodeModule('node:util').parseEnv(text) as Record<string, string>
   } catch (error) {
     const sentence = `is a file that cannot be read: ${envFile} (${errnoOf(error)}).`
     report({ path: ['envFile'], code: 'CONFIG_UNREADABLE', sentence })

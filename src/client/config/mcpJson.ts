@@ -3,11 +3,8 @@
  * with named servers under `mcpServers` or `servers`. An entry becomes an address. Error messages name files, entries,
  * fields and variables, and never quote a value.
  */
-import { readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { basename, dirname, resolve, sep } from 'node:path'
 import { type Node, type ParseError, type ParseOptions, parse, parseTree, printParseErrorCode } from 'jsonc-parser'
-import { isObject } from '../../protocol/index.ts'
+import { isObject, nodeModule } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Address } from './address.ts'
 import { type EntryProblem, errnoOf, type FieldPath, readAddress } from './entry.ts'
@@ -59,15 +56,17 @@ function serverList(names: readonly string[]): string {
 
 /** A file in `.vscode`, `.cursor` or `.gemini` belongs to the folder above. */
 function projectOf(file: string): string {
+  const { basename, dirname, resolve } = nodeModule('node:path')
   const folder = dirname(resolve(file))
   return ['.vscode', '.cursor', '.gemini'].includes(basename(folder)) ? dirname(folder) : folder
 }
 
 function editorVariables(project: string): Record<string, string> {
+  const { basename, sep } = nodeModule('node:path')
   return {
     workspaceFolder: project,
     workspaceFolderBasename: basename(project),
-    userHome: homedir(),
+    userHome: nodeModule('node:os').homedir(),
     pathSeparator: sep,
     '/': sep,
   }
@@ -75,7 +74,7 @@ function editorVariables(project: string): Record<string, string> {
 
 export async function readConfigFile(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8')
+    return await nodeModule('node:fs/promises').readFile(file, 'utf8')
   } catch (cause) {
     const errno = errnoOf(cause)
     const advice = errno === 'EISDIR' ? 'it is a folder; name the file in it' : 'check its path'

@@ -1,5 +1,5 @@
 /** The place of a server in a saved call: its target as plain JSON, without secrets, and the target made from it. */
-import { resolve } from 'node:path'
+import { nodeModule } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import { nameOf, type ParsedTarget, readTarget, storable, type Target } from './target.ts'
 
@@ -15,7 +15,7 @@ export interface SavedPlace {
 export function placeOf(target: Target): SavedPlace {
   const reading = readTarget(target)
   const place = { target: storable(target) }
-  return 'command' in reading ? { ...place, cwd: resolve(reading.cwd ?? '') } : place
+  return 'command' in reading ? { ...place, cwd: nodeModule('node:path').resolve(reading.cwd ?? '') } : place
 }
 
 /** The parts of a target that are not saved, because they hold secrets. */

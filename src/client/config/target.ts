@@ -1,6 +1,5 @@
 /** Targets name a server: a URL, a command with arguments, or an entry of an mcp.json file, `file#name`. */
-import { resolve } from 'node:path'
-import { isObject } from '../../protocol/index.ts'
+import { isObject, nodeModule } from '../../protocol/index.ts'
 import { type Address, type CommandAddress, httpUrlFault } from './address.ts'
 import { ClientError } from '../errors.ts'
 import { readEntry } from './mcpJson.ts'
@@ -45,7 +44,7 @@ export function nameOf(target: Target): string {
 /** The target as plain JSON, to be used again later. Headers, environment and folder are left out. */
 export function storable(target: Target): string | readonly string[] {
   const reading = readTarget(target)
-  if ('entry' in reading) return `${resolve(reading.file)}#${reading.entry}`
+  if ('entry' in reading) return `${nodeModule('node:path').resolve(reading.file)}#${reading.entry}`
   return 'url' in reading ? reading.url : [reading.command, ...reading.args]
 }
 

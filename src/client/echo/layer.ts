@@ -7,8 +7,7 @@
  * - in `_meta`: with any other transport, where only a layer can be added.
  */
 import type { ChildProcess } from 'node:child_process'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { ECHO_META_KEY, isObject, type RequestId } from '../../protocol/index.ts'
+import { ECHO_META_KEY, isObject, nodeModule, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { declaringEcho, MAX_STATES, EchoStates, withTopDeclared } from './states.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from '../layer/transport.ts'
@@ -70,7 +69,6 @@ interface ScreeningLineFilter extends LineFilter {
   passesOut(text: string): boolean
 }
 
-const STATE = Buffer.from('"state"')
 const BACKSLASH = 0x5c
 const NEWLINE = 0x0a
 
@@ -82,7 +80,7 @@ export function echoLines(): ScreeningLineFilter {
   const passesOut = (text: string): boolean => states.isEmpty && !text.includes('"initialize"')
   return {
     // With a backslash the name "state" could be written in escapes.
-    passesIn: (chunk) => !isDeclared || (states.isEmpty && !chunk.includes(STATE) && !chunk.includes(BACKSLASH)),
+    passesIn: (chunk) => !isDeclared || (states.isEmpty && !chunk.includes('"state"') && !chunk.includes(BACKSLASH)),
     passesOut,
     incoming: (line) => (isDeclared ? states.incoming(line) : line),
     outgoing: (line) => {
@@ -103,6 +101,7 @@ export function echoLines(): ScreeningLineFilter {
  */
 function childLines(createFilter: () => ScreeningLineFilter): NonNullable<LayerHandlers['start']> {
   return (start) => {
+    const { subscribe, unsubscribe } = nodeModule('node:diagnostics_channel')
     let child: ChildProcess | undefined
     const onSpawn = (message: unknown): void => {
       child ??= (message as { process: ChildProcess }).process

@@ -1,5 +1,4 @@
 /** Opens the jar of a client: which store, and for which server, principal and context. */
-import { randomUUID } from 'node:crypto'
 import { StateError } from '../../state/internal.ts'
 import { type Jar, type JarOwner, jarServerOf, type JarStore, memoryJar, sqliteJar } from '../../state/jar/index.ts'
 import type { Address } from '../config/address.ts'
@@ -36,7 +35,7 @@ export function openJar(address: Address, options: OpenJarOptions): OpenJar {
     return NONE
   }
   const { store, close } = openStore(choice)
-  const owner = { server: named.server, principal, context: context ?? randomUUID() }
+  const owner = { server: named.server, principal, context: context ?? crypto.randomUUID() }
   return {
     layer: jar(store, {
       ...owner,

@@ -4,7 +4,6 @@
  * only, and a state of ours that holds the server's state and the answers that are there already. Its retry brings this
  * state back, and the round is put together here. So nothing is kept in memory in between, and the server sees one round.
  */
-import { randomUUID } from 'node:crypto'
 import { declaresAll, isObject, type Json, META, neededCapability } from '../../protocol/index.ts'
 import { metaIn, paramsOf } from '../layer/message.ts'
 import type { WireMessage } from '../layer/transport.ts'
@@ -18,7 +17,7 @@ interface SharedState {
 
 export class SharedRounds {
   /** No server ever sees this prefix, so no server can make a state that is taken for ours. */
-  readonly #prefix = `pannier-shared:${randomUUID()}:`
+  readonly #prefix = `pannier-shared:${crypto.randomUUID()}:`
 
   /** The round as the client gets it: with its own questions, and all other answers in the state. */
   share(result: Json, theirs: Questions, answers: SharedState['answers'], requestState: string | undefined): Json {

@@ -1,7 +1,5 @@
 /** A saved call in a file of its own, which only its owner can read from the moment it exists. */
-import { randomUUID } from 'node:crypto'
-import { access, constants, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { nodeModule } from '../../protocol/index.ts'
 import { errnoOf } from '../config/entry.ts'
 import { ClientError } from '../errors.ts'
 import { readSaved, type SavedCall } from './savedCall.ts'
@@ -20,7 +18,7 @@ export interface SavedFile extends SavedStore {
 export function savedFile(path: string): SavedFile {
   return {
     save: (saved) => withFileErrors(unwritable(path), () => writeReal(path, `${JSON.stringify(saved, null, 2)}\n`)),
-    load: async () => readNamed(path, await withFileErrors(unreadable(path), () => readFile(path, 'utf8'))),
+    load: async () => readNamed(path, await withFileErrors(unreadable(path), () => files().readFile(path, 'utf8'))),
     assertUsable: async ({ mayReplaceCall = false } = {}) => {
       const text = await withFileErrors(unwritable(path), () => textAt(path))
       if (text === '' || (isSaved(text) && mayReplaceCall)) return
@@ -33,9 +31,13 @@ export function savedFile(path: string): SavedFile {
   }
 }
 
+const files = () => nodeModule('node:fs/promises')
+
 /** The file behind a symbolic link: that file is written and removed, and the link is kept while it is written. */
 async function realPath(path: string): Promise<string> {
-  return realpath(path).catch(() => path)
+  return files()
+    .realpath(path)
+    .catch(() => path)
 }
 
 async function writeReal(path: string, text: string): Promise<void> {
@@ -44,14 +46,15 @@ async function writeReal(path: string, text: string): Promise<void> {
 
 async function removeReal(path: string): Promise<void> {
   const real = await realPath(path)
-  await rm(real, { force: true })
-  if (real !== path) await rm(path, { force: true })
+  await files().rm(real, { force: true })
+  if (real !== path) await files().rm(path, { force: true })
 }
 
 /** The text of the file; empty where there is no file but one can be created. */
 async function textAt(path: string): Promise<string> {
+  const { access, constants, readFile, stat } = files()
   const real = await realPath(path)
-  await access(dirname(real), constants.W_OK)
+  await access(nodeModule('node:path').dirname(real), constants.W_OK)
   try {
     if (!(await stat(real)).isFile()) throw Object.assign(new Error('not a file'), { code: 'not a plain file' })
     return await readFile(real, 'utf8')
@@ -106,7 +109,9 @@ async function withFileErrors<Result>(sentence: SentenceFor, run: () => Promise<
 
 /** Writes a file atomically that only its owner can read: after a crash there is the new file or the old one. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
-  const draft = join(dirname(path), `.${randomUUID()}.saving`)
+  const { open, rename, rm } = files()
+  const { dirname, join } = nodeModule('node:path')
+  const draft = join(dirname(path), `.${crypto.randomUUID()}.saving`)
   try {
     const file = await open(draft, 'wx', 0o600)
     try {

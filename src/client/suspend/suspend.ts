@@ -9,8 +9,7 @@
  *   rounds repeat its parameters without these two;
  * - a pushed question cannot be suspended: its server holds the call open, and gets a refusal.
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { assertOptionNames, isObject, type Json, type OptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, isObject, type Json, nodeModule, type OptionNames } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import type { LeftOpen } from '../questions/answerAll.ts'
 import { type Answerer, AnswerLater } from '../questions/answerer.ts'
@@ -131,7 +130,7 @@ function asJson(saved: SavedCall): SavedCall {
 
 // A saved call names the server that gets the answers, and the credentials that come with them. A server could write a
 // saved call into its result, so only one with the HMAC of this process is believed.
-const markKey = randomBytes(32)
+let markKey: string | undefined // Workers have no random values before their first request
 
 function marked(saved: SavedCall): Json {
   return { saved, mark: markOf(saved).toString('base64url') }
@@ -139,11 +138,13 @@ function marked(saved: SavedCall): Json {
 
 function isOurs(mark: string, saved: unknown): boolean {
   const [given, right] = [Buffer.from(mark, 'base64url'), markOf(saved)]
-  return given.length === right.length && timingSafeEqual(given, right)
+  return given.length === right.length && nodeModule('node:crypto').timingSafeEqual(given, right)
 }
 
 function markOf(saved: unknown): Buffer {
-  return createHmac('sha256', markKey)
+  markKey ??= crypto.randomUUID()
+  return nodeModule('node:crypto')
+    .createHmac('sha256', markKey)
     .update(JSON.stringify(saved) ?? '')
     .digest()
 }

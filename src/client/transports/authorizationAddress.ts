@@ -5,14 +5,14 @@
  *
  * All addresses of a document are checked when it arrives, so before anybody is asked to log in.
  */
-import { BlockList, isIP } from 'node:net'
+import type { BlockList } from 'node:net'
 import {
   type FetchLike,
   type OAuthDiscoveryState,
   discoverOAuthServerInfo,
   extractWWWAuthenticateParams,
 } from '@modelcontextprotocol/client'
-import { isObject, unref } from '../../protocol/index.ts'
+import { findNodeModule, isObject, unref } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import { boundedFetch, sameOrigin } from './boundedFetch.ts'
 import type { HttpAddress } from '../config/address.ts'
@@ -131,24 +131,26 @@ function isUsable({ protocol, hostname }: URL, server: URL): boolean {
 /** Whether a host of a URL is this computer, in a network that is not the internet, or anywhere. */
 function reachOf(hostname: string): number {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
-  const version = isIP(host)
-  if (version !== 0) {
-    const family = version === 4 ? 'ipv4' : 'ipv6'
-    return LOOPBACK.check(host, family) ? REACH.computer : PRIVATE.check(host, family) ? REACH.network : REACH.internet
+  const family = familyOf(host)
+  if (family !== undefined) {
+    if (family === 'ipv4' ? host.startsWith('127.') : host === '::1') return REACH.computer
+    // Browsers have no such list. There a number counts as private, so that no server on the internet may name one.
+    return (privateList()?.check(host, family) ?? true) ? REACH.network : REACH.internet
   }
   if (/(^|\.)localhost$/i.test(host)) return REACH.computer
   return !host.includes('.') || PRIVATE_NAME.test(host) ? REACH.network : REACH.internet
 }
 
+/** The family of an IP address, in the form that the URL parser gives to hosts. No name ends with a number. */
+function familyOf(host: string): 'ipv4' | 'ipv6' | undefined {
+  if (host.includes(':')) return 'ipv6'
+  return /(^|\.)\d+$/.test(host) ? 'ipv4' : undefined
+}
+
 // Names that public DNS never has (RFC 6761, 6762, 8375, ICANN's "internal", and those of clusters and routers).
 const PRIVATE_NAME = /\.(local|localdomain|svc|internal|home\.arpa|lan|intranet|corp|home)$/i
 
-const LOOPBACK = new BlockList()
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
-LOOPBACK.addAddress('::1', 'ipv6')
-
-const PRIVATE = new BlockList()
-for (const [network, bits] of [
+const PRIVATE_IPV4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -158,11 +160,10 @@ for (const [network, bits] of [
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
   ['224.0.0.0', 3],
-] as const) {
-  PRIVATE.addSubnet(network, bits, 'ipv4')
-}
+] as const
+
 // IPv4 in IPv6, which may be any address: compatible, translated, NAT64, Teredo, 6to4. Then unique local; link-local; site-local; multicast.
-for (const [network, bits] of [
+const PRIVATE_IPV6 = [
   ['::', 96],
   ['::ffff:0:0:0', 96],
   ['64:ff9b::', 96],
@@ -173,8 +174,18 @@ for (const [network, bits] of [
   ['fe80::', 10],
   ['fec0::', 10],
   ['ff00::', 8],
-] as const) {
-  PRIVATE.addSubnet(network, bits, 'ipv6')
+] as const
+
+let list: BlockList | undefined
+
+/** Undefined where the runtime has no such list. */
+function privateList(): BlockList | undefined {
+  const net = findNodeModule('node:net')
+  if (list !== undefined || net === undefined) return list
+  list = new net.BlockList()
+  for (const [network, bits] of PRIVATE_IPV4) list.addSubnet(network, bits, 'ipv4')
+  for (const [network, bits] of PRIVATE_IPV6) list.addSubnet(network, bits, 'ipv6')
+  return list
 }
 
 export const NO_LOGIN = 'needs credentials and offers no login.'

@@ -54,11 +54,9 @@ export function lineReader(
 /** The beginning of the first part and the end of the last two. */
 function edgesOf(parts: readonly Buffer[], last: Buffer): Buffer[] {
   const first = parts[0] ?? last
-  const end = Buffer.concat([parts.at(-1) ?? NOTHING, last])
+  const end = Buffer.concat([parts.at(-1) ?? Buffer.alloc(0), last])
   return [Buffer.from(first.subarray(0, EDGE_BYTES)), Buffer.from(end.subarray(-EDGE_BYTES))]
 }
-
-const NOTHING = Buffer.alloc(0)
 
 function textOf(line: Buffer, from = 0, to = line.length): string {
   return line.toString('utf8', from, line[to - 1] === CARRIAGE_RETURN ? to - 1 : to)

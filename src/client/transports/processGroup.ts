@@ -1,9 +1,9 @@
 /** Starts and ends child processes as process groups, so that the processes they start are ended, too. */
-import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from 'node:child_process'
-import { Socket } from 'node:net'
+import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import type { Writable } from 'node:stream'
+import { host, nodeModule } from '../../protocol/index.ts'
 
-const isWindows = process.platform === 'win32'
+const isWindows = host?.platform === 'win32'
 const running = new Set<ChildProcess>()
 let isGuarded = false
 let guard: GroupGuard | undefined
@@ -15,7 +15,11 @@ export function guardGroups(): void {
 
 /** Starts a program as the leader of a new process group. Ctrl-C in the terminal does not signal that group. */
 export function startGroup(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
-  const child = spawn(command, args, { ...options, detached: !isWindows, windowsHide: true })
+  const child = nodeModule('node:child_process').spawn(command, args, {
+    ...options,
+    detached: !isWindows,
+    windowsHide: true,
+  })
   if (running.size === 0) process.once('exit', killAll)
   running.add(child)
   if (isGuarded) protect(child)
@@ -60,12 +64,17 @@ function hasGroupEnded(child: ChildProcess): boolean {
 /** Sends a signal to every process of the group. False if none is left. */
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (pid === undefined) return false
-  if (isWindows) return signal === 'SIGKILL' && spawnSync('taskkill', ['/pid', String(pid), '/T', '/F']).status === 0
+  if (isWindows) return signal === 'SIGKILL' && isTreeKilled(pid)
   try {
     return process.kill(-pid, signal)
   } catch {
     return false
   }
+}
+
+function isTreeKilled(pid: number): boolean {
+  const { spawnSync } = nodeModule('node:child_process')
+  return spawnSync('taskkill', ['/pid', String(pid), '/T', '/F']).status === 0
 }
 
 /** Polls until the condition holds or the time is over, with pauses that become longer. */
@@ -125,10 +134,11 @@ class GroupGuard {
 
   /** Undefined where this system has none. */
   static start(): GroupGuard | undefined {
-    return process.platform === 'win32' ? undefined : new GroupGuard()
+    return isWindows ? undefined : new GroupGuard()
   }
 
   private constructor() {
+    const { spawn } = nodeModule('node:child_process')
     const shell = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: {} })
     this.#input = shell.stdin
     const lose = (): void => void (this.#input = undefined)
@@ -138,7 +148,7 @@ class GroupGuard {
     // Undefined where this process may open no more files.
     const input: Writable | undefined = shell.stdin
     input?.on('error', lose)
-    if (input instanceof Socket) input.unref()
+    if (input instanceof nodeModule('node:net').Socket) input.unref()
   }
 
   /** Whether it has ended, or could not be started. */

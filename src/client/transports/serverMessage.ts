@@ -166,16 +166,20 @@ export function totalBytes(): SizeCounter {
 /** A blank line ends an event: two line ends in a row, which may be in two chunks. */
 export function eventBytes(): SizeCounter {
   let sizeWith = totalBytes()
-  let last = ''
+  let last: number | undefined
   return (chunk) => {
-    const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    const isSplit = BLANK_LINES.includes(last + text.toString('latin1', 0, 1))
-    const end = Math.max(...BLANK_LINES.map((blank) => text.lastIndexOf(blank)))
-    if (end >= 0 || isSplit) sizeWith = totalBytes()
-    last = text.toString('latin1', text.length - 1)
-    return sizeWith(end >= 0 ? text.subarray(end) : text)
+    let end = chunk.length - 2
+    while (end >= 0 && !isBlankLine(chunk[end], chunk[end + 1])) end--
+    if (end >= 0 || isBlankLine(last, chunk[0])) sizeWith = totalBytes()
+    last = chunk.at(-1) ?? last
+    return sizeWith(end >= 0 ? chunk.subarray(end) : chunk)
   }
 }
 
+const LF = 0x0a
+const CR = 0x0d
+
 // A carriage return and a line feed are one line end.
-const BLANK_LINES = ['\n\n', '\r\r', '\n\r']
+function isBlankLine(first: number | undefined, second: number | undefined): boolean {
+  return (first === LF && (second === LF || second === CR)) || (first === CR && second === CR)
+}

@@ -4,11 +4,9 @@
  * started. This one also has `pid` and `stderr`, by which the SDK recognises stdio transports.
  */
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { PassThrough, type Readable } from 'node:stream'
+import type { PassThrough, Readable } from 'node:stream'
 import { type JSONRPCMessage, SdkError, SdkErrorCode, type Transport } from '@modelcontextprotocol/client'
-import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
-import { isMessage, MAX_MESSAGE_BYTES } from '../../protocol/index.ts'
+import { isMessage, MAX_MESSAGE_BYTES, nodeModule } from '../../protocol/index.ts'
 import type { CommandAddress } from '../config/address.ts'
 import { ClientError } from '../errors.ts'
 import { lineReader } from './lineReader.ts'
@@ -39,7 +37,7 @@ export class StdioTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
-  readonly stderr: Readable = new PassThrough()
+  readonly stderr: Readable = new (nodeModule('node:stream').PassThrough)()
   readonly #address: CommandAddress
   readonly #filter: LineFilter
   readonly #maxBytes: number
@@ -69,6 +67,7 @@ export class StdioTransport implements Transport {
 
   async start(): Promise<void> {
     const { command, args, env, cwd } = this.#address
+    const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio')
     const child = startGroup(command, args, { cwd, env: { ...getDefaultEnvironment(), ...env }, stdio: 'pipe' })
     this.#child = child
     const readLines = lineReader(
@@ -119,7 +118,10 @@ export class StdioTransport implements Transport {
   async #exit(): Promise<void> {
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    await once(child, 'exit', { signal: AbortSignal.timeout(EXIT_WAIT_MS) }).catch(() => undefined)
+    await new Promise<void>((resolve) => {
+      child.once('exit', () => resolve())
+      setTimeout(resolve, EXIT_WAIT_MS).unref()
+    })
   }
 
   #read(line: string): void {

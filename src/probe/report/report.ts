@@ -32,7 +32,7 @@ export interface Verdict extends Decision {
   readonly evidence: readonly Evidence[]
   /** Checks that were left out, because they would have taken more requests or time than is allowed. */
   readonly notAsked: readonly CheckName[]
-  /** How many HTTP requests were sent; 0 for a program. */
+  /** How many requests were sent: over HTTP, or to the processes of a program. */
   readonly requests: number
   readonly durationMs: number
   /** When the probe ended, in milliseconds since 1970. */

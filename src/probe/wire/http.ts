@@ -77,6 +77,11 @@ export class HttpWire {
     this.#home = { url: options.url }
   }
 
+  /** How many requests were sent. */
+  get requests(): number {
+    return this.#options.budget.used
+  }
+
   /** One instance for each IP address of the server's name; none where it has one address or cannot be resolved in time. */
   async instances(): Promise<readonly ProbedInstance[]> {
     const { timeoutMs, signal, lookup } = this.#options

@@ -25,6 +25,11 @@ export class StdioWire {
     this.#options = options
   }
 
+  /** How many requests were sent. */
+  get requests(): number {
+    return this.#connections.reduce((sum, { requests }) => sum + requests, 0)
+  }
+
   /** The methods of requests that the server sent while none of ours was pending. */
   get unrelated(): readonly string[] {
     return this.#connections.flatMap(({ unrelated }) => unrelated)
@@ -60,6 +65,7 @@ interface PendingRequest {
 
 class StdioConnection {
   readonly unrelated: string[] = []
+  requests = 0
   strayLines = 0
   readonly #options: StdioWireOptions
   readonly #number: number
@@ -95,6 +101,7 @@ class StdioConnection {
     const limit = timeLimit(timeoutMs, signal)
     try {
       return await new Promise<ProbeReply>((resolve) => {
+        this.requests++
         this.#pending = { id: request.id, resolve }
         limit.signal.addEventListener('abort', () => resolve({ kind: 'timed-out', waitedMs: timeoutMs }))
         this.#write(request)

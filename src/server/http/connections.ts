@@ -6,7 +6,7 @@
  * - Idle connections are closed after a while. Closing one with unread bytes would reset it, so received bytes are read
  *   first.
  */
-import type { Server as HttpServer, ServerResponse } from 'node:http'
+import { Server as HttpServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
@@ -102,6 +102,9 @@ const PATIENCE_MS = 5000
 const cluster = process.getBuiltinModule('node:cluster') as { readonly isPrimary?: boolean } | undefined
 const canFill = process.platform === 'linux' && cluster?.isPrimary === true
 
+/** False in Bun, whose HTTP servers have no `net.Server` inside. Their close leaves idle connections open. */
+const isBuiltOnNet = HttpServer.prototype instanceof NetServer
+
 /**
  * Closes a listener while no client is in its accept queue, and none of the accepted connections. The kernel completes handshakes
  * and queues the connections for the process. It resets those that are queued when the listener closes, although their
@@ -112,7 +115,8 @@ const canFill = process.platform === 'linux' && cluster?.isPrimary === true
  * handshakes of clients while the queue is full, and they retry, with a successor or to be refused. Once exactly the first own
  * connection was accepted, the queue holds the other own ones and no client.
  */
-async function closeListener(server: NetServer): Promise<void> {
+async function closeListener(server: HttpServer): Promise<void> {
+  if (!isBuiltOnNet) return void server.close()
   const held: Socket[] = []
   if (canFill) await emptyQueue(server, held)
   else await nextTurn()

@@ -7,7 +7,8 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
 
 /** A comment without the empty line that ends an event: some old clients read an event without data there. */
 export const KEEP_ALIVE = ':\n'
-export const KEEP_ALIVE_MS = 15_000
+/** The shortest idle limit we know of is that of `Bun.serve`: 10 seconds, which it measures in steps of 4. */
+export const KEEP_ALIVE_MS = 7000
 
 export function sseEvent(message: string): string {
   return `data: ${message}\n\n`

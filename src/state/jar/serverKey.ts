@@ -2,9 +2,7 @@
  * The key under which state of a server is kept (SEP-1655, state scope): a domain name, or the path of a program. Some
  * servers have none. Then the result is a sentence for the host, and calls work without state.
  */
-import { accessSync, constants, realpathSync, statSync } from 'node:fs'
-import { basename, delimiter, dirname, extname, join, resolve } from 'node:path'
-import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, host, nodeModule, type OptionNames } from '../../protocol/index.ts'
 import { parse } from 'tldts'
 import type { JarProgram, JarServer } from './store.ts'
 import { digestOf } from '../digest.ts'
@@ -76,16 +74,17 @@ export interface Machine {
 }
 
 const thisMachine: Machine = {
-  env: process.env,
+  env: host?.env ?? {},
   cwd: () => process.cwd(),
   realPath(path) {
     try {
-      return realpathSync.native(path)
+      return nodeModule('node:fs').realpathSync.native(path)
     } catch {
       return undefined
     }
   },
   isProgram(path) {
+    const { accessSync, constants, statSync } = nodeModule('node:fs')
     try {
       accessSync(path, constants.X_OK)
       return statSync(path).isFile()
@@ -101,6 +100,7 @@ const thisMachine: Machine = {
  * are in a digest. So `node server.js` is `/usr/bin/node /home/ann/server.js`, wherever it is started.
  */
 export function programServer({ command, args, cwd, env }: JarProgram, machine: Machine): JarServer {
+  const { resolve } = nodeModule('node:path')
   const folder = resolve(machine.cwd(), cwd ?? '')
   const program = findProgram(command, { cwd: folder, env: { ...machine.env, ...env } }, machine)
   if (program === undefined) return { refused: 'No state is kept, because there is no such program.' }
@@ -118,6 +118,7 @@ interface Place {
 
 /** The path of the program that a command starts, found as the system does, by PATH. */
 function findProgram(command: string, { cwd, env }: Place, machine: Machine): string | undefined {
+  const { delimiter, resolve } = nodeModule('node:path')
   const isPath = command.includes('/') || command.includes('\\')
   const folders = isPath ? [''] : (env['PATH'] ?? env['Path'] ?? '').split(delimiter)
   const paths = folders.flatMap((folder) => spellings(resolve(cwd, folder, command), env))
@@ -125,12 +126,13 @@ function findProgram(command: string, { cwd, env }: Place, machine: Machine): st
 }
 
 function spellings(path: string, env: Place['env']): string[] {
-  if (process.platform !== 'win32' || extname(path) !== '') return [path]
+  if (process.platform !== 'win32' || nodeModule('node:path').extname(path) !== '') return [path]
   return (env['PATHEXT'] ?? '.COM;.EXE;.BAT;.CMD').split(';').map((extension) => path + extension)
 }
 
 /** The path in the real folder. A last link is kept: links to one file may be many programs (busybox, shims, virtual environments). */
 function ownPath(program: string, machine: Machine): string {
+  const { basename, dirname, join } = nodeModule('node:path')
   return join(machine.realPath(dirname(program)) ?? dirname(program), basename(program))
 }
 

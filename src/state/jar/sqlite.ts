@@ -5,11 +5,8 @@
  * - Names and keys are stored as JSON strings, because SQLite would change those with a NUL or a lone surrogate.
  *   The context of server state is the empty string, which is no JSON string.
  */
-import { homedir } from 'node:os'
-import { posix, win32 } from 'node:path'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { assertOptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, nodeModule } from '../../protocol/index.ts'
 import { inTransaction, openSqliteFile, withoutWaiting, withStoreErrors } from '../stores/sqliteFile.ts'
 import { lockPauseMs, SqliteWrites } from '../stores/sqliteWrites.ts'
 import {
@@ -50,8 +47,9 @@ interface PathOptions {
 
 /** The path of the jar of the program `pannier`: in the folder that this system has for data of a user. */
 export function defaultJarPath({ env = process.env, platform = process.platform, home }: PathOptions = {}): string {
+  const { posix, win32 } = nodeModule('node:path')
   const { join, isAbsolute } = platform === 'win32' ? win32 : posix
-  const own = () => home ?? homedir()
+  const own = () => home ?? nodeModule('node:os').homedir()
   // The XDG Base Directory specification: a relative path is ignored.
   const named = platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME']
   if (named !== undefined && isAbsolute(named)) return join(named, 'pannier', 'jar.db')
@@ -171,6 +169,8 @@ function prepareStatements(database: DatabaseSync) {
     ),
   }
 }
+
+const sleep = (ms: number): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Tries something with pauses that become longer, and gives up in the end. */
 export async function tryUntil(isDone: () => boolean, pause: (ms: number) => Promise<unknown> = sleep): Promise<void> {

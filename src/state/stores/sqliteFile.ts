@@ -9,9 +9,7 @@
  * - once it is open, no statement waits longer than `BUSY_TIMEOUT_MS` for the lock of another process, because it blocks
  *   the event loop meanwhile. `SqliteWrites` waits longer without that.
  */
-import type { OptionNames } from '../../protocol/index.ts'
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { findNodeModule, nodeModule, type OptionNames } from '../../protocol/index.ts'
 import type { DatabaseSync } from 'node:sqlite'
 import { StateError } from '../errors.ts'
 
@@ -110,7 +108,7 @@ function setBusyTimeout(database: DatabaseSync, ms: number): void {
 
 // Loaded when a file is opened and not before: other runtimes lack node:sqlite, and Node 22 prints a warning for it.
 export function sqliteClass(): typeof DatabaseSync {
-  const module = process.getBuiltinModule('node:sqlite')
+  const module = findNodeModule('node:sqlite')
   if (module) return module.DatabaseSync
   throw new StateError(
     'STORE_UNAVAILABLE',
@@ -119,12 +117,14 @@ export function sqliteClass(): typeof DatabaseSync {
 }
 
 function makeFile(path: string, { makesFolder }: SqliteFormat): void {
-  if (makesFolder) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const { closeSync, mkdirSync, openSync } = nodeModule('node:fs')
+  if (makesFolder) mkdirSync(nodeModule('node:path').dirname(path), { recursive: true, mode: 0o700 })
   closeSync(openSync(path, 'a', 0o600))
 }
 
 // SQLite creates the log and the index with the mode of the file, but existing ones may have another mode.
 function makePrivate(path: string): void {
+  const { chmodSync, statSync } = nodeModule('node:fs')
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     const stats = statSync(file, { throwIfNoEntry: false })
     if (stats && (stats.mode & 0o077) !== 0) chmodSync(file, 0o600)

@@ -4,6 +4,7 @@
  */
 import { dirname, join } from 'node:path/posix'
 import type { FunctionFacts, CodePlace, PlaceWrite } from './places.ts'
+import { type Reach, reachOf } from './reach.ts'
 import type { FileFacts } from './writes.ts'
 
 export interface KeptPlace {
@@ -20,31 +21,27 @@ export interface KeptPlace {
   readonly isByEvent: boolean
   /** Whether things are appended to it, rather than stored by a key. */
   readonly isAppended: boolean
+  /** Whether calls do something to it, and take no result. */
+  readonly isActedOn: boolean
   /** Whether what is written is saved in a file or a database as well, as far as can be told. */
   readonly isSaved: boolean
   /** Whether it belongs to an object that calls make for themselves, as far as can be told. */
   readonly isShort: boolean
 }
 
-/** Functions that prepare the server. A method of such a name is not what a call runs. */
-const PREPARING =
-  /^(main|start|run|listen|serve|bootstrap|constructor|init|initialize|setup\w*|register\w*|create\w*Server|startServer)$/
 const SAVING = /^(writeFile|writeFileSync|appendFile|appendFileSync|save\w*|persist\w*|_save\w*)$/
-const MAX_ROOTS = 500
-/** A bundle of thousands of functions is followed so far. */
-const MAX_STEPS = 400_000
-
-type Reach = ReadonlyMap<FunctionFacts, ReadonlySet<number>>
 
 export function keptIn(files: readonly FileFacts[]): readonly KeptPlace[] {
   linkImports(files)
   linkFields(files)
-  const { calls, events } = reachOf(files)
+  linkReturned(files)
+  const { calls, events, lasting } = reachOf(files)
   const makers = new Map<string, FunctionFacts[]>()
   for (const { name, by } of files.flatMap(({ made }) => made)) makers.set(name, [...(makers.get(name) ?? []), by])
   return files
     .flatMap((file) => file.places)
     .flatMap((place) => {
+      if (isOfCall(place, lasting)) return []
       const kept = keptAs(place, calls, events)
       if (kept === undefined) return []
       const made = place.owner?.name === undefined ? [] : (makers.get(place.owner.name) ?? [])
@@ -54,7 +51,7 @@ export function keptIn(files: readonly FileFacts[]): readonly KeptPlace[] {
 }
 
 function keptAs(place: CodePlace, calls: Reach, events: Reach): Omit<KeptPlace, 'isShort'> | undefined {
-  if (place.isFixed || isOfCall(place, calls)) return undefined
+  if (place.isFixed) return undefined
   const isMade = (by: FunctionFacts): boolean => place.owner !== undefined && by.names.has('constructor')
   const writes = place.writes.filter(({ by }) => (calls.has(by) || events.has(by)) && by !== place.home && !isMade(by))
   const giving = writes.filter(({ how, value }) => how !== 'take' && value !== 'empty')
@@ -74,6 +71,7 @@ function keptAs(place: CodePlace, calls: Reach, events: Reach): Omit<KeptPlace, 
     isFromCall: giving.some(({ value }) => value === 'call'),
     isByEvent: giving.every(({ by }) => !calls.has(by)),
     isAppended: puts.length > 0 && place.start === 'list',
+    isActedOn: [...place.actors].some((by) => calls.has(by)),
     isSaved: giving.some(({ by }) => [...by.calls].some((name) => SAVING.test(name))),
   }
 }
@@ -90,60 +88,13 @@ function isOwn({ start }: CodePlace, giving: readonly PlaceWrite[]): boolean {
   return giving.some(({ how }) => how !== 'put' && how !== 'member')
 }
 
-/** Whether it is declared in a function that a call runs, and so is gone with the call. */
-function isOfCall({ home, owner }: CodePlace, calls: Reach): boolean {
-  return owner === undefined && home.parent !== undefined && calls.has(home)
+/** Whether it is declared in a function that is over with the call, the event or the HTTP request that runs it. */
+function isOfCall({ home, owner }: CodePlace, lasting: ReadonlySet<FunctionFacts>): boolean {
+  return owner === undefined && home.parent !== undefined && !lasting.has(home)
 }
 
 function rootsOf(functions: Iterable<FunctionFacts>, calls: Reach): ReadonlySet<number> {
   return new Set([...functions].flatMap((one) => [...(calls.get(one) ?? [])]))
-}
-
-/** For each function, the handlers whose calls may run it; and those that events run. */
-function reachOf(files: readonly FileFacts[]): { readonly calls: Reach; readonly events: Reach } {
-  const functions = files.flatMap((file) => file.functions).filter(({ parent }) => parent !== undefined)
-  const byName = new Map<string, FunctionFacts[]>()
-  for (const one of functions) for (const name of one.names) byName.set(name, [...(byName.get(name) ?? []), one])
-  const children = Map.groupBy(functions, ({ parent }) => parent)
-  const passed = files
-    .flatMap((file) => file.functions)
-    .flatMap(({ calls }) => [...calls].filter((name) => name.startsWith('*')))
-  const handlers = new Set([
-    ...functions.filter(({ isHandler }) => isHandler),
-    ...passed.flatMap((name) => byName.get(name.slice(1)) ?? []),
-  ])
-  // Where no handler is recognized, any function may be one.
-  const roots = handlers.size > 0 ? withCases(handlers, children) : functions
-  const follow = (from: readonly FunctionFacts[]): Reach => {
-    const reached = new Map<FunctionFacts, Set<number>>()
-    let steps = 0
-    for (const [index, root] of from.slice(0, MAX_ROOTS).entries()) {
-      const open = [root]
-      const seen = new Set<FunctionFacts>()
-      while (open.length > 0 && steps < MAX_STEPS) {
-        const one = open.pop()
-        if (one === undefined || seen.has(one)) continue
-        steps++
-        seen.add(one)
-        const roots = reached.get(one)
-        if (roots === undefined) reached.set(one, new Set([index]))
-        else roots.add(index)
-        open.push(...(children.get(one) ?? []).filter(({ isCase }) => !isCase || !handlers.has(one)))
-        for (const name of one.calls) if (!PREPARING.test(name)) open.push(...(byName.get(name) ?? []))
-      }
-    }
-    return reached
-  }
-  return { calls: follow([...roots]), events: follow(functions.filter(({ isListener }) => isListener)) }
-}
-
-/** A handler that does something else for each name is as many handlers. */
-function withCases(
-  handlers: ReadonlySet<FunctionFacts>,
-  children: ReadonlyMap<FunctionFacts | undefined, readonly FunctionFacts[]>,
-): ReadonlySet<FunctionFacts> {
-  const cases = [...handlers].flatMap((one) => (children.get(one) ?? []).filter(({ isCase }) => isCase))
-  return new Set([...handlers, ...cases])
 }
 
 /** What one file imports from another is the same place. */
@@ -172,6 +123,19 @@ function linkFields(files: readonly FileFacts[]): void {
       inherited.writes.push(...field.writes)
       for (const reader of field.readers) inherited.readers.add(reader)
     }
+  }
+}
+
+/** What is done to `page` after `const page = await getPage()` is done to the place whose value `getPage` returns. */
+function linkReturned(files: readonly FileFacts[]): void {
+  const returning = Map.groupBy(
+    files.flatMap(({ functions }) => functions).filter(({ returned }) => returned.size > 0),
+    ({ names }) => [...names][0] ?? '',
+  )
+  for (const { from, actors } of files.flatMap(({ places }) => places)) {
+    if (from === undefined || actors.size === 0) continue
+    for (const { returned } of returning.get(from) ?? [])
+      for (const place of returned) for (const by of actors) place.actors.add(by)
   }
 }
 

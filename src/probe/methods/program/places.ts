@@ -10,10 +10,14 @@ export interface FunctionFacts {
   readonly owner: ClassFacts | undefined
   /** The names of what it calls, or passes on. */
   readonly calls: Set<string>
+  /** The places whose values it returns. */
+  readonly returned: Set<CodePlace>
   /** Whether calls of tools come here first. */
   isHandler: boolean
   /** Whether it is called when something happens: a connection, a message, the end of a process. */
   isListener: boolean
+  /** Whether it serves a path of HTTP. */
+  isRoute: boolean
   /** Whether it is no function, but what a function does for one name of several. */
   readonly isCase: boolean
 }
@@ -31,7 +35,17 @@ export function functionFacts(
 ): FunctionFacts {
   const known = names.filter((name) => name !== undefined)
   const isHandler = known.some((name) => HANDLING.test(name))
-  return { names: new Set(known), parent, owner, calls: new Set(), isHandler, isListener: false, isCase }
+  return {
+    names: new Set(known),
+    parent,
+    owner,
+    calls: new Set(),
+    returned: new Set(),
+    isHandler,
+    isListener: false,
+    isRoute: false,
+    isCase,
+  }
 }
 
 export interface ClassFacts {
@@ -57,6 +71,10 @@ export interface CodePlace {
   readonly writes: PlaceWrite[]
   /** The functions that read it. */
   readonly readers: Set<FunctionFacts>
+  /** The functions that run a method of it with something of a call, and take no result. */
+  readonly actors: Set<FunctionFacts>
+  /** The name of the function that a variable has its value from. */
+  from?: string | undefined
 }
 
 export interface PlaceWrite {

@@ -14,15 +14,17 @@ import {
   namesIn,
 } from './syntax.ts'
 import {
+  asCase,
   noteExported,
   noteExports,
   noteImports,
-  noteRequired,
+  noteOrigin,
   declare,
   fieldOf,
   type FileFacts,
   isNamedTool,
   newPlace,
+  noteStatement,
   noteWrite,
   placeAt,
   type ReadingContext,
@@ -67,6 +69,7 @@ export function readProgramFile(file: string, program: AnyNode, lineAt: (at: num
 }
 
 function read(node: AnyNode, context: ReadingContext): void {
+  noteStatement(node, context)
   switch (node.type) {
     case 'FunctionDeclaration':
     case 'FunctionExpression':
@@ -120,14 +123,6 @@ function read(node: AnyNode, context: ReadingContext): void {
 
 function readAll(nodes: readonly AnyNode[], context: ReadingContext): void {
   for (const node of nodes) read(node, context)
-}
-
-/** What is done for one name of several is like a function of its own: each call runs one of them. */
-function asCase(context: ReadingContext): ReadingContext {
-  if (context.by.parent === undefined) return context
-  const by = functionFacts(context.by, context.owner, [], true)
-  context.facts.functions.push(by)
-  return { ...context, by }
 }
 
 function readBlock(statements: readonly AnyNode[], context: ReadingContext): void {
@@ -185,7 +180,7 @@ function readField(
 function readVariable({ id, init }: Extract<AnyNode, { type: 'VariableDeclarator' }>, context: ReadingContext): void {
   if (!init) return
   if (isFunction(init)) return void readFunction(init, context, [nameOf(id)])
-  noteRequired(id, init, context)
+  noteOrigin(id, init, context)
   read(init, context)
   if (id.type !== 'Identifier') readAll(childrenOf(id), context)
 }
@@ -238,17 +233,20 @@ function readCall(node: Extract<AnyNode, { type: 'CallExpression' }>, context: R
     read(callee, context)
   }
   const { functions } = context.facts
+  const isRegistered = REGISTERING.has(name ?? '')
+  const isRoute = nameOf(node.arguments[0])?.startsWith('/') === true // what is registered under a path serves HTTP
   // What a bundler's own functions are given is no table of handlers.
   const inside = name?.startsWith('__') ? { ...context, isTable: false } : context
   for (const argument of node.arguments) {
     const passed = nameOf(argument) ?? memberOf(argument)
-    const isRegistered = REGISTERING.has(name ?? '')
-    if (argument.type !== 'Literal' && passed !== undefined) context.by.calls.add(isRegistered ? `*${passed}` : passed)
+    if (argument.type !== 'Literal' && passed !== undefined)
+      context.by.calls.add(isRegistered ? `*${passed}` : isRoute ? `/${passed}` : passed)
     const before = functions.length
     read(argument, inside)
     for (const one of functions.slice(before).filter(({ parent }) => parent === context.by)) {
       one.isHandler ||= isRegistered
       one.isListener ||= LISTENING.has(name ?? '')
+      one.isRoute ||= isRoute
     }
   }
 }

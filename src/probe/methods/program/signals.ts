@@ -26,10 +26,15 @@ interface PlaceSignal {
 const isCounted = ({ kind }: KeptPlace): boolean => kind === 'counted'
 const isNoted = (kept: KeptPlace): boolean => !isQuiet(kept) && !kept.isSaved
 
+/** Whether calls work on one thing, such as a page or a connection, and what they do to it stays. */
+function isActed(kept: KeptPlace): boolean {
+  return !isQuiet(kept) && kept.isActedOn && (kept.kind === 'set' || kept.kind === 'first')
+}
+
 /** Whether a place says more than that a cache, a limit or a connection is kept. */
 function isHeard(kept: KeptPlace): boolean {
-  if (kept.isCrossed) return !isCounted(kept)
-  return isNoted(kept) && kept.kind !== 'first'
+  if (kept.isCrossed) return !isCounted(kept) || isNoted(kept)
+  return isNoted(kept) && (kept.kind !== 'first' || isActed(kept))
 }
 
 const PLACES = {
@@ -64,6 +69,10 @@ const PLACES = {
   first: {
     because: 'is made by the first call that needs it',
     isShown: (kept) => !kept.isCrossed && isLive(kept) && kept.kind === 'first',
+  },
+  acted: {
+    because: 'is made once, and calls do something to it',
+    isShown: isActed,
   },
   counted: { because: 'is counted by calls', isShown: (kept) => !isQuiet(kept) && isCounted(kept) },
   quiet: {

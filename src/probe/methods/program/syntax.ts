@@ -68,6 +68,12 @@ export function memberOf(node: AnyNode): string | undefined {
   return node.property.type === 'Literal' ? nameOf(node.property) : undefined
 }
 
+/** The name of the function in `f()`, `await f()` and `this.f()`. */
+export function calledIn(node: AnyNode): string | undefined {
+  const call = node.type === 'AwaitExpression' ? node.argument : node
+  return call.type === 'CallExpression' ? (nameOf(call.callee) ?? memberOf(call.callee)) : undefined
+}
+
 /** The names that a pattern declares: `{ a, b: [c] }`. */
 export function namesIn(pattern: AnyNode): readonly string[] {
   switch (pattern.type) {

@@ -1,9 +1,10 @@
 /** Where a file is being read: which names are known there, and how its writes, reads, imports and exports are noted. */
-import { guardedIn, keyOf, type AnyNode, childrenOf, memberOf, nameOf, namesIn } from './syntax.ts'
+import { calledIn, guardedIn, keyOf, type AnyNode, childrenOf, memberOf, nameOf, namesIn } from './syntax.ts'
 import {
   type ClassFacts,
   type DeclaredName,
   type FunctionFacts,
+  functionFacts,
   type CodePlace,
   placeIn,
   type PlaceWrite,
@@ -43,7 +44,15 @@ export function newPlace(
   name: string,
   { at, ...rest }: Pick<CodePlace, 'home' | 'owner' | 'isFixed' | 'start'> & { readonly at: number },
 ): CodePlace {
-  const place: CodePlace = { name, file: facts.file, line: facts.lineAt(at), ...rest, writes: [], readers: new Set() }
+  const place: CodePlace = {
+    name,
+    file: facts.file,
+    line: facts.lineAt(at),
+    ...rest,
+    writes: [],
+    readers: new Set(),
+    actors: new Set(),
+  }
   facts.places.push(place)
   return place
 }
@@ -72,6 +81,26 @@ export function placeAt(node: AnyNode, context: ReadingContext): CodePlace | und
   if (member === 'env' && nameOf(node.object) === 'process') return context.environment
   if (node.object.type !== 'ThisExpression' || context.owner === undefined || member === undefined) return undefined
   return fieldOf(context.owner, member, context, node.start)
+}
+
+/** Notes what a function returns, and what it does to a place. */
+export function noteStatement(node: AnyNode, context: ReadingContext): void {
+  if (node.type === 'ExpressionStatement') return noteAction(node.expression, context)
+  const place = node.type === 'ReturnStatement' && node.argument ? placeAt(node.argument, context) : undefined
+  if (place !== undefined) context.by.returned.add(place)
+}
+
+/** Notes a statement such as `await page.goto(url)`: something is done to the place, and what comes of it is not used. */
+function noteAction(statement: AnyNode, context: ReadingContext): void {
+  const call = statement.type === 'AwaitExpression' ? statement.argument : statement
+  if (call.type !== 'CallExpression' || call.callee.type !== 'MemberExpression') return
+  if (!call.arguments.some((one) => valueOf(one, context) === 'call')) return
+  let holder: AnyNode | undefined = call.callee.object
+  for (let depth = 0; holder !== undefined && depth < MAX_MEMBERS; depth++) {
+    const place = placeAt(holder, context)
+    if (place !== undefined) return void place.actors.add(context.by)
+    holder = holderOf(holder)
+  }
 }
 
 type NotedWrite = Omit<PlaceWrite, 'by'>
@@ -140,6 +169,14 @@ export function under(test: AnyNode, context: ReadingContext): ReadingContext {
   return { ...context, absent: new Set([...context.absent, ...guardedIn(test)]) }
 }
 
+/** What is done for one name of several is like a function of its own: each call runs one of them. */
+export function asCase(context: ReadingContext): ReadingContext {
+  if (context.by.parent === undefined) return context
+  const by = functionFacts(context.by, context.owner, [], true)
+  context.facts.functions.push(by)
+  return { ...context, by }
+}
+
 /** `if (name === 'get_page')` */
 export function isNamedTool(test: AnyNode): boolean {
   if (test.type !== 'BinaryExpression' || !/^===?$/.test(test.operator)) return false
@@ -163,8 +200,10 @@ function importedName(specifier: Extract<AnyNode, { type: 'ImportDeclaration' }>
   return specifier.type === 'ImportDefaultSpecifier' ? 'default' : '*'
 }
 
-/** `const { a } = require('./file')` */
-export function noteRequired(id: AnyNode, init: AnyNode, { facts, scope }: ReadingContext): void {
+/** `const page = getPage()`, `const { a } = require('./file')` */
+export function noteOrigin(id: AnyNode, init: AnyNode, { facts, scope }: ReadingContext): void {
+  const variable = id.type === 'Identifier' ? placeIn(scope, id.name) : undefined
+  if (variable !== undefined) variable.from = calledIn(init)
   const from = requiredBy(init)
   if (from === undefined) return
   for (const local of namesIn(id)) {
