@@ -232,6 +232,7 @@ export class Gateway {
     this.#config = config
     const left = this.#served.replace(config)
     this.#setRoutes()
+    if (this.#served.hasStarted) this.#warnWhenJudged()
     await this.#served.retire(left)
   }
 
@@ -290,6 +291,10 @@ export class Gateway {
     this.#routes.open().catch(this.#unopened)
     const keysWarning = missingKeys(this.#options)
     if (keysWarning !== undefined) this.#logger.current.warn({}, keysWarning)
+    this.#warnWhenJudged()
+  }
+
+  #warnWhenJudged(): void {
     void this.judged().then(() => this.#setupWarnings.watch())
   }
 

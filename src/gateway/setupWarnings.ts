@@ -24,7 +24,7 @@ export function missingKeys(options: Pick<GatewayOptions, 'keys' | 'settings' | 
 }
 
 /** Gateways may meet long after the start. */
-const LOOK_EVERY_MS = 5000
+const LOOK_INTERVAL_MS = 5000
 
 /** The other processes that serve the same servers. */
 type Others = 'none' | 'workers' | 'gateways'
@@ -51,13 +51,14 @@ export class SetupWarnings {
     this.#options = options
   }
 
-  /** Logs each sentence as soon as it is true. Workers may meet other gateways later. */
+  /** Logs each sentence that is true now, and from then on looks again every few seconds. */
   watch(): void {
     if (this.#hasEnded) return
     const others = this.#others
     if (others !== this.#said && this.#said !== 'gateways') this.#say(others)
     this.#sayViews()
-    this.#timer = unref(setTimeout(() => this.watch(), LOOK_EVERY_MS))
+    clearTimeout(this.#timer)
+    this.#timer = unref(setTimeout(() => this.watch(), LOOK_INTERVAL_MS))
   }
 
   /** The current problems of views. */

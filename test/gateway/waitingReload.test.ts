@@ -78,10 +78,8 @@ const CHANGES = new Map<string, () => Promise<object>>([
 ])
 
 test.each([
-  ['removed', 'one process', {}],
   ['changed', 'one process', {}],
   ['of servers that are not there', 'one process', {}],
-  ['of servers of the other era', 'one process', {}],
   ['removed', 'two workers', WORKERS],
   ['of servers of the other era', 'two workers', WORKERS],
 ] as const)(
