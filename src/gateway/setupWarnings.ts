@@ -30,6 +30,8 @@ const LOOK_INTERVAL_MS = 5000
 type Others = 'none' | 'workers' | 'gateways'
 
 export interface SetupWarningsOptions {
+  /** Resolves when it is known which servers are stateful. */
+  readonly judged: () => Promise<void>
   /** The number of other gateways known; none with a database. */
   readonly others: () => number
   readonly backends: () => readonly Backend[]
@@ -51,14 +53,9 @@ export class SetupWarnings {
     this.#options = options
   }
 
-  /** Logs each sentence that is true now, and from then on looks again every few seconds. */
+  /** Logs each sentence that is true once the servers are judged, and looks again every few seconds. */
   watch(): void {
-    if (this.#hasEnded) return
-    const others = this.#others
-    if (others !== this.#said && this.#said !== 'gateways') this.#say(others)
-    this.#sayViews()
-    clearTimeout(this.#timer)
-    this.#timer = unref(setTimeout(() => this.watch(), LOOK_INTERVAL_MS))
+    void this.#options.judged().then(() => this.#look())
   }
 
   /** The current problems of views. */
@@ -69,6 +66,15 @@ export class SetupWarnings {
   close(): void {
     this.#hasEnded = true
     clearTimeout(this.#timer)
+  }
+
+  #look(): void {
+    if (this.#hasEnded) return
+    const others = this.#others
+    if (others !== this.#said && this.#said !== 'gateways') this.#say(others)
+    this.#sayViews()
+    clearTimeout(this.#timer)
+    this.#timer = unref(setTimeout(() => this.#look(), LOOK_INTERVAL_MS))
   }
 
   #say(others: Others): void {
