@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { afterAll, expect, test } from 'vitest'
 import { readGatewayConfig } from './index.ts'
 
@@ -23,6 +24,8 @@ async function stepsFor(entryOf: EntryOf): Promise<readonly (readonly [block: st
   writeFileSync(file, JSON.stringify({ mcpServers: servers }, undefined, 2))
   const session = new Session()
   session.connect()
+  // Code that is optimized does not count what is inlined.
+  for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag)
   try {
     await session.post('Profiler.enable')
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
@@ -35,6 +38,7 @@ async function stepsFor(entryOf: EntryOf): Promise<readonly (readonly [block: st
       ),
     )
   } finally {
+    for (const flag of ['--opt', '--maglev']) setFlagsFromString(flag)
     session.disconnect()
   }
 }
