@@ -8,10 +8,25 @@ const survival = 'test/**/survival/**/*.test.ts'
 // `pannier/server` and its siblings resolve to src here, as they do under `node --conditions=pannier-source`.
 const conditions = ['pannier-source', 'module', 'node', 'development|production']
 
-/** Files that take longest begin first, so that nothing is left to wait for at the end. Smaller numbers are earlier. */
+/** Files that take longest, whatever their size. */
+const LONG = [
+  'test/simulation/simulation',
+  'test/gateway/waitingReload',
+  'test/gateway/workersEnd',
+  'test/e2e/demo',
+  'test/blocking/requests',
+  'test/gateway/definitions',
+  'test/gateway/serverLimits',
+  'test/gateway/streamsOfOthers',
+  'test/gateway/leases',
+  'test/gateway/databaseAway',
+]
+
+/** The longest files begin first, so that nothing is left to wait for at the end. Smaller numbers are earlier. */
 function rankOf({ moduleId }: TestSpecification): number {
-  if (/\/engine\.\w+\.test\.ts$|\/test\/cli\//.test(moduleId)) return 0
-  return moduleId.includes('/test/matrix/') ? 1 : 2
+  if (LONG.some((file) => moduleId.endsWith(`${file}.test.ts`))) return 0
+  if (/\/engine\.\w+\.test\.ts$|\/test\/cli\//.test(moduleId)) return 1
+  return moduleId.includes('/test/matrix/') ? 2 : 3
 }
 
 class LongestFirst extends BaseSequencer {

@@ -39,6 +39,7 @@ export class Gateway {
   readonly #database: GatewayDatabase | undefined
   readonly #served: ServedBackends
   readonly #setupWarnings = new SetupWarnings({
+    judged: () => this.judged(),
     others: () => (this.#database === undefined ? this.#routes.knownOthers : 0),
     backends: () => this.backends,
     unfitting: () => unfittingNames({ ...this.#config.settings, names: this.#routes.names, backends: this.backends }),
@@ -240,6 +241,7 @@ export class Gateway {
     this.#config = config
     const left = this.#served.replace(config)
     this.#setRoutes()
+    if (this.#served.hasStarted) this.#setupWarnings.watch()
     await this.#served.retire(left)
   }
 
@@ -298,7 +300,7 @@ export class Gateway {
     this.#routes.open().catch(this.#unopened)
     const keysWarning = missingKeys(this.#options)
     if (keysWarning !== undefined) this.#logger.current.warn({}, keysWarning)
-    void this.judged().then(() => this.#setupWarnings.watch())
+    this.#setupWarnings.watch()
   }
 
   readonly #unopened = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NOT_OPENED)

@@ -24,12 +24,14 @@ export function missingKeys(options: Pick<GatewayOptions, 'keys' | 'settings' | 
 }
 
 /** Gateways may meet long after the start. */
-const LOOK_EVERY_MS = 5000
+const LOOK_INTERVAL_MS = 5000
 
 /** The other processes that serve the same servers. */
 type Others = 'none' | 'workers' | 'gateways'
 
 export interface SetupWarningsOptions {
+  /** Resolves when it is known which servers are stateful. */
+  readonly judged: () => Promise<void>
   /** The number of other gateways known; none with a database. */
   readonly others: () => number
   readonly backends: () => readonly Backend[]
@@ -51,13 +53,9 @@ export class SetupWarnings {
     this.#options = options
   }
 
-  /** Logs each sentence as soon as it is true. Workers may meet other gateways later. */
+  /** Logs each sentence that is true once the servers are judged, and looks again every few seconds. */
   watch(): void {
-    if (this.#hasEnded) return
-    const others = this.#others
-    if (others !== this.#said && this.#said !== 'gateways') this.#say(others)
-    this.#sayUnfitting()
-    this.#timer = unref(setTimeout(() => this.watch(), LOOK_EVERY_MS))
+    void this.#options.judged().then(() => this.#look())
   }
 
   /** The names and patterns that fit no tool now. */
@@ -68,6 +66,15 @@ export class SetupWarnings {
   close(): void {
     this.#hasEnded = true
     clearTimeout(this.#timer)
+  }
+
+  #look(): void {
+    if (this.#hasEnded) return
+    const others = this.#others
+    if (others !== this.#said && this.#said !== 'gateways') this.#say(others)
+    this.#sayUnfitting()
+    clearTimeout(this.#timer)
+    this.#timer = unref(setTimeout(() => this.#look(), LOOK_INTERVAL_MS))
   }
 
   #say(others: Others): void {

@@ -1,10 +1,12 @@
 /**
  * Neither a request nor what a server answers to it stops the event loop for more than 20 ms by what is in it, however odd
- * that is: not that of a server, and not that of a gateway.
+ * that is: not that of a server, and not that of a gateway. The short form, which has other work beside it, sends every fourth
+ * shape, and its limit is five times as long.
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { amount, isLong } from '../amount.ts'
 import { Backends } from './fixtures/backends.ts'
 import { Subject } from './fixtures/subject.ts'
 import { OF_PROCESSES } from './shapes/ofProcesses.ts'
@@ -14,9 +16,11 @@ import { TO_GATEWAY } from './shapes/toGateway.ts'
 import { TO_SERVER } from './shapes/toServer.ts'
 import { TO_SESSION } from './shapes/toSession.ts'
 
-const MOST_MS = 20
+const MOST_MS = amount(100, 20)
 /** Node parses one read of 64 KB at once, with a callback for each piece: of one byte each, that alone takes about 20 ms. */
-const PIECES_MS = 40
+const PIECES_MS = amount(200, 40)
+
+const chosen = <S>(shapes: readonly S[]): S[] => shapes.filter((_, at) => isLong || at % 4 === 0)
 
 let backends: Backends
 let subject: Subject
@@ -37,8 +41,8 @@ describe.each<[to: string, shapes: readonly Shape[]]>([
   ['a server', TO_SERVER],
   ['a session', TO_SESSION],
   ['a gateway', TO_GATEWAY],
-])('%s answers within 20 ms', (_, shapes) => {
-  test.each(shapes)('%s', async (_what, answer, sent) => {
+])('%s answers in time', (_, shapes) => {
+  test.each(chosen(shapes))('%s', async (_what, answer, sent) => {
     const request = sent(client)
     const longest = await subject.longestTurn(MOST_MS, async () => {
       expect((await subject.send(request)).text).toContain(answer)
@@ -47,8 +51,8 @@ describe.each<[to: string, shapes: readonly Shape[]]>([
   })
 })
 
-describe('a gateway takes within 20 ms', () => {
-  test.each(OF_SERVERS)('%s', async (_what, answer, reply, sent) => {
+describe('a gateway takes in time', () => {
+  test.each(chosen(OF_SERVERS))('%s', async (_what, answer, reply, sent) => {
     backends.replyTo = reply
     onTestFinished(() => {
       backends.replyTo = () => undefined
@@ -62,8 +66,8 @@ describe('a gateway takes within 20 ms', () => {
   })
 })
 
-describe('a gateway takes within 20 ms from a process', () => {
-  test.each(OF_PROCESSES)('%s', async (_what, answer, line) => {
+describe('a gateway takes in time from a process', () => {
+  test.each(chosen(OF_PROCESSES))('%s', async (_what, answer, line) => {
     const longest = await subject.longestTurn(MOST_MS, async () => {
       expect((await subject.send(client.relayed('lines_write', line))).text).toContain(answer)
     })

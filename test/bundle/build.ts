@@ -35,6 +35,7 @@ const ALONE = [
 /** The others share the parts that they have in common. */
 const TOGETHER = [
   'conformance/serve.ts',
+  'examples/demo.ts',
   'examples/{first-tool,long-job,work-items}/*.ts',
   'examples/demos/*/server.ts',
   'test/**/programs/*.ts',

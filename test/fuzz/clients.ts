@@ -49,19 +49,18 @@ export interface ClientsOptions {
   /** The servers behind it. */
   readonly servers: readonly string[]
   readonly isOver: () => boolean
+  readonly onSend: () => void
 }
 
-/** Sends until it is over; gives how many requests that were. */
-export async function hostileClient(random: Random, options: ClientsOptions): Promise<number> {
-  let sent = 0
+/** Sends until it is over. */
+export async function hostileClient(random: Random, options: ClientsOptions): Promise<void> {
   while (!options.isOver()) {
-    sent++
+    options.onSend()
     const turn = random.below(10)
     const acting = turn < 4 ? inSession(random, options) : turn < 8 ? stateless(random, options) : raw(random, options)
     // Whatever becomes of it: those who are served well are asked.
     await Promise.race([acting.catch(() => {}), sleep(WITHIN_MS)])
   }
-  return sent
 }
 
 function addressOf(random: Random, { url, servers }: ClientsOptions): { at: string; name: (own: string) => string } {

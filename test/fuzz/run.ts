@@ -15,7 +15,10 @@ await bundlePrograms()
 const { fuzz } = await import('./fuzz.ts')
 
 console.log(`seed ${seed}`)
-const { violations, sent, calls, slowestMs, worstMs, rssBytes } = await fuzz({ seed, seconds: Number(values.seconds) })
+const { violations, sent, calls, slowestMs, worstMs, rssBytes } = await fuzz({
+  seed,
+  until: { seconds: Number(values.seconds) },
+})
 console.log(`${sent} requests of hostile clients; ${calls} good calls, the slowest in ${Math.round(slowestMs)} ms`)
 console.log(`the event loop stood still for ${Math.round(worstMs)} ms at most; ${Math.round(rssBytes / 2 ** 20)} MB`)
 for (const violation of violations) console.log(`violation: ${violation}`)

@@ -64,6 +64,10 @@ const cutAll = (gateways: Gateways): void => gateways.forEach(({ proxy }) => pro
 const outcome = (calling: Promise<string>): Promise<unknown> =>
   calling.catch((error: unknown) => (error as { data?: { code?: unknown } }).data?.code ?? error)
 
+/** A call while the database is there. On a busy machine it may answer too late, and the caller is to call again. */
+const callPlaced = (client: AnyClient, name: string, args: object = {}): Promise<string> =>
+  vi.waitFor(() => call(client, name, args), PATIENCE)
+
 test('while PostgreSQL is away, a caller with any client whom one gateway has is served by way of all of them', async () => {
   const { balancer, database, gateways, urls } = await start((await both).servers, 30)
   const connectAs = (user: string) =>
@@ -75,7 +79,8 @@ test('while PostgreSQL is away, a caller with any client whom one gateway has is
   const all = (result: string): string[] => CLIENTS.map(() => result)
   // Only one gateway has ever heard of the callers.
   balancer.targets = urls.slice(0, 1)
-  for (const server of ['http', 'stdio']) await each(clients, `${server}_note`, { text: 'milk' })
+  for (const server of ['http', 'stdio'])
+    await Promise.all(clients.map((client) => callPlaced(client, `${server}_note`, { text: 'milk' })))
   await renewed(database)
   cutAll(gateways)
   for (const url of urls) {
@@ -97,15 +102,15 @@ test('a gateway whose lease is over serves nobody, also when it is sent calls of
   const [first, second, third] = gateways
   balancer.targets = [first.url]
   const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
-  await call(ann, 'stdio_note', { text: 'milk' })
+  await callPlaced(ann, 'stdio_note', { text: 'milk' })
   balancer.targets = [second.url]
-  expect(await call(ann, 'stdio_recall')).toBe('milk') // the second one remembers where ann is
+  expect(await callPlaced(ann, 'stdio_recall')).toBe('milk') // the second one remembers where ann is
   await renewed(database)
   first.proxy.cut()
   // The third takes ann when the lease of the first is over, and has another process for her.
   balancer.targets = [third.url]
   await vi.waitFor(async () => expect(await outcome(call(ann, 'stdio_recall'))).toBe(''), PATIENCE)
-  await call(ann, 'stdio_note', { text: 'bread' })
+  await callPlaced(ann, 'stdio_note', { text: 'bread' })
   second.proxy.cut()
   // The second sends her calls to the first, as it remembers, which refuses them; then it is told of the third.
   for (const url of urls) {
@@ -121,17 +126,18 @@ test('a gateway whose lease is over serves nobody, also when it is sent calls of
 })
 
 test('a caller whom a gateway has given up, and another taken, is found there by a gateway that remembers the first', async () => {
-  const brief = { ...stdioEntry({ state: 'stateful', idleSeconds: 1 }) }
+  const brief = { ...stdioEntry({ state: 'stateful', idleSeconds: 5 }) }
   const { balancer, database, gateways, urls } = await start({ brief }, 20)
   const [first, second, third] = gateways
   balancer.targets = [first.url]
   const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
-  await call(ann, 'brief_note', { text: 'milk' })
+  await callPlaced(ann, 'brief_note', { text: 'milk' })
   balancer.targets = [second.url]
-  expect(await call(ann, 'brief_recall')).toBe('milk')
-  await renewed(database) // meanwhile her process has ended, too
+  expect(await callPlaced(ann, 'brief_recall')).toBe('milk')
+  await vi.waitFor(() => expect(first.gateway.backends[0]?.sender.links).toBe(0), PATIENCE) // her process has ended
+  await renewed(database)
   balancer.targets = [third.url]
-  await call(ann, 'brief_note', { text: 'bread' })
+  await callPlaced(ann, 'brief_note', { text: 'bread' })
   cutAll(gateways)
   for (const url of urls) {
     balancer.targets = [url]
@@ -144,9 +150,9 @@ test('a gateway that was started anew at the address of the one that a caller wa
   const [first, second] = gateways
   balancer.targets = [first.url]
   const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
-  await call(ann, 'stdio_note', { text: 'milk' })
+  await callPlaced(ann, 'stdio_note', { text: 'milk' })
   balancer.targets = [second.url]
-  expect(await call(ann, 'stdio_recall')).toBe('milk')
+  expect(await callPlaced(ann, 'stdio_recall')).toBe('milk')
   await renewed(database)
   cutAll(gateways)
   await first.gateway.drain({ deadlineMs: 0 })
@@ -162,8 +168,8 @@ test('a gateway that was started anew at the address of the one that a caller wa
   }
 })
 
-/** So long may any call take while the database does not answer. */
-const FEW_SECONDS_MS = 5500
+/** The longest that a call may take. The database stays frozen until all calls have ended, so that one that waits for it never ends. */
+const FEW_SECONDS_MS = 20_000
 
 test('while PostgreSQL is frozen for seven seconds no call waits long, and afterwards all callers are served', async () => {
   const { servers, ours } = await both
@@ -175,7 +181,7 @@ test('while PostgreSQL is frozen for seven seconds no call waits long, and after
   }
   const placed = clients.filter(([name]) => name === 'placed').map(([, client]) => client)
   for (const client of placed)
-    for (const server of ['http', 'stdio']) await call(client, `${server}_note`, { text: 'milk' })
+    for (const server of ['http', 'stdio']) await callPlaced(client, `${server}_note`, { text: 'milk' })
   await renewed(database)
   for (const { proxy } of gateways) proxy.freeze()
   const thawed = performance.now() + 7000
@@ -239,24 +245,24 @@ test('while PostgreSQL is frozen clients of both eras connect, read lists, and h
   expect(performance.now() - began).toBeLessThan(FEW_SECONDS_MS)
 })
 
-test.each(['v1', 'v2 in a session', 'v2'] as const)(
-  'while PostgreSQL is frozen the client %s cancels a call by way of another gateway',
-  async (kind) => {
-    const { servers, ours } = await both
-    const { balancer, gateways, urls } = await start(servers, 20)
-    const client = await connectClient(kind, balancer.url, { 'x-user': 'ann' })
+test('while PostgreSQL is frozen any client cancels a call by way of another gateway', async () => {
+  const { servers, ours } = await both
+  const { balancer, gateways, urls } = await start(servers, 20)
+  const clients = await Promise.all(CLIENTS.map((kind) => connectClient(kind, balancer.url, { 'x-user': kind })))
+  for (const client of clients)
     for (const [turn] of urls.entries()) expect(await call(client, 'ours_add', { a: turn, b: 1 })).toBe(`${turn + 1}`)
-    for (const { proxy } of gateways) proxy.freeze()
-    for (const url of urls) {
-      ours.states.length = 0
-      balancer.targets = [url]
-      const cancel = new AbortController()
-      const waiting = call(client, 'ours_wait', {}, { signal: cancel.signal })
-      await vi.waitFor(() => expect(ours.states).toEqual(['waiting']), PATIENCE)
-      balancer.targets = urls.filter((other) => other !== url)
-      cancel.abort()
-      await expect(waiting).rejects.toThrow()
-      await vi.waitFor(() => expect(ours.states).toEqual(['waiting', 'cancelled']), { timeout: FEW_SECONDS_MS })
-    }
-  },
-)
+  for (const { proxy } of gateways) proxy.freeze()
+  const all = (state: string): string[] => clients.map(() => state)
+  for (const url of urls) {
+    ours.states.length = 0
+    balancer.targets = [url]
+    const cancel = new AbortController()
+    const waiting = clients.map((client) => call(client, 'ours_wait', {}, { signal: cancel.signal }))
+    await vi.waitFor(() => expect(ours.states).toEqual(all('waiting')), PATIENCE)
+    balancer.targets = urls.filter((other) => other !== url)
+    cancel.abort()
+    for (const each of waiting) await expect(each).rejects.toThrow()
+    const cancelled = [...all('waiting'), ...all('cancelled')]
+    await vi.waitFor(() => expect(ours.states).toEqual(cancelled), { timeout: FEW_SECONDS_MS })
+  }
+})

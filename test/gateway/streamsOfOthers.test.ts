@@ -130,7 +130,6 @@ async function expectDone(asked: Asked): Promise<void> {
 }
 
 test.each([
-  ['SIGTERM', 'no store', 'v1', 'v2'],
   ['SIGTERM', 'PostgreSQL', 'v2', 'v1'],
   ['SIGKILL', 'PostgreSQL', 'v1', 'v2'],
 ] as const)(
@@ -155,8 +154,8 @@ test.each([
 
 test('calls run once when gateway after gateway with their streams is stopped', LONG, async () => {
   const calls = [
-    { key: 'stopped-http', server: 'http' },
-    { key: 'stopped-stdio', server: 'stdio' },
+    { key: 'stopped-http', kind: 'v1', server: 'http' },
+    { key: 'stopped-stdio', kind: 'v2', server: 'stdio' },
   ] as const
   const { balancer, owner, through, others, asked } = await askedThroughAnother(calls, { more: 1 })
   balancer.targets = [owner.url, ...others.map(({ url }) => url)]
@@ -177,40 +176,36 @@ test('an answer that comes to a third gateway reaches the call, from its state i
   await expectDone(asked)
 })
 
-test.each([
-  ['http', 'no store'],
-  ['stdio', 'PostgreSQL'],
-] as const)(
-  'a call at the server %s whose gateways have both ended is lost, and not begun again: %s',
-  LONG,
-  async (server, store) => {
-    const key = `lost-${server}`
-    const { balancer, owner, through, others, asked } = await askedThroughAnother([{ key, server }], { store, more: 1 })
-    balancer.targets = others.map(({ url }) => url)
-    await owner.end('SIGKILL')
-    await through.end('SIGTERM')
-    for (const { answer } of asked) answer()
-    for (const { outcome } of asked) expect(await outcome).toMatch(/may have happened|may have had effects/)
-    expect(effectsOf(key)).toEqual(['began'])
-  },
-)
+/** A call at each server. */
+const bothOf = (key: string): AskedCall[] => [
+  { key: `${key}-http`, server: 'http' },
+  { key: `${key}-stdio`, server: 'stdio' },
+]
 
-test.each([
-  ['http', 'no store'],
-  ['stdio', 'PostgreSQL'],
-] as const)(
-  'a call at the server %s whose client has gone is not begun again when the gateway with its stream is stopped: %s',
+test('calls whose gateways have both ended are lost, and not begun again', LONG, async () => {
+  const { balancer, owner, through, others, asked } = await askedThroughAnother(bothOf('lost'), { more: 1 })
+  balancer.targets = others.map(({ url }) => url)
+  await owner.end('SIGKILL')
+  await through.end('SIGTERM')
+  for (const { answer } of asked) answer()
+  for (const { key, outcome } of asked) {
+    expect(await outcome, key).toMatch(/may have happened|may have had effects/)
+    expect(effectsOf(key), key).toEqual(['began'])
+  }
+})
+
+test(
+  'calls whose clients have gone are not begun again when the gateway with their streams is stopped',
   LONG,
-  async (server, store) => {
-    const key = `gone-${server}`
-    const { balancer, owner, through, asked } = await askedThroughAnother([{ key, server }], { store })
+  async () => {
+    const { balancer, owner, through, asked } = await askedThroughAnother(bothOf('gone'), { store: 'PostgreSQL' })
     balancer.targets = [owner.url]
     for (const { client } of asked) await client.close()
     await through.end('SIGTERM')
-    // By now the owner has taken the call over.
+    // By now the owner has taken the calls over.
     const next = await CLIENTS.v1(balancer.url, async (question) => question)
     onTestFinished(() => next.close())
-    await next.callTool({ name: `${server}_look`, arguments: { key: 'next' } })
-    expect(effectsOf(key)).toEqual(['began'])
+    for (const server of ['http', 'stdio']) await next.callTool({ name: `${server}_look`, arguments: { key: 'next' } })
+    for (const { key } of asked) expect(effectsOf(key), key).toEqual(['began'])
   },
 )

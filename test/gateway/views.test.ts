@@ -1,5 +1,5 @@
 /** Views: some of the tools of all servers, under names and descriptions of one's own. */
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { gatewayConfigOf } from 'pannier/gateway'
 import { quiet } from '../interop/fixtures/instances.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
@@ -87,6 +87,13 @@ test('a view that renames a tool which no server has is a warning, until a serve
   const changed = { mcpServers: servers, gateway: { views: { sums: { rename: { ours_add: 'sum' } } } } }
   await gateway.reload(await gatewayConfigOf(changed))
   expect(JSON.stringify(warnings())).not.toContain('renames')
+  // After a reload it is looked for at once, without any timer.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const again = { mcpServers: servers, gateway: { views: { sums: { rename: { ours_sub: 'less' } } } } }
+  await gateway.reload(await gatewayConfigOf(again))
+  await gateway.judged()
+  expect(lines).toContainEqual(expect.stringContaining('renames or describes "ours_sub"'))
 })
 
 test('a pattern of "allow" or "deny" that fits no tool of a server is a warning, until the server has one', async () => {

@@ -3,6 +3,7 @@ import type { Client as ClientV2 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { isLong } from '../amount.ts'
 import { call as byHand } from '../fixtures/modernClient.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
@@ -39,13 +40,16 @@ async function begin(kind: ClientKind, url: string, tool: string, args: object =
   return { client, result, answer: () => answering.resolve() }
 }
 
-/** `at`: the address for what stands after `/mcp`. */
+/** `at`: the address for what stands after `/mcp`. In the short form each client uses one address of each server, by turns. */
 async function beginAll(at: (path: string) => string) {
-  const cells = CLIENTS.flatMap((kind) =>
-    Object.keys(servers).flatMap((server) => [
-      { cell: `${kind}, ${server}, /mcp`, kind, url: at(''), tool: `${server}_confirm` },
-      { cell: `${kind}, ${server}, /mcp/${server}`, kind, url: at(`/${server}`), tool: 'confirm' },
-    ]),
+  const cells = CLIENTS.flatMap((kind, row) =>
+    Object.keys(servers).flatMap((server, column) => {
+      const both = [
+        { cell: `${kind}, ${server}, /mcp`, kind, url: at(''), tool: `${server}_confirm` },
+        { cell: `${kind}, ${server}, /mcp/${server}`, kind, url: at(`/${server}`), tool: 'confirm' },
+      ]
+      return isLong ? both : both.filter((_, turn) => (row + column + turn) % 2 === 0)
+    }),
   )
   return Promise.all(cells.map(async ({ cell, kind, url, tool }) => ({ cell, ...(await begin(kind, url, tool)) })))
 }
@@ -78,10 +82,8 @@ const CHANGES = new Map<string, () => Promise<object>>([
 ])
 
 test.each([
-  ['removed', 'one process', {}],
   ['changed', 'one process', {}],
   ['of servers that are not there', 'one process', {}],
-  ['of servers of the other era', 'one process', {}],
   ['removed', 'two workers', WORKERS],
   ['of servers of the other era', 'two workers', WORKERS],
 ] as const)(

@@ -68,7 +68,6 @@ async function saysWhatGatewaysLose(): Promise<void> {
   expect(count(shown(), 'Several gateways serve')).toBe(1)
 }
 
-// Workers look at their setup every few seconds.
 test('what is lost with a worker, or with a gateway beside others, is said once for all workers', async () => {
   await Promise.all([saysWhatWorkersLose(), saysWhatGatewaysLose()])
 })

@@ -3,7 +3,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { amount } from '../amount.ts'
 import { type RollingOutcome, type RollingPlan, rollUnderLoad } from './rollingGateways.ts'
 
-const stops = amount(3, 12)
+/** In the short form each of two gateways is restarted once. */
+const stops = amount(2, 12)
 
 async function roll(plan: Omit<RollingPlan, 'until'>): Promise<RollingOutcome> {
   const ends: (() => unknown)[] = []
@@ -12,15 +13,15 @@ async function roll(plan: Omit<RollingPlan, 'until'>): Promise<RollingOutcome> {
   })
   const outcome = await rollUnderLoad({ ...plan, until: (end) => void ends.unshift(end) })
   expect(outcome).toMatchObject({ gone: 0, doubled: 0, stops: plan.stops })
-  expect(outcome.calls).toBeGreaterThan(100)
-  expect(outcome.lingeredMs.filter((ms) => ms > 5000)).toEqual([])
+  expect(outcome.calls).toBeGreaterThan(30)
+  expect(outcome.lingeredMs.filter((ms) => ms > 15_000)).toEqual([]) // of the minute that an unread answer has
   return outcome
 }
 
 const patience = amount(120_000, 300_000)
 
 test.each<Omit<RollingPlan, 'until'>>([
-  { gateways: 3, balancer: 'plain', stops, atOnce: 2 },
+  { gateways: 3, balancer: 'plain', stops, atOnce: amount(1, 2) },
   { gateways: 2, balancer: 'retries', stops, atOnce: 1 },
   { gateways: 2, balancer: 'checks', stops, atOnce: 1 },
 ])(
@@ -33,7 +34,7 @@ test.each<Omit<RollingPlan, 'until'>>([
 
 // The first process of a gateway with workers resets connections that nobody has accepted when the last worker has ended.
 test(
-  'gateways with workers that are restarted in turn run no call twice, and fail fewer than one in a hundred',
+  'gateways with workers that are restarted in turn run no call twice, and fail no more than one in a hundred',
   async () => {
     const { failed, calls } = await roll({
       gateways: 2,
@@ -42,7 +43,7 @@ test(
       atOnce: 1,
       args: ['--workers', '2'],
     })
-    expect(failed / calls).toBeLessThan(0.01)
+    expect(failed).toBeLessThanOrEqual(Math.ceil(calls / 100))
   },
   patience,
 )

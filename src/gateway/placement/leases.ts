@@ -24,7 +24,8 @@ export interface LeasedServer {
   readonly endSession: (session: UpstreamSession) => Promise<void>
 }
 
-const SWEEP_EVERY_MS = 5000
+/** Sweeps are a quarter of a lease apart, and no longer than this. */
+const MAX_SWEEP_INTERVAL_MS = 5000
 
 export class Leases {
   readonly #options: LeasesOptions
@@ -90,7 +91,8 @@ export class Leases {
   #sweepLater(): void {
     if (this.#hasEnded) return
     clearTimeout(this.#sweeping)
-    this.#sweeping = unref(setTimeout(() => void this.#sweep().finally(() => this.#sweepLater()), SWEEP_EVERY_MS))
+    const intervalMs = Math.min(MAX_SWEEP_INTERVAL_MS, this.#options.leaseMs / 4)
+    this.#sweeping = unref(setTimeout(() => void this.#sweep().finally(() => this.#sweepLater()), intervalMs))
   }
 
   /** Retries failed releases. A caller that was claimed again meanwhile has another generation, and stays. */

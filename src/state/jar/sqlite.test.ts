@@ -96,7 +96,7 @@ test('a jar that another process is writing to can be read at once', async () =>
   const late = sqliteJar({ path, clock: () => Date.now() + 3_600_000 })
   const before = performance.now()
   expect((await late.read(owner)).server).toEqual({ id: 'secret' })
-  expect(performance.now() - before).toBeLessThan(1000)
+  expect(performance.now() - before).toBeLessThan(4000)
   writer.exec('ROLLBACK')
   writer.close()
   late.close()
