@@ -11,39 +11,35 @@ import { call, CLIENTS, connectClient, sessionServer, stdioEntry } from './fixtu
 
 const ROUNDS = 6
 
-test(
-  'with workers and PostgreSQL, a caller with either client is served in one place, and its HTTP session outlives the gateway',
-  async () => {
-    const http = await sessionServer()
-    const servers = { http: { url: http.url, pannier: { state: 'stateful' } }, stdio: stdioEntry() }
-    const args = ['--workers', '2', '--postgres', await newDatabase()]
-    const [first, second] = await Promise.all([1, 2].map(() => startGatewayProcess(servers, { args })))
-    if (first === undefined || second === undefined) return expect.fail()
-    const balancer = await startBalancer()
-    onTestFinished(() => balancer.close())
-    balancer.targets = [first.url, second.url]
-    const kinds = ['v1', 'v2 in a session'] as const
-    const [ann, bob] = await Promise.all(kinds.map((kind) => connectClient(kind, balancer.url)))
-    if (ann === undefined || bob === undefined) return expect.fail()
+test('with workers and PostgreSQL, a caller with either client is served in one place, and its HTTP session outlives the gateway', async () => {
+  const http = await sessionServer()
+  const servers = { http: { url: http.url, pannier: { state: 'stateful' } }, stdio: stdioEntry() }
+  const args = ['--workers', '2', '--postgres', await newDatabase()]
+  const [first, second] = await Promise.all([1, 2].map(() => startGatewayProcess(servers, { args })))
+  if (first === undefined || second === undefined) return expect.fail()
+  const balancer = await startBalancer()
+  onTestFinished(() => balancer.close())
+  balancer.targets = [first.url, second.url]
+  const kinds = ['v1', 'v2 in a session'] as const
+  const [ann, bob] = await Promise.all(kinds.map((kind) => connectClient(kind, balancer.url)))
+  if (ann === undefined || bob === undefined) return expect.fail()
+  for (const server of ['http', 'stdio']) {
+    await call(ann, `${server}_note`, { text: 'milk' })
+    await call(bob, `${server}_note`, { text: 'bread' })
+  }
+  for (let round = 0; round < ROUNDS; round++)
     for (const server of ['http', 'stdio']) {
-      await call(ann, `${server}_note`, { text: 'milk' })
-      await call(bob, `${server}_note`, { text: 'bread' })
+      expect(await call(ann, `${server}_recall`)).toBe('milk')
+      expect(await call(bob, `${server}_recall`)).toBe('bread')
     }
-    for (let round = 0; round < ROUNDS; round++)
-      for (const server of ['http', 'stdio']) {
-        expect(await call(ann, `${server}_recall`)).toBe('milk')
-        expect(await call(bob, `${server}_recall`)).toBe('bread')
-      }
-    balancer.targets = [second.url]
-    await first.end('SIGKILL')
-    for (let round = 0; round < ROUNDS; round++) {
-      expect(await call(ann, 'http_recall')).toBe('milk')
-      expect(await call(bob, 'http_recall')).toBe('bread')
-    }
-    for (const client of [ann, bob]) expect(await call(client, 'http_confirm')).toBe('accept true, accept true')
-  },
-  90_000,
-)
+  balancer.targets = [second.url]
+  await first.end('SIGKILL')
+  for (let round = 0; round < ROUNDS; round++) {
+    expect(await call(ann, 'http_recall')).toBe('milk')
+    expect(await call(bob, 'http_recall')).toBe('bread')
+  }
+  for (const client of [ann, bob]) expect(await call(client, 'http_confirm')).toBe('accept true, accept true')
+}, 90_000)
 
 /** The first of two ports in a row that nobody listens at. The system gives none of these to others by itself. */
 async function twoFreePorts(): Promise<number> {

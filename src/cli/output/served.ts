@@ -116,7 +116,9 @@ function legendLines(gateway: ShownGateway): readonly string[] {
     ...(up.some(({ config }) => config.settings.state === 'auto')
       ? ['STATE: what the probe found, and how sure it is; "state" in an entry decides.']
       : []),
-    ...(up.some(mayBeShared) ? ['* callers share it, and save the start, once its entry says "state": "stateless".'] : []),
+    ...(up.some(mayBeShared)
+      ? ['* callers share it, and save the start, once its entry says "state": "stateless".']
+      : []),
     ...(isLimited ? ['All tools serve clients of both eras; /servers lists what differs between them.'] : []),
     ...lostText(gateway),
   ]
