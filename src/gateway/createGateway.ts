@@ -14,7 +14,7 @@ import {
   serveStdio,
 } from '../server/internal.ts'
 import type { Cell } from '../probe/index.ts'
-import { backendCells, type GatewayFacts, isReady, measuresOf, reportOf } from './admin/health.ts'
+import { backendCells, type GatewayFacts, isReady, measuresOf, type ReadinessFacts, reportOf } from './admin/health.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin, withProbes } from './admin/listen.ts'
 import { missingKeys, SetupWarnings, unfittingNames } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
@@ -116,6 +116,10 @@ export class Gateway {
   /** The reason why tools of a server are withheld and cannot be accepted; undefined if there are none. */
   readonly pinFaultOf = (server: string): string | undefined => this.#definitions.faultOf(server)
 
+  get #readiness(): ReadinessFacts {
+    return { backends: this.backends, leftOut: this.leftOut, isStopping: this.#drained !== undefined }
+  }
+
   #facts(): GatewayFacts {
     return {
       knowsCallers: principalOf(this.#options) !== undefined,
@@ -145,9 +149,7 @@ export class Gateway {
     const { advertise, drainOnTerm: drains = true } = given
     await assertDatabaseUsable(this.#options.settings)
     await this.#logger.defaultToPino(2)
-    const serve = withProbes(this.nodeHandler(), () =>
-      isReady({ backends: this.backends, leftOut: this.leftOut, isStopping: this.#drained !== undefined }),
-    )
+    const serve = withProbes(this.nodeHandler(), () => isReady(this.#readiness))
     const { connections, address, port, url, close } = await openListener(options, serve)
     this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
     if (drains) drainOnTerm(() => this.drain())
@@ -209,23 +211,19 @@ export class Gateway {
     const { admin } = this.#config.settings
     if (admin === false) return undefined
     this.#metrics.refresh()
-    this.#admin = await listenAdmin(admin, {
-      health: () => this.report().health,
-      servers: () => this.report().servers,
-      metrics,
-    })
+    const health = () => this.report().health
+    const servers = () => this.report().servers
+    this.#admin = await listenAdmin(admin, { health, servers, metrics })
     return this.#admin
   }
 
   /** The report of the admin address: the gateway's health, and its servers. */
   report(): GatewayReport {
     return reportOf({
-      backends: this.backends,
-      leftOut: this.leftOut,
+      ...this.#readiness,
       pinFaultOf: this.pinFaultOf,
       file: this.file,
       facts: this.#facts(),
-      isStopping: this.#drained !== undefined,
       trouble: this.#database?.leases.gateway.trouble,
       missing: this.#routes.missingOthers,
       unfitting: this.#setupWarnings.unfitting,
@@ -272,9 +270,7 @@ export class Gateway {
   }
 
   #setRoutes(): void {
-    const { views, catalogue, limits } = this.#config.settings
-    const served = this.backends.map(({ name }) => name)
-    this.#routes.set({ named: namedServers(this.#config), served, views, catalogue, limits })
+    this.#routes.set({ ...this.#config.settings, named: namedServers(this.#config), served: this.#served.names })
   }
 
   #createBackend(config: BackendConfig): Backend {

@@ -27,6 +27,10 @@ export class ServedBackends {
     return this.#all
   }
 
+  get names(): readonly string[] {
+    return this.#all.map(({ name }) => name)
+  }
+
   get hasStarted(): boolean {
     return this.#firstTries !== undefined
   }

@@ -92,7 +92,7 @@ async function connectCaller({ server, firstAnswer, isCut = false }: Caller, url
 
 /** Cuts the response to the call that waits. The client notices nothing, as when a network drops packets. */
 const cutting: typeof fetch = async (url, init) => {
-  if (!String(init?.body).includes('_wait')) return fetch(url, init)
+  if (typeof init?.body !== 'string' || !init.body.includes('_wait')) return fetch(url, init)
   const cut = new AbortController()
   await fetch(url, { ...init, signal: cut.signal })
   cut.abort()

@@ -158,7 +158,7 @@ export function declaredBy(peer: Pick<Peer, 'capabilities'>): ClientCapabilities
     ...Object.fromEntries(questions),
     ...(isState && { state: {} }),
     ...(Object.keys(extensions).length > 0 && { extensions }),
-  } as ClientCapabilities
+  }
 }
 
 /** The part of a caller's capabilities that lets a server ask. */
