@@ -2,7 +2,7 @@
 export { reachableHost, readAdvertised } from './address.ts'
 export { Claims, type ClaimsOptions } from './claims.ts'
 export { Cluster, type ClusterOptions } from './cluster.ts'
-export { type OwnedThings, Owners } from './owners.ts'
+export { Owners } from './owners.ts'
 export type { MissingPeer } from './discovery.ts'
 export { goneReply, type MessageReply, movedReply, type ReplySink, ReplyStream } from './forward.ts'
 export { type Instance, readInstance, Self, writeInstance } from './instance.ts'
