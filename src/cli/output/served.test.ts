@@ -59,14 +59,14 @@ test('what needs attention comes first, then one table, then a legend, within 80
     'See what changed in withheld tools with: pannier gateway accept --config mcp.json',
     '',
     'SERVER  TOOLS  REVISION    STATE                SERVED BY',
-    'files   14     2025-11-25  stateless (90 %)     a process for each caller, 0.4 s to start *',
-    'chrome  29     2025-06-18  stateful (90 %)      a process for each caller',
+    'files   14     2025-11-25  stateless (90 %)     a process per caller (0.4 s) *',
+    'chrome  29     2025-06-18  stateful (90 %)      a process per caller',
     'crm     11     2026-07-28  stateless (90 %)     a request each',
-    'notes   6      2025-11-25  stateful (declared)  a process for each caller',
+    'notes   6      2025-11-25  stateful (declared)  a process per caller',
     'mail                                            starting; shown when it is up',
     '',
     'STATE: what the probe found, and how sure it is; "state" in an entry decides.',
-    '* callers share it, and save the start, once its entry says "state": "stateless".',
+    '* with "state": "stateless" in its entry, callers share one and save its start.',
   ])
 })
 
@@ -78,7 +78,7 @@ test('servers that were late are shown alone, without the table', () => {
       'Since then:',
       'NEEDS ATTENTION',
       'slow  not there: it has not started.',
-      'mail  3  2025-11-25  stateful (declared)  a process for each caller',
+      'mail  3  2025-11-25  stateful (declared)  a process per caller',
     ].join('\n'),
   )
 })

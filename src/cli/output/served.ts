@@ -96,8 +96,8 @@ function servingOf(backend: ServedBackend): string {
   const isProcess = 'command' in config.address
   if (!isShared) {
     const { startedInMs } = connector
-    const start = isProcess && startedInMs !== undefined ? `, ${(startedInMs / 1000).toFixed(1)} s to start` : ''
-    return `a ${isProcess ? 'process' : 'session'} for each caller${start}${mayBeShared(backend) ? ' *' : ''}`
+    const start = isProcess && startedInMs !== undefined ? ` (${(startedInMs / 1000).toFixed(1)} s)` : ''
+    return `a ${isProcess ? 'process' : 'session'} per caller${start}${mayBeShared(backend) ? ' *' : ''}`
   }
   if (connector.about?.version === '2026-07-28') return isProcess ? 'one process' : 'a request each'
   return isProcess ? 'shared processes' : 'a shared connection'
@@ -117,7 +117,7 @@ function legendLines(gateway: ShownGateway): readonly string[] {
       ? ['STATE: what the probe found, and how sure it is; "state" in an entry decides.']
       : []),
     ...(up.some(mayBeShared)
-      ? ['* callers share it, and save the start, once its entry says "state": "stateless".']
+      ? ['* with "state": "stateless" in its entry, callers share one and save its start.']
       : []),
     ...(isLimited ? ['All tools serve clients of both eras; /servers lists what differs between them.'] : []),
     ...lostText(gateway),
