@@ -94,13 +94,13 @@ export type LimitCounters = Pick<LimitOptions, 'store' | 'calls'>
 const HOUR_SECONDS = 3600
 
 /** The parts of a gateway that its routes share. */
-interface SharedParts {
+interface GatewayParts {
   /** The current limits: a reload may change them. */
   readonly limits: () => GatewaySettings['limits']
   readonly database: GatewayDatabase | undefined
 }
 
-export function serverOptions(options: GatewayOptions, logger: LoggerSlot, shared: SharedParts): ServerOptions {
+export function serverOptions(options: GatewayOptions, logger: LoggerSlot, shared: GatewayParts): ServerOptions {
   const { database } = shared
   const { keys = options.settings.keys, bus, ledger = database?.ledger, store = database?.store, counters } = options
   const principal = principalOf(options)

@@ -136,6 +136,7 @@ describe('docs/snippets/basics.ts', () => {
       'notifications/resources/list_changed',
       'notifications/resources/updated',
       'notifications/resources/list_changed',
+      'notifications/cancelled', // the server ends the subscription
     ])
   })
 

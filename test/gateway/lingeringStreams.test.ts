@@ -26,7 +26,7 @@ test('the stream of a call that was cancelled is closed, though servers of the S
     if (method === 'POST') open.add(socket.once('close', () => open.delete(socket)))
     else open.delete(socket) // the stream of a session stays open
   })
-  const { url } = await startGateway({ a: { url: server, pannier: { state: 'stateful', timeoutSeconds: 1 } } })
+  const { url } = await startGateway({ a: { url: server, pannier: { state: 'stateful', timeoutSeconds: 4 } } })
   const client = await connectClient('v2', url)
   const calls = Array.from({ length: CALLS }, () => call(client, 'a_wait').catch(() => 'cancelled'))
   await Promise.all(calls)

@@ -52,9 +52,7 @@ proves(
     expect(await call(client, 'tools_add', { a: 1, b: 2 })).toBe('3')
     expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3')
     await vi.waitFor(() => expect(shown()).toMatch(TABLE), PATIENCE)
-    expect(shown()).toMatch(
-      /^tools +\d+ +2025-11-25 +stateful \(declared\) +a process per caller \(\d+\.\d s\)$/m,
-    )
+    expect(shown()).toMatch(/^tools +\d+ +2025-11-25 +stateful \(declared\) +a process per caller \(\d+\.\d s\)$/m)
     expect(shown()).toMatch(/^ours +2 +2026-07-28 +stateless \(\d+ %\) +a request each$/m)
     expect(shown()).toMatch(/^gone +not there: it cannot be reached/m)
     expect(shown()).toMatch(/^lost +left out: .*ABSENT_TOKEN/m)

@@ -352,7 +352,7 @@ test.each([
     if (deaths <= 5) expect(message.result.content).toEqual([{ type: 'text', text: 'seen' }])
     else expect(message.error.data).toMatchObject({ code: 'BACKEND_LOST' })
     expect(readFileSync(join(folder, 'calls'), 'utf8')).toHaveLength(Math.min(deaths, 5) + 1)
-    const line = { server: 'frail', name: 'look', text: expect.stringContaining('begins anew') as string }
+    const line = { server: 'frail', name: 'look', text: expect.stringContaining('runs again') as string }
     expect(infos.filter((info) => 'name' in info)).toEqual(Array.from({ length: Math.min(deaths, 5) }, () => line))
   },
 )

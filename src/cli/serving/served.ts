@@ -51,7 +51,7 @@ async function tableOf(gateway: Gateway, { width, withinMs, only }: WorkerTableO
   const late = namesOf(true)
   if (only !== undefined && late.length === asked.length) return { text: '', late }
   const servers = only === undefined ? servedText(gateway, width) : laterText(gateway, namesOf(false), width)
-  return { text: [servers, ...gateway.catalogues.map(catalogueText)].join('\n'), late }
+  return { text: [servers, ...gateway.catalogues.map(catalogueText)].filter(Boolean).join('\n'), late }
 }
 
 /** The addresses of the admin pages; `/metrics` only where something is measured. */

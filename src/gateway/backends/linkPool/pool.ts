@@ -262,9 +262,13 @@ export class LinkPool {
     return this.#keeping === 'unknown' || this.#keeping === 'state'
   }
 
-  /** Whether it is the link that the caller's next call takes, with what the server keeps for this caller. */
+  /**
+   * Whether it is the link that the caller's next call takes, with what the server keeps for this caller. Anonymous
+   * callers share one, and none of them knows what is kept.
+   */
   #isFirst(pooled: PooledLink): boolean {
-    return pooled.sharing === 'caller' && this.#links.ofKey(pooled.key)[0] === pooled
+    const { sharing, callers, key } = pooled
+    return sharing === 'caller' && callers !== 'nameless' && this.#links.ofKey(key)[0] === pooled
   }
 
   #evict(pooled: PooledLink): void {
