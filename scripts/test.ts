@@ -1,12 +1,18 @@
 // `npm test` runs every stage; `npm test -- unit lint` runs only those; `npm run test:long` runs the long forms of tests
-// that prove by mass. The last line is `N passed, N failed`.
+// that prove by mass. What failed beside other stages is run again alone. The last line is `N passed, N failed`.
 import bundlePrograms from '../test/bundle/build.ts'
 import './compileCache.ts'
 import { stopAll } from './stages/command.ts'
-import { type Stage, stages } from './stages/stages.ts'
-import { type FinishedStage, lastLines, slowestLines, stageLines } from './stages/summary.ts'
+import { repeatAlone } from './stages/repeat.ts'
+import { type Outcome, type Stage, stages } from './stages/stages.ts'
+import { lastLines, slowestLines, stageLines } from './stages/summary.ts'
 
 const concurrentStages = 3
+
+interface FinishedStage {
+  stage: Stage
+  outcome: Outcome
+}
 
 function chooseStages(names: readonly string[]): Stage[] {
   const unknown = names.filter((name) => !stages.some((stage) => stage.name === name))
@@ -48,6 +54,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const chosen = chooseStages(process.argv.slice(2))
 if (chosen.some(({ startsPrograms }) => startsPrograms)) await bundlePrograms()
 const finished = await runAll(chosen)
+const repeated = await repeatAlone(
+  finished.flatMap(({ stage, outcome }) => outcome.failures.map((failure) => ({ stage, failure }))),
+)
 print(slowestLines(finished.flatMap(({ outcome }) => outcome.tests ?? [])))
-print(lastLines(finished))
-process.exitCode = finished.every(({ outcome }) => outcome.failures.length === 0) ? 0 : 1
+const passed = finished.reduce((sum, { outcome }) => sum + outcome.passed, 0)
+print(lastLines(passed, repeated))
+process.exitCode = repeated.failed.length === 0 ? 0 : 1

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Reporter, SerializedError, TestCase, TestModule, TestSuite } from 'vitest/node'
 import { root } from '../repository.ts'
-import type { Report, ReportedError, ReportedTest, TestPlace } from './verdict.ts'
+import type { Report, ReportedError, ReportedTest } from './verdict.ts'
 
 /** The environment variable with the file that the report is written to. */
 export const reportVariable = 'PANNIER_TEST_REPORT'
@@ -32,9 +32,10 @@ function describeTest(test: TestCase): ReportedTest {
   return { ...placeOf(test), state, ms: test.diagnostic()?.duration ?? 0, errors: errors.map(describeError) }
 }
 
-function placeOf(part: TestCase | TestSuite | TestModule): TestPlace {
+function placeOf(part: TestCase | TestSuite | TestModule): { project: string; file: string; name: string } {
   const module = part.type === 'module' ? part : part.module
   return {
+    project: part.project.name,
     file: relative(root, module.moduleId),
     name: part.type === 'module' ? '' : part.fullName,
   }

@@ -1,14 +1,10 @@
+import type { Repeated, StageFailure } from './repeat.ts'
 import type { Outcome, Stage, TimedTest } from './stages.ts'
 import { shorten } from './verdict.ts'
 
 const slowestShown = 10
 const detailsShown = 20
 const detailLinesAtEnd = 12
-
-export interface FinishedStage {
-  stage: Stage
-  outcome: Outcome
-}
 
 /** One line for a stage, and below it each failure. */
 export function stageLines({ name }: Stage, { passed, failures }: Outcome, ms: number): string[] {
@@ -31,15 +27,26 @@ export function slowestLines(tests: readonly TimedTest[]): string[] {
   ]
 }
 
-/** Everything that failed, and in the last line the counts. */
-export function lastLines(finished: readonly FinishedStage[]): string[] {
-  const passed = finished.reduce((sum, { outcome }) => sum + outcome.passed, 0)
-  const failed = finished.flatMap(({ stage, outcome }) =>
-    outcome.failures.map(
-      ({ name, detail }) => `  × ${stage.name}: ${name}\n${indent(shorten(detail, detailLinesAtEnd), 6)}`,
+/** What a reader must not miss, and in the last line the counts. */
+export function lastLines(passed: number, { failed, unsteady }: Repeated): string[] {
+  return [
+    '',
+    ...section(
+      'Passed only alone, after a failure beside the other stages. Such a test is unsteady; mend it:',
+      unsteady,
     ),
+    ...section('Failed:', failed),
+    `${passed + unsteady.length} passed, ${failed.length} failed`,
+  ]
+}
+
+function section(title: string, failures: readonly StageFailure[]): string[] {
+  if (failures.length === 0) return []
+  const entries = failures.map(
+    ({ stage, failure }) =>
+      `  × ${stage.name}: ${failure.name}\n${indent(shorten(failure.detail, detailLinesAtEnd), 6)}`,
   )
-  return ['', ...(failed.length === 0 ? [] : ['Failed:', ...failed, '']), `${passed} passed, ${failed.length} failed`]
+  return [title, ...entries, '']
 }
 
 function indent(text: string, spaces: number): string {

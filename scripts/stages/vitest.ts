@@ -5,7 +5,7 @@ import { isTest, listFiles, readText } from '../repository.ts'
 import { type Finished, runCommand } from './command.ts'
 import { reportVariable } from './reporter.ts'
 import type { Outcome } from './stages.ts'
-import { judge, type Report, shorten } from './verdict.ts'
+import { type Failure, hasPassed, judge, namePattern, type Report, shorten, type TestPlace } from './verdict.ts'
 
 type Environment = Readonly<Record<string, string>>
 
@@ -20,6 +20,17 @@ export function runProject(project: string): Promise<Outcome> {
 export function runLongForms(): Promise<Outcome> {
   const files = listFiles().filter((path) => isTest(path) && /from '[^']*\/amount\.ts'/.test(readText(path)))
   return runTests(files, longForms)
+}
+
+/** Whether a test passes when nothing else runs. */
+export async function passesAlone({ place }: Failure, env?: Environment): Promise<boolean> {
+  if (place === undefined) return false
+  const { report, exitCode } = await runVitest([place.file, ...selection(place)], env)
+  return report !== undefined && exitCode === 0 && hasPassed(place, report)
+}
+
+function selection({ project, name }: TestPlace): string[] {
+  return ['--project', project, ...(name === '' ? [] : ['--testNamePattern', namePattern(name)])]
 }
 
 async function runTests(args: readonly string[], env?: Environment): Promise<Outcome> {
