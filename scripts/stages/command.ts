@@ -8,7 +8,7 @@ export interface Finished {
   output: string
 }
 
-const timeLimitMs = 15 * 60_000
+const timeLimitMs = 30 * 60_000
 const running = new Set<ChildProcess>()
 
 /** Runs a program of node_modules/.bin (or any other) in the repository, without input and without colours. */
