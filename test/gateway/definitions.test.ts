@@ -417,6 +417,8 @@ test('pins are kept where the settings say, so that the folder of the file may b
   expect(offeredTools(await pinFile(place).load())).toHaveLength(2)
 })
 
+const DIFF = 'ours_look, description:\n- Looks.\n+ Looks, and tells others.\n'
+
 test('gateways of one database share their pins, and what is accepted for one is accepted for all', async () => {
   const address = await newDatabase()
   const servers = await serverSaying('Looks.')
@@ -429,10 +431,9 @@ test('gateways of one database share their pins, and what is accepted for one is
   const file = configFile(servers)
   writeFileSync(file, JSON.stringify({ mcpServers: changed, gateway: { pins: 'postgres' } }))
   const flags = ['gateway', 'accept', '--config', file, '--postgres', address]
-  expect((await pannier([...flags, 'ours'])).stdout).toContain(`ours_look, description:
-- Looks.
-+ Looks, and tells others.
-`)
+  // The gateways store what they withhold a little later.
+  const accept = async () => expect((await pannier([...flags, 'ours'])).stdout).toContain(DIFF)
+  await vi.waitFor(accept, PATIENCE)
   for (const { gateway } of others)
     await vi.waitFor(() => expect(gateway.report().health).toMatchObject({ ready: true }), PATIENCE)
   const without = await pannier(['gateway', 'accept', '--config', file])

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../protocol/index.ts'
 
 const GAP = '  '
 // A narrower last column cannot be read, so it may exceed the width.
-const MIN_COLUMN_WIDTH = 20
+const MIN_COLUMN_WIDTH = 18
 
 /** Aligns rows as columns of text. The last column wraps where a line is longer than `width`. */
 export function alignColumns(rows: readonly (readonly string[])[], width = Infinity): string {
