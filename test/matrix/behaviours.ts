@@ -39,8 +39,12 @@ export interface Behaviour {
 const CHANGES = 20
 const HEARD_WITHIN_MS = 500
 
+/** The gateway's own text in a result: the process or session that the server had for this caller has ended. */
+const LOSS = /What the server kept there is gone\.$/
+
 export function textOf(result: ToolResult): string {
-  return result.content.map((part) => part.text).join('')
+  const texts = result.content.map((part) => part.text ?? '')
+  return texts.filter((text) => !LOSS.test(text)).join('')
 }
 
 const text = (expected: (key: string) => string) => (result: ToolResult, caller: Caller) =>
