@@ -105,12 +105,12 @@ export class ReplyStream {
 
   /** Rejects if the stream breaks off. */
   async *messages(): AsyncGenerator<Json, void> {
-    const splitter = new EventSplitter()
+    const splitter = new LineSplitter()
     for (;;) {
       const chunk = await this.#reader?.read()
       if (chunk?.value === undefined) return
-      for (const event of splitter.take(chunk.value)) {
-        const message = messageIn(event)
+      for (const line of splitter.take(chunk.value)) {
+        const message = messageIn(line)
         if (message !== undefined) yield message
       }
     }
@@ -122,26 +122,26 @@ export class ReplyStream {
   }
 }
 
-/** Parses an event of another instance: a data line, or a comment that keeps the connection open. */
-function messageIn(event: string): Json | undefined {
-  const message: unknown = event.startsWith('data: ') ? parseJson(event.slice('data: '.length), Infinity) : undefined
+const DATA = 'data: '
+
+/** Parses a line of another instance: a message, a comment that keeps the connection open, or the end of an event. */
+function messageIn(line: string): Json | undefined {
+  const message: unknown = line.startsWith(DATA) ? parseJson(line.slice(DATA.length), Infinity) : undefined
   return isObject(message) ? message : undefined
 }
 
-const BREAK = '\n\n'
-
-/** Splits the chunks of a stream into events. */
-class EventSplitter {
-  /** The start of an event that has not ended. */
+/** Splits the chunks of a stream into lines. A message is one line. */
+class LineSplitter {
+  /** The start of a line that has not ended. */
   #rest = ''
 
-  /** Returns the events that end in this chunk. */
+  /** Returns the lines that end in this chunk. */
   take(chunk: string): readonly string[] {
     this.#rest += chunk
-    // JSON has no line breaks, so most chunks of a long event need not be joined to look for its end.
+    // Most chunks of a long line need not be joined to look for its end.
     if (!chunk.includes('\n')) return []
-    const events = this.#rest.split(BREAK)
-    this.#rest = events.pop() ?? ''
-    return events
+    const lines = this.#rest.split('\n')
+    this.#rest = lines.pop() ?? ''
+    return lines
   }
 }

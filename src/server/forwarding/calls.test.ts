@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Instance, Members, ClusterScope } from '../../cluster/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { Sink } from '../http/exchange.ts'
+import { KEEP_ALIVE } from '../http/sse.ts'
 import { type ArrivedCall, ForwardedCalls } from './calls.ts'
 
 const owner: Instance = { id: 'owner', url: 'http://10.0.0.8:3000/mcp' }
@@ -54,8 +55,8 @@ const answer = { jsonrpc: '2.0', id: 7, result: { content: [] } }
 
 describe('a call that goes to its owner', () => {
   test('takes its caller along, and comes back with its notifications and its response', async () => {
-    const event = `data: {"method":"notifications/progress","params":{"progress":1}}\n\n: alive\n\ndata: 5\n\n`
-    const events = `${event}data: ${JSON.stringify(answer)}\n\n`
+    const event = `data: {"method":"notifications/progress","params":{"progress":1}}\n\ndata: 5\n\n`
+    const events = `${KEEP_ALIVE}${event}${KEEP_ALIVE}data: ${JSON.stringify(answer)}\n\n`
     const { forwarder, call, log, sent } = begin(delivered(events.slice(0, 30), events.slice(30)))
     const header = (name: string): string => `the ${name} of ann`
     expect(await forwarder.forward(owner, { ...call, header })).toEqual({ kind: 'answered', response: answer })
