@@ -1,6 +1,6 @@
 /** What a session-era server learns of the clients of its callers. */
 import { describe, expect, test } from 'vitest'
-import { newDatabase } from '../postgres/database.ts'
+import { newDatabase, runSql } from '../postgres/database.ts'
 import { untilAllEnd } from './fixtures/bothEras.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import {
@@ -12,6 +12,7 @@ import {
   startGateway,
   stdioEntry,
 } from './fixtures/gateways.ts'
+import { ask } from './fixtures/statelessRequest.ts'
 
 const principal = () => ({ id: 'ann' })
 const FORMS = { elicitation: {} }
@@ -42,10 +43,12 @@ describe.each([
     }
   })
 
-  test.each(CLIENTS)('learns what its client declares, extensions among it, and nothing else: %s', async (kind) => {
+  test.each(CLIENTS)('learns what its client declares, Apps among it, and no other extension: %s', async (kind) => {
     const { url } = await startGateway({ it: await entryOf(over, state) }, { principal })
     const declared = { ...APPS, elicitation: { form: {} } }
     expect(await declaredBy(await connectClient(kind, url, {}, declared))).toEqual(declared)
+    const more = { extensions: { ...APPS.extensions, 'dev.example/more': { of: 'it' } } }
+    expect(await declaredBy(await connectClient(kind, url, {}, more))).toEqual(APPS)
     expect(await declaredBy(await connectClient(kind, url, {}, APPS))).toEqual(APPS)
     expect(await declaredBy(await connectClient(kind, url, {}, {}))).toEqual({})
   })
@@ -81,3 +84,31 @@ test('a session that another gateway resumes is that of a client with the same d
     expect(await call(client, 'it_careful')).toBe(at === 0 ? 'asked: accept' : 'not asked')
   }
 })
+
+test.each(['stateful', 'stateless'])(
+  'a caller has one session of a %s server, however it names extensions',
+  async (state) => {
+    const { url, gateway } = await startGateway({ it: await entryOf('http', state) }, { principal })
+    await callWithExtensions(url)
+    expect(gateway.backends[0]?.sender.links).toBe(1)
+  },
+)
+
+test('a caller has one lease in PostgreSQL, however it names extensions', async () => {
+  const database = await newDatabase()
+  const top = { gateway: { postgres: database } }
+  const { url } = await startGateway({ it: await entryOf('http', 'stateful') }, { principal }, top)
+  await callWithExtensions(url)
+  expect(await runSql(database, 'SELECT FROM pannier.placements')).toHaveLength(1)
+})
+
+/** Ten calls of a client that declares other extensions each time. */
+async function callWithExtensions(url: string): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) {
+    const ui = { mimeTypes: [`text/${turn}`], [turn]: {} }
+    const capabilities = { extensions: { [`dev.example/${turn}`]: {}, 'io.modelcontextprotocol/ui': ui } }
+    const meta = { 'io.modelcontextprotocol/clientCapabilities': capabilities }
+    const { result } = await ask(url, { params: { name: 'it_note', arguments: { text: 'milk' } }, meta })
+    expect(result).toMatchObject({ content: [{ text: 'noted' }] })
+  }
+}

@@ -141,15 +141,19 @@ export function withoutQuestions(capabilities: ClientCapabilities): ClientCapabi
   return Object.fromEntries(Object.entries(capabilities).filter(([kind]) => !asked.has(kind)))
 }
 
+/** MCP Apps, the extension that session-era servers read, and the type of page that it defines. */
+const APPS_EXTENSION = 'io.modelcontextprotocol/ui'
+const APPS_TYPE = 'text/html;profile=mcp-app'
+
 /**
  * A client's capabilities as declared to a session-era server, once for all calls of a link. Equal ones are written
- * alike, so that their clients may share links. The tasks extension is of the stateless era.
+ * alike, so that their clients may share links. Clients write them at each request, so only what such servers read is
+ * passed on: there is a limited number of declarations, and so of links and leases of one caller.
  */
 export function declaredBy(peer: Pick<Peer, 'capabilities'>): ClientCapabilities {
   const { capabilities } = peer
   const isState = keepsState(capabilities)
-  const { [TASKS_EXTENSION]: _, ...others } = extensionsOf(peer)
-  const extensions = { ...others, ...(isState && { [CLIENT_STATE_EXTENSION]: {} }) }
+  const extensions = { ...appsOf(peer), ...(isState && { [CLIENT_STATE_EXTENSION]: {} }) }
   const questions = QUESTION_KINDS.filter((kind) => isObject(capabilities[kind])).map((kind): [string, Json] => {
     const modes = QUESTIONS[kind].filter((mode) => declares(capabilities, `${kind}.${mode}`))
     return [kind, Object.fromEntries(modes.map((mode) => [mode, {}]))]
@@ -159,6 +163,14 @@ export function declaredBy(peer: Pick<Peer, 'capabilities'>): ClientCapabilities
     ...(isState && { state: {} }),
     ...(Object.keys(extensions).length > 0 && { extensions }),
   }
+}
+
+function appsOf(peer: Pick<Peer, 'capabilities'>): Json {
+  const declared = extensionsOf(peer)[APPS_EXTENSION]
+  if (!isObject(declared)) return {}
+  const { mimeTypes } = declared
+  const isKnown = Array.isArray(mimeTypes) && mimeTypes.includes(APPS_TYPE)
+  return { [APPS_EXTENSION]: isKnown ? { mimeTypes: [APPS_TYPE] } : {} }
 }
 
 /** The part of a caller's capabilities that lets a server ask. */
