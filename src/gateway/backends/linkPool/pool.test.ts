@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { type Link, ownRequest } from '../../links/link.ts'
 import { LinkPool, type LinkPoolOptions } from './pool.ts'
 import type { Sharing } from './sharing.ts'
@@ -154,6 +154,27 @@ test('a link that may hold something is closed for another one of the same calle
   const at = pool(2, 20, undefined, { keeping: () => 'state' })
   for (const TOKEN of ['a', 'b', 'c']) await callOnce(at, 'ann', { TOKEN })
   expect(closed).toEqual(['ann 0', 'ann 1'])
+})
+
+test('where all links are kept, a newcomer has one of the largest caller after a second, which is reported', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const waiting = async (called: Promise<string[]>): Promise<string[]> => {
+    called.catch(() => {})
+    await vi.advanceTimersByTimeAsync(1500)
+    return called
+  }
+  let evicted = 0
+  const at = pool(5, 1500, undefined, { keeping: () => 'state', onEvicted: () => evicted++ })
+  for (const TOKEN of ['a', 'b']) await callOnce(at, 'ann', { TOKEN })
+  await callOnce(at, 'bob')
+  for (const user of ['s1@1.2.3.4', 's2@1.2.3.4']) await callOnce(at, user)
+  await callOnce(at, 'ann', { TOKEN: 'a' })
+  for (const user of ['cem', 's3@5.6.7.8']) expect(await waiting(callOnce(at, user))).toEqual(['done'])
+  expect([closed, evicted]).toEqual([['ann 1', 's1 3'], 2])
+  await expect(waiting(callOnce(at, 'dan'))).rejects.toThrow('all of its 5 processes or sessions are in use or kept')
+  expect(await callOnce(at, 'bob')).toEqual(['done'])
+  expect(await callOnce(at, 'ann', { TOKEN: 'b' })).toEqual(['done', expect.stringContaining('closed to make room')])
 })
 
 test('links of one address without names that may hold something are half of all', async () => {

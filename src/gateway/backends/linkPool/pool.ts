@@ -39,11 +39,11 @@ export interface LinkPoolOptions extends Omit<LinkRoomOptions<never>, 'evict'> {
 
 interface Opening {
   readonly lease?: CallerLease | undefined
-  /** Whether a parked call was evicted for it. */
-  readonly isOwed?: boolean
+  /** Whether its call has waited for others to end. */
+  readonly hasWaited?: boolean
 }
 
-/** Wait for a link before a parked call is evicted. Most calls finish sooner. */
+/** Wait for a link before a parked call, or a link of a larger caller, is evicted. Most calls finish sooner. */
 const EVICT_AFTER_MS = 1000
 /** Calls on each shared link before another one is opened. */
 export const CALLS_AT_ONCE = 8
@@ -137,23 +137,24 @@ export class LinkPool {
   }
 
   async #take(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<PooledLink> {
-    const until = performance.now() + this.#options.waitMs
-    let evicted = performance.now()
-    let isOwed = false
+    const since = performance.now()
+    const until = since + this.#options.waitMs
+    let evicted = since
     for (;;) {
-      const found = sharing === 'all' ? this.#takeShared(relayed) : this.#takeOwn(relayed, sharing, lease, isOwed)
+      const now = performance.now()
+      const hasWaited = now >= since + EVICT_AFTER_MS
+      const found = sharing === 'all' ? this.#takeShared(relayed) : this.#takeOwn(relayed, sharing, lease, hasWaited)
       if (found !== undefined) {
         found.uses++
         this.#room.use(found)
         clearTimeout(found.idle)
         return found
       }
-      const now = performance.now()
-      if (now >= until) throw this.#room.full(quotaCaller(relayed))
+      const caller = quotaCaller(relayed)
+      if (now >= until) throw this.#room.full(caller)
       if (now >= evicted + EVICT_AFTER_MS) {
         evicted = now
-        const caller = quotaCaller(relayed)
-        if (this.#room.hasShare(caller) && this.#options.evictParked?.(caller) === true) isOwed = true
+        if (this.#room.hasShare(caller)) this.#options.evictParked?.(caller)
       }
       await this.#waiting.wait(Math.min(until, evicted + EVICT_AFTER_MS) - now)
     }
@@ -163,14 +164,14 @@ export class LinkPool {
     relayed: Relayed,
     sharing: Sharing,
     lease: CallerLease | undefined,
-    isOwed: boolean,
+    hasWaited: boolean,
   ): PooledLink | undefined {
     const isExclusive = needsOwnLink(relayed, sharing)
     const hasShare = this.#room.hasShare(quotaCaller(relayed))
     const key = linkKey(relayed, sharing)
     const found =
       (hasShare || !isExclusive ? this.#find(key, isExclusive, lease) : undefined) ??
-      (hasShare ? this.#openAnother(key, relayed, sharing, { lease, isOwed }) : undefined)
+      (hasShare ? this.#openAnother(key, relayed, sharing, { lease, hasWaited }) : undefined)
     if (found !== undefined && isExclusive) found.isExclusive = true
     return found
   }
@@ -198,9 +199,9 @@ export class LinkPool {
   }
 
   /** Opens a link, evicting an idle one at the limit; undefined if there is no room. */
-  #openAnother(key: string, relayed: Relayed, sharing: Sharing, { lease, isOwed = false }: Opening) {
+  #openAnother(key: string, relayed: Relayed, sharing: Sharing, { lease, hasWaited = false }: Opening) {
     const place = { caller: quotaCaller(relayed), owner: linkOwner(relayed, key) }
-    if (!this.#room.makeFor(place, sharing === 'caller' && this.#mayKeep, isOwed)) return undefined
+    if (!this.#room.makeFor(place, sharing === 'caller' && this.#mayKeep, hasWaited)) return undefined
     // Only the first link of a caller has the session that gateways hand off.
     const resumed = lease !== undefined && !this.#has(lease) ? lease : undefined
     if (lease !== undefined) this.#follow(lease)

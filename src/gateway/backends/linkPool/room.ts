@@ -3,8 +3,8 @@
  * another one.
  *
  * - One caller, or all anonymous callers of one network, has at most half of the links.
- * - An idle link that may hold what the server keeps for its caller is evicted only for a link of the same caller, or of
- *   one with fewer links for which a parked call was evicted.
+ * - An idle link that may hold what the server keeps for its caller is evicted only for a link of the same caller, or,
+ *   after a wait, of one who then has no more links than the caller who loses it. So a caller with one link keeps it.
  * - Of all other idle links, the largest caller loses the one that has been idle for longest.
  */
 import { fairShareOf, Quota } from '../../../state/quota/index.ts'
@@ -65,9 +65,9 @@ export class LinkRoom<T extends PlacedLink> {
 
   /**
    * Whether a link may be opened. Evicts an idle one for it where necessary. `isKept`: it will be kept when it is idle.
-   * `isOwed`: a parked call was evicted for it.
+   * `hasWaited`: its call has waited for others to end.
    */
-  makeFor(newcomer: PlacedLink, isKept: boolean, isOwed: boolean): boolean {
+  makeFor(newcomer: PlacedLink, isKept: boolean, hasWaited: boolean): boolean {
     const { places } = this.#quota.of(newcomer.caller)
     const hasShare = isKept && places >= this.#share
     if (!hasShare && this.#quota.all.places < this.#options.maxLinks) return true
@@ -78,9 +78,16 @@ export class LinkRoom<T extends PlacedLink> {
     }
     if (hasShare) return false
     if (this.#quota.evict('places')) return true
-    const larger = [...this.#idle.keys()].find(({ caller }) => isOwed && this.#quota.of(caller).places > places + 1)
-    if (larger !== undefined) this.#options.evict(larger)
-    return larger !== undefined
+    return hasWaited && this.#evictLarger(places + 1)
+  }
+
+  /** Evicts the longest idle link of the largest caller, if that one has more than `places`. */
+  #evictLarger(places: number): boolean {
+    const sizeOf = ({ caller }: T): number => this.#quota.of(caller).places
+    const [largest] = [...this.#idle.keys()].toSorted((a, b) => sizeOf(b) - sizeOf(a))
+    if (largest === undefined || sizeOf(largest) <= places) return false
+    this.#options.evict(largest)
+    return true
   }
 
   add(link: T): void {
