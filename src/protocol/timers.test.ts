@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { backoffMs, MAX_TIMER_MS, runLater, unref } from './timers.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { backoffMs, inSlices, MAX_TIMER_MS, runLater, unref } from './timers.ts'
 
 test.each([
   [1, 100],
@@ -45,4 +45,17 @@ test('runLater runs a function after what was ready before, also as a member of 
       .then(() => order.push('ready'))
   })
   expect(order).toEqual(['ready', 'later'])
+})
+
+test('the event loop turns after each slice, however much is processed in slices at once', async () => {
+  let [now, turn] = [0, 0]
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 100)) // each item is a slice
+  onTestFinished(() => clock.mockRestore())
+  const count = (): void => runLater(() => ++turn < 100 && count())
+  count()
+  const turns: number[] = []
+  await Promise.all(Array.from({ length: 10 }, () => inSlices([1, 2, 3], () => turns.push(turn))))
+  const later = turns.slice(10) // all begin in the same turn
+  expect(later).toHaveLength(20)
+  expect(new Set(later).size).toBe(20)
 })

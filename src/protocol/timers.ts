@@ -40,6 +40,14 @@ export function runLater(fn: () => void): void {
 }
 
 const SLICE_MS = 5
+/** The last turn of the event loop that a slice waits for. */
+let lastTurn: Promise<void> = Promise.resolve()
+
+/** The next turn of the event loop without a slice: each has one, however many callers process something. */
+function freeTurn(): Promise<void> {
+  lastTurn = lastTurn.then(() => new Promise((resolve) => runLater(resolve)))
+  return lastTurn
+}
 
 /** Processes items in slices of time, between which the event loop turns. */
 export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
@@ -47,7 +55,7 @@ export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): 
   for (const item of items) {
     work(item)
     if (performance.now() - began < SLICE_MS) continue
-    await new Promise<void>((resolve) => runLater(resolve))
+    await freeTurn()
     began = performance.now()
   }
 }

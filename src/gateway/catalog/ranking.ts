@@ -35,13 +35,20 @@ export async function createRanking(documents: readonly (readonly RankedField[])
   return {
     search: async (query) => {
       const totals = new Map<number, number>()
-      for (const word of queryWords(query)) {
-        const scores = new Map<number, number>()
-        await inSlices(index.variantsOf(word), ([variant, counts]) => index.score(variant, counts, scores))
-        for (const [document, score] of scores) totals.set(document, (totals.get(document) ?? 0) + score)
-      }
+      await inSlices(scoring(index, queryWords(query), totals), (step) => step())
       return [...totals].toSorted(([a, scoreA], [b, scoreB]) => scoreB - scoreA || a - b).map(([document]) => document)
     },
+  }
+}
+
+/** The steps that add up the scores of all words of a query. */
+function* scoring(index: WordIndex, words: readonly string[], totals: Map<number, number>): Generator<() => void> {
+  for (const word of words) {
+    const scores = new Map<number, number>()
+    for (const [variant, counts] of index.variantsOf(word)) yield () => index.score(variant, counts, scores)
+    yield () => {
+      for (const [document, score] of scores) totals.set(document, (totals.get(document) ?? 0) + score)
+    }
   }
 }
 
