@@ -14,9 +14,27 @@ describe('a log line at a terminal', () => {
     expect(line({ level: 40, ids: ['a', 'b'], msg: 'Look.' })).toBe('03:04:05 WARN  Look. ids=["a","b"]\n')
   })
 
-  test('has the first four members, each cut after 120 characters', () => {
+  test('has the first four members, each cut after 400 characters', () => {
     expect(line({ a: 1, b: 2, c: 3, d: 4, e: 5, msg: 'Many.' })).toBe('03:04:05 INFO  Many. a=1 b=2 c=3 d=4\n')
-    expect(line({ a: 'x'.repeat(200), msg: 'Long.' })).toBe(`03:04:05 INFO  Long. a=${'x'.repeat(120)}…\n`)
+    expect(line({ a: 'x'.repeat(500), msg: 'Long.' })).toBe(`03:04:05 INFO  Long. a=${'x'.repeat(400)}…\n`)
+  })
+
+  test('has a list of texts that is too long for it below it, whole', () => {
+    const printed = [
+      'Starting the server.',
+      `Connecting to ${'x'.repeat(120)}.`,
+      'Error: \u001b[31mrefused\n03:04:06 INFO',
+    ]
+    expect(line({ server: 'crm', printed, code: 1, msg: 'It has ended.' })).toBe(
+      [
+        '03:04:05 INFO  It has ended. server=crm code=1',
+        '    printed:',
+        '      Starting the server.',
+        `      Connecting to ${'x'.repeat(120)}.`,
+        '      Error: \\u001b[31mrefused\\n03:04:06 INFO',
+        '',
+      ].join('\n'),
+    )
   })
 
   test('has the stack of an error below it, and that of its cause', () => {
@@ -41,5 +59,7 @@ describe('a log line at a terminal', () => {
     expect(line({ err: { type: 'Error', message: 'a\u001b[2Jb' }, msg: 'x' })).toContain('    Error: a\\u001b[2Jb\n')
   })
 
-  test('stays as it is where it is no JSON', () => expect(terminalLine('plain\n', plain)).toBe('plain\n'))
+  test('stays as it is where it is no JSON, without control characters', () => {
+    expect(terminalLine('plain \u001b[2J\n', plain)).toBe('plain \\u001b[2J\n')
+  })
 })

@@ -80,7 +80,9 @@ const LEVELS: Readonly<Record<number, readonly [name: string, style: Color]>> = 
 /** What is the same in every line of a process, or has a place of its own. */
 const ELSEWHERE = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'err'])
 const MAX_MEMBERS = 4
-const MAX_VALUE_CHARS = 120
+/** Reasons are sentences, which end with what to do. */
+const MAX_VALUE_CHARS = 400
+const MAX_LIST_CHARS = 120
 
 /** One JSON line of pino, as a line for a terminal. What is no such line stays as it is. */
 export function terminalLine(json: string, style: Style): string {
@@ -88,17 +90,29 @@ export function terminalLine(json: string, style: Style): string {
   try {
     entry = JSON.parse(json) as Record<string, unknown>
   } catch {
-    return json
+    return escapeUnprintable(json)
   }
   const [level, color] = LEVELS[Number(entry['level'])] ?? ['     ', 'dim']
   const time = new Date(Number(entry['time'])).toTimeString().slice(0, 8)
   const members = Object.entries(entry)
     .filter(([name]) => !ELSEWHERE.has(name))
     .slice(0, MAX_MEMBERS)
-    .map(([name, value]) => style('dim', `${oneLine(name)}=${shown(value)}`))
+  const short = members.filter(([, value]) => !isLongList(value))
+  const shownShort = short.map(([name, value]) => style('dim', `${oneLine(name)}=${shown(value)}`))
   const sentence = typeof entry['msg'] === 'string' ? oneLine(entry['msg']) : ''
-  const head = [style('dim', time), style(color, level), sentence, ...members].join(' ')
-  return `${head}\n${errorLines(entry['err'])}`
+  const head = [style('dim', time), style(color, level), sentence, ...shownShort].join(' ')
+  return `${head}\n${members.map(listLines).join('')}${errorLines(entry['err'])}`
+}
+
+/** Such as what a program printed: its reason may be in any line. */
+function isLongList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && JSON.stringify(value).length > MAX_LIST_CHARS
+}
+
+function listLines([name, value]: [string, unknown]): string {
+  if (!isLongList(value)) return ''
+  const lines = value.map((each) => oneLine(typeof each === 'string' ? each : JSON.stringify(each)))
+  return [`    ${oneLine(name)}:`, ...lines.map((line) => `      ${line}`), ''].join('\n')
 }
 
 /** A text with spaces has quotation marks, which show where it ends. */
