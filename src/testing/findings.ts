@@ -54,8 +54,8 @@ export class FindingList {
   replayed({ unprotected, steps }: SentRound, round: number): void {
     for (const name of unprotected) {
       const what = `The effect "${name}" ran again in round ${round}, which brought no new answer`
-      const advice = 'Put it in ctx.step or ctx.once: later rounds then take its result from the journal.'
-      this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside both. ${advice}`)
+      const advice = 'Put it in one of them: later rounds then take its result from the journal.'
+      this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside ctx.step and ctx.once. ${advice}`)
     }
     for (const { kind, key } of steps) {
       const what = `The ${kind} "${key}" ran in round ${round}, which brought no new answer`
@@ -73,7 +73,7 @@ export class FindingList {
     for (const name of unprotected) {
       const what = `The effect "${name}" ran twice ${when}`
       const advice = 'Put it in ctx.once where a repeat would hurt, in ctx.step where it would not.'
-      this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside both. ${advice}`)
+      this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside ctx.step and ctx.once. ${advice}`)
     }
     // A first round that is sent twice is two calls with two ids. The ledger connects them only by an id of the caller.
     const isFirst = message.requestState === undefined

@@ -101,6 +101,17 @@ describe.each(CLIENTS)('calls of the client %s', (kind) => {
     expect(JSON.stringify(lines)).not.toContain(SECRET)
   })
 
+  test('are logged with the tool, the outcome and the time first, which a terminal shows', async () => {
+    const client = await connectClient(kind, url)
+    await call(client, 'http_add', { a: 1, b: 2 })
+    await call(client, 'http_fail')
+    const first = answered().map((line) => Object.keys(line).slice(0, 3))
+    expect(first).toEqual([
+      ['server', 'tool', 'outcome'],
+      ['server', 'tool', 'outcome'],
+    ])
+  })
+
   test('that ask are logged by round, or once where the client is asked in place', async () => {
     const client = await connectClient(kind, url)
     await call(client, 'ours_confirm')

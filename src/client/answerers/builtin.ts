@@ -34,7 +34,7 @@ export function fixed(answers: Readonly<Record<string, Given>>, options: FixedOp
 function unanswered({ key, isPushed = false }: Asked): ClientError {
   const sentence = isPushed
     ? 'A server of an older revision asked a question, and such questions have no keys; give one answer for every question ("otherwise" of fixed, "*" of --answers).'
-    : `${questionName(key)} was asked and has no answer; add it.`
+    : `${questionName(key)} was asked and has no answer; add it to the answers.`
   return new ClientError('QUESTION_UNANSWERED', sentence)
 }
 

@@ -165,11 +165,12 @@ function report({ route, logger, metrics }: CallRecorderOptions, reported: Repor
   metrics.ended({ method, target, outcome, seconds: elapsed / 1000 })
   if (logger === undefined) return
   const { server, name } = target
-  const details: Record<string, unknown> = { route, server, method }
+  // A terminal shows the first four members.
+  const details: Record<string, unknown> = { server }
   if (name !== undefined) details[method === 'prompts/get' ? 'prompt' : 'tool'] = shortened(name)
   details['outcome'] = outcome
   if (error !== undefined) details['error'] = error
-  details['ms'] = Math.round(elapsed * 10) / 10
+  Object.assign(details, { ms: Math.round(elapsed * 10) / 10, method, route })
   if (id !== undefined) details['id'] = typeof id === 'string' ? shortened(id) : id
   const requestId = header?.('x-request-id')
   if (requestId !== undefined && REQUEST_ID.test(requestId)) details['requestId'] = requestId

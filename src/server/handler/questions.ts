@@ -125,7 +125,9 @@ export function listRoots(): Question<ListRootsResult> {
 function formRequest(form: Form): InputRequest {
   // A schema may be a function, as arktype's are.
   if (typeof form?.message !== 'string' || !form.schema || typeof form.schema === 'string') {
-    throw new TypeError('A form needs a message and a schema: { message: "Sure?", schema: z.object({ … }) }.')
+    throw new TypeError(
+      'A form needs a message and a schema: ctx.ask("sure", { message: "Sure?", schema: z.object({ … }) }).',
+    )
   }
   assertOptionNames(form, FORM_OPTIONS, `The form "${form.message}"`)
   const { message, mode } = form
