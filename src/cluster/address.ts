@@ -1,4 +1,7 @@
-/** Addresses of instances: advertised and peer addresses from options and variables, and the check of its own. */
+/**
+ * Addresses of instances: those advertised and those of peers, from options and variables, and the check of this
+ * instance's own.
+ */
 import { networkInterfaces } from 'node:os'
 import { type Logger, unref } from '../protocol/index.ts'
 import type { Self } from './instance.ts'
@@ -102,7 +105,7 @@ export class AddressCheck {
     if (left > 0) this.#timer = unref(setTimeout(() => void check(), ADDRESS_CHECK_EVERY_MS))
   }
 
-  /** The reason why messages to this address do not arrive here. Behind a balancer only some of them would. */
+  /** The reason why messages to this address do not arrive here, if any. Behind a balancer only some of them would. */
   async #strayed(url: string | undefined): Promise<string | undefined> {
     for (let sent = 0; sent < ADDRESS_CHECKS; sent++) {
       const delivery = await this.#options.messenger.send({ id: this.#options.self.id, url }, { kind: 'hello' })

@@ -1,6 +1,6 @@
 /**
- * Claims of owned things. A thing enters a new generation each time it changes its owner, or its owner lets it
- * continue. One instance claims each generation and signs the claim with its name; the first claim wins.
+ * Claims of owned things. A thing enters a new generation each time its owner changes or continues it. One instance
+ * claims each generation and signs the claim with its name; the first claim wins.
  */
 import { errorDetails, type Logger } from '../protocol/index.ts'
 import type { Ledger } from '../state/stores/index.ts'
@@ -8,8 +8,8 @@ import { type Instance, readInstance, type Self, writeInstance } from './instanc
 import { CLAIM_LONGER_SECONDS, SIGNED_LOOK_MS, SIGNED_WITHIN_MS } from './times.ts'
 
 /**
- * The claimant of a generation: this instance just now (`fresh`), or an earlier instance; the thing has ended; or it is
- * unknown.
+ * The claimant of a generation. `fresh`: this instance, by this claim. `ended`: none, because the thing has ended.
+ * `unknown`: the ledger failed, or the claim is not signed. Otherwise the instance that claimed it earlier.
  */
 export type Claimant = 'fresh' | 'ended' | 'unknown' | Instance
 
@@ -44,7 +44,7 @@ export class Claims {
     await this.#claim(key, generation, ENDED, caller)
   }
 
-  /** Claims the first generation from `first` on whose owner is gone, or returns the owner that is still there. */
+  /** Claims the first generation from `first` on whose owner is gone, or returns the owner that is not gone. */
   async claimAfter(
     key: string,
     first: number,

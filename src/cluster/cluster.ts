@@ -1,5 +1,5 @@
 /**
- * The part of a process that works with the other processes of a server: one per process, for all its endpoints. It
+ * The cooperation of a process with the other processes of a server: one cluster per process, for all its endpoints. It
  * knows the members, receives their messages and events, and gives each endpoint its scope.
  */
 import { type HeaderReader, type Json, type Logger, settledWithin } from '../protocol/index.ts'
@@ -41,13 +41,13 @@ export interface ClusterOptions {
 /** The kinds of events that must also arrive while a configured bus is down, and at an instance that stops. */
 const URGENT: ReadonlySet<string> = new Set(['cancelled', 'owner-changed'])
 const REFUSAL: MessageReply = { status: REFUSED_STATUS }
-/** The status for a message that came before: the network has sent it twice, so its sender tries again under another id. */
+/** The status for a duplicate message: the network delivered it twice, so its sender tries again under another id. */
 const REPLAYED: MessageReply = { status: 503 }
 
 export class Cluster {
   readonly mediaType = MESSAGE_TYPE
   readonly maxBytes = MAX_MESSAGE_BYTES
-  /** What all scopes share. */
+  /** The parts that all scopes share. */
   readonly #shared: SharedParts
   readonly #messenger: Messenger
   readonly #ownLedger: MemberLedger
@@ -104,7 +104,7 @@ export class Cluster {
     return scope
   }
 
-  /** Removes the scope of an endpoint that is no longer served. The last one to leave says goodbye for the process. */
+  /** Removes the scope of an endpoint that is no longer served. With the last scope the process leaves the cluster. */
   async leave(scope: ClusterScope): Promise<void> {
     if (this.#scopes.get(scope.name) === scope) this.#scopes.delete(scope.name)
     scope.close()
@@ -117,14 +117,14 @@ export class Cluster {
   }
 
   /**
-   * Connects to the configured addresses, each of an instance or of a balancer in front of some. Resolves when each was
-   * tried once and the instances there know this one, or after a timeout.
+   * Connects to the configured addresses, of instances or of balancers. Resolves when each was tried once and the
+   * instances there know this one, or after a timeout.
    */
   async seek(): Promise<void> {
     if (this.#addresses.length > 0) await settledWithin(this.#meet(this.#addresses, true), SOUGHT_WITHIN_MS)
   }
 
-  /** Resolves when the instances at these addresses and this one know each other. */
+  /** Connects to the instances at these addresses; resolves when they know this one. */
   meet(addresses: readonly string[]): Promise<void> {
     return this.#meet(addresses, false)
   }
@@ -133,12 +133,14 @@ export class Cluster {
     return this.#addressCheck.check()
   }
 
-  /** Announces the stop of this process, so that the others do not count it as crashed: it hands off what it owns. */
+  /**
+   * Announces the stop of this process, so that the others do not count it as crashed while it hands off what it owns.
+   */
   announceStop(): Promise<void> {
     return this.#stop.announce()
   }
 
-  /** The refusal of a message whose header does not show that it is for this instance. The body is not read. */
+  /** The refusal of a message whose header does not prove that it is for this instance. The body is not read. */
   refusalOf(header: HeaderReader): MessageReply | undefined {
     const headers = this.#messenger.refusalOf(header(INSTANCE_HEADER))
     return headers && { ...REFUSAL, headers }

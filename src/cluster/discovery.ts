@@ -14,13 +14,13 @@ export interface DiscoveryOptions {
 
 interface Search {
   readonly url: string
-  /** Whether the address was configured: then a missing instance is logged. */
+  /** Whether the address was configured, so that a missing instance is logged. */
   readonly isConfigured: boolean
   /** The kinds of failure already logged. */
   readonly logged: Set<MissingPeer['kind']>
 }
 
-/** A configured address with no instance that this one can work with. */
+/** A configured address without an instance that this one can work with. */
 export interface MissingPeer {
   readonly address: string
   /** `unopened`: the instance there has other keys. */
@@ -89,7 +89,7 @@ export class Discovery {
     unref(setTimeout(() => void this.#look(search, looks + 1), waitAfter(looks)))
   }
 
-  /** An instance that gets a message without a receiver replies with its own name. */
+  /** Sends a message without a receiver: the instance at the address replies with its own name. */
   async #isFound(search: Search): Promise<boolean> {
     const { url } = search
     const { self, members, messenger } = this.#options

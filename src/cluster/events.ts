@@ -1,6 +1,6 @@
 /**
- * Events between instances: a queue for each instance, and the events of the last seconds for instances that join only
- * now. Delivery is best effort: events over the limits are dropped.
+ * Events between instances: a queue for each instance, and the events of the last seconds for instances that join
+ * later. Delivery is best effort: events over the limits are dropped.
  */
 import type { Json } from '../protocol/index.ts'
 
@@ -27,7 +27,7 @@ interface QueuedEvent {
   readonly at: number
 }
 
-/** Events in their order. Over the limit the oldest are dropped; an event that is too large is never queued. */
+/** A FIFO queue of events. Over the limit the oldest are dropped; an event that is too large is never queued. */
 export class EventQueue {
   readonly #events: QueuedEvent[] = []
   #chars = 0
@@ -36,7 +36,7 @@ export class EventQueue {
     return this.#events.length === 0
   }
 
-  /** `at`: when it was published, if that matters. */
+  /** `at`: the time at which it was published, if `since` is used. */
   push(event: ClusterEvent, at = 0): void {
     const chars = JSON.stringify(event).length
     if (chars > MAX_EVENT_CHARS) return
@@ -45,7 +45,7 @@ export class EventQueue {
     while (this.#events.length > MAX_WAITING_EVENTS || this.#chars > MAX_WAITING_CHARS) this.#drop(1)
   }
 
-  /** Drops the events from before that time, and returns the rest. */
+  /** Drops the events before that time, and returns the rest. */
   since(at: number): readonly ClusterEvent[] {
     this.dropBefore(at)
     return this.#events.map(({ event }) => event)
@@ -56,7 +56,7 @@ export class EventQueue {
     this.#drop(first < 0 ? this.#events.length : first)
   }
 
-  /** Takes the oldest events, as many as one message may hold. */
+  /** Takes the oldest events, up to the size of one message. */
   take(): readonly ClusterEvent[] {
     let chars = 0
     const end = this.#events.findIndex((queued, index) => {
@@ -74,8 +74,8 @@ export class EventQueue {
 }
 
 /**
- * The events queued for one instance. One message is in flight at a time; events published meanwhile go into the next
- * one.
+ * The events queued for one instance. One message is in flight at a time; events published in the meantime go into the
+ * next one.
  */
 export class EventOutbox {
   readonly #queue = new EventQueue()

@@ -1,6 +1,6 @@
 /**
- * Forwards messages to the owner of a thing. A message makes one hop: its receiver handles it, or replies where the
- * thing is now, and never forwards it. A reply is complete or streamed.
+ * Forwards messages to the owner of a thing. A message makes one hop: its receiver handles it, or replies with the new
+ * owner, and never forwards it. A reply is complete or streamed.
  */
 import { isObject, type Json, parseJson } from '../protocol/index.ts'
 import { type Instance, readInstance, writeInstance } from './instance.ts'
@@ -10,7 +10,7 @@ import { discard, type Messenger } from './messenger.ts'
 export type Forwarded =
   /** The body of the response may be a stream. */
   | { readonly kind: 'answered'; readonly response: Response }
-  /** That instance owns the thing now. */
+  /** Another instance owns the thing now. */
   | { readonly kind: 'moved'; readonly to: Instance }
   /** The instance is gone, or no longer owns the thing. It did not handle the message. */
   | { readonly kind: 'gone'; readonly why: string }
@@ -18,7 +18,7 @@ export type Forwarded =
   | { readonly kind: 'silent'; readonly why: string }
 
 export interface ForwardOptions {
-  /** The message must not be handled twice, so it is sent once. @default false */
+  /** Whether the message must not be handled twice, so that it is sent only once. @default false */
   readonly isOnce?: boolean
 }
 
@@ -103,7 +103,7 @@ export class ReplyStream {
     this.#reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   }
 
-  /** Rejects if the stream breaks off. */
+  /** The messages; rejects if the stream breaks off. */
   async *messages(): AsyncGenerator<Json, void> {
     const splitter = new LineSplitter()
     for (;;) {
@@ -138,7 +138,7 @@ class LineSplitter {
   /** Returns the lines that end in this chunk. */
   take(chunk: string): readonly string[] {
     this.#rest += chunk
-    // Most chunks of a long line need not be joined to look for its end.
+    // A chunk without a line end is not joined, because a long line comes in many chunks.
     if (!chunk.includes('\n')) return []
     const lines = this.#rest.split('\n')
     this.#rest = lines.pop() ?? ''

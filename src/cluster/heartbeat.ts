@@ -1,6 +1,6 @@
 /**
  * Ring heartbeat: each instance pings its successor by id every second. If the successor is gone without notice, the
- * others are notified and check for themselves.
+ * pinging instance reports it to the others, which check for themselves.
  */
 import { unref } from '../protocol/index.ts'
 import type { ClusterEvent } from './events.ts'
@@ -24,7 +24,7 @@ export class MemberHeartbeat {
     this.#options = options
   }
 
-  /** Runs while another instance is known. */
+  /** Pings while another instance is known. */
   start(): void {
     if (this.#isOver || this.#timer !== undefined) return
     this.#timer = unref(setTimeout(() => void this.#beat(), this.#options.everyMs ?? HEARTBEAT_MS))
@@ -35,7 +35,7 @@ export class MemberHeartbeat {
     clearTimeout(this.#timer)
   }
 
-  /** Handles the report of another instance that one is gone. */
+  /** Checks an instance that another one reports as gone. */
   hear(event: ClusterEvent): void {
     const instance = event.kind === 'instance-lost' ? readInstance(event['instance']) : undefined
     if (instance !== undefined) void this.#options.members.check(instance.id)

@@ -17,14 +17,17 @@ export class Self implements Instance {
     this.url = url
   }
 
-  /** Created on first use: a server is often constructed while a Worker starts, where there are no random numbers. */
+  /**
+   * Created on first use: a server is often constructed at the start of a Worker, where random numbers are not
+   * available.
+   */
   get id(): string {
     this.#id ??= newInstanceId(Date.now())
     return this.#id
   }
 }
 
-/** Ids in the order in which processes start: the oldest member, which has the least, keeps the claims when others join. */
+/** Ids sort by the start of their processes: the oldest member, which keeps the claims, has the least id. */
 export function newInstanceId(nowMs: number): string {
   return nowMs.toString(36).padStart(9, '0') + randomBytes(9).toString('base64url')
 }

@@ -1,7 +1,7 @@
 /**
- * A ledger for instances without a shared one: the oldest member, which has the least id, keeps the claims in memory. When it
- * stops, it hands them off to the next one that stays, and refers others to that. When it crashes, its claims die with it, so instances need a shared ledger where a
- * call must not be resumed twice even then.
+ * A ledger for instances without a shared one: the oldest member, which has the least id, is the keeper of the claims,
+ * in memory. When it stops, it hands them off to the next keeper. When it crashes, its claims are lost, so instances
+ * need a shared ledger if a call must not be resumed twice even then.
  */
 import { isObject, type Json } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
@@ -23,7 +23,7 @@ export interface MemberLedgerOptions {
 export interface MemberLedger extends Ledger {
   /** Serves a request of another instance. */
   serve(message: Json): Promise<Json>
-  /** Hands the claims off to the next keeper, if there is one. From then on this instance keeps none. */
+  /** Hands the claims off to the next keeper, if there is one. After that this instance keeps none. */
   handOff(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
     return oldest(keeping, handingOff === undefined ? self : undefined) ?? self
   }
 
-  /** The reply of a keeper; undefined if it keeps no claims any more. */
+  /** The reply of a keeper; undefined if it no longer keeps claims. */
   const post = async (to: Instance, message: Json): Promise<Json | undefined> => {
     const delivery = await messenger.send(to, { kind: 'ledger', ...message })
     const reply: unknown =
@@ -61,7 +61,7 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
     }
   }
 
-  /** Sends all claims to one member; to the next one if that is gone, or stops as well. */
+  /** Sends all claims to one member; starts again with the next one if that is gone, or stops as well. */
   const handOffAll = async (): Promise<void> => {
     const claims = kept.live()
     for (let at = 0; at < claims.length; ) {
@@ -109,7 +109,7 @@ function oldest(members: readonly Instance[], self?: Instance): Instance | undef
 
 interface KeptClaim {
   readonly caller: string | undefined
-  /** The attempt that claimed it: its reply may have been lost, and the same message comes again. */
+  /** The attempt that claimed it, which recognizes the same message after a lost reply. */
   readonly attempt: string | undefined
   isDone: boolean
   value: unknown
@@ -117,7 +117,7 @@ interface KeptClaim {
 
 type HandedOffClaim = readonly [id: string, leftSeconds: number, caller: string | null, isDone: boolean, value: unknown]
 
-/** The ledger of this process, with what the next keeper needs of its claims. */
+/** The ledger of this process, with the claims in a form that can be handed off. */
 class KeptClaims implements Ledger {
   readonly #local: Ledger
   readonly #clock: () => number
@@ -167,7 +167,10 @@ class KeptClaims implements Ledger {
   }
 }
 
-/** The keeper may refuse, for example because its memory is full. It is alive all the same, so it stays the keeper. */
+/**
+ * Reads the keeper's reply. A keeper that refuses, for example because its memory is full, is alive and stays the
+ * keeper.
+ */
 function readClaim({ state, value }: Json): Claim {
   if (state === 'fresh' || state === 'running') return { state }
   if (state === 'done') return { state, value }

@@ -1,7 +1,7 @@
 /**
  * The other instances that this one knows. There is no central list: each sealed session id names the instance that
- * began the session, two instances that meet exchange their members, and a vacated address is polled, because the next
- * process often starts there.
+ * began the session, two instances that meet exchange their members, and the address of an instance that is gone is
+ * polled, because the next process often starts there.
  *
  * Invariant: an instance named only by a token counts as a member once it has answered. Until then the wait for it is
  * short, since clients can bring old tokens of many instances that are gone.
@@ -21,27 +21,27 @@ export interface MembersOptions {
 }
 
 export interface MembersListener {
-  /** An instance answered for the first time. */
+  /** Called when an instance has answered for the first time. */
   met?(): void
-  /** An instance is gone, and another may start at its address. */
+  /** Called when an instance is gone, and another may start at its address. */
   vacated?(url: string): void
-  /** An instance is gone without notice: its unfinished work is lost. */
+  /** Called when an instance is gone without notice: its unfinished work is lost. */
   crashed?(): void
-  /** Another instance took this one for gone, and has refused or resumed what belongs to it. */
+  /** Called when another instance took this one for gone, and has refused or resumed what belongs to it. */
   doubted?(): void
-  /** Facts that each new member needs, beside the events of the last seconds. */
+  /** Facts that each new member gets, beside the events of the last seconds. */
   standing?(): Iterable<ClusterEvent>
 }
 
 interface Member {
   readonly instance: Instance
-  /** Whether it has answered or sent a message. */
+  /** Whether the instance has answered or sent a message. */
   wasThere: boolean
-  /** Whether it has answered or sent a message, or a member named it. */
+  /** Whether the instance has answered or sent a message, or a member named it. */
   isVouchedFor: boolean
-  /** Whether it has announced its stop: nothing is lost when it is gone. */
+  /** Whether it has announced its stop, after which nothing is lost when it is gone. */
   isStopping: boolean
-  /** Whether it was taken for gone, and does not know that yet. */
+  /** Whether it was taken for gone and has not been notified yet. */
   isDoubted: boolean
   /** Resolves when the instance has named its members, or is lost. */
   greeting: Promise<void>
@@ -53,9 +53,9 @@ interface Member {
 export class Members {
   readonly #options: MembersOptions
   readonly #members = new Map<string, Member>()
-  /** Instances that are gone, for the time in which they are not asked again. */
+  /** Instances that are gone, while they are not asked again. */
   readonly #lost: ExpiringMap<{ readonly hasLeft: boolean }>
-  /** The events of the last seconds, for instances that join only now. */
+  /** The events of the last seconds, for instances that join later. */
   readonly #recent = new EventQueue()
   readonly #listeners = new Set<MembersListener>()
   readonly #lossListeners = new Set<{ readonly id: string; readonly listener: () => void }>()
@@ -75,14 +75,14 @@ export class Members {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Notes an instance that a sealed token names. Costs one look-up if it is known. */
+  /** Adds an instance that a sealed token names, unless it is known or gone. */
   meet(instance: Instance): void {
     if (!this.isLost(instance.id)) this.#meet(instance)
   }
 
   /**
-   * Meets an instance that answers at its address, unless it has said goodbye. One that was only slow becomes a member
-   * again.
+   * Adds an instance that answers at its address, unless it has said goodbye. An instance that was only slow becomes a
+   * member again.
    */
   meetAgain(instance: Instance): boolean {
     if (this.#hasLeft(instance.id)) return false
@@ -91,7 +91,7 @@ export class Members {
     return true
   }
 
-  /** Notes an instance that has sent a message. */
+  /** Marks an instance as alive, because it has sent a message. */
   note(instance: Instance): void {
     if (this.#hasLeft(instance.id)) return
     const member = this.#members.get(instance.id) ?? this.#add(instance)
@@ -100,14 +100,14 @@ export class Members {
     if (member.isDoubted) void this.#greet(member)
   }
 
-  /** Notes that an instance announced its stop. */
+  /** Marks an instance as stopping, by its own announcement. */
   stopping(instance: Instance): void {
     this.note(instance)
     const member = this.#members.get(instance.id)
     if (member !== undefined) member.isStopping = true
   }
 
-  /** The reply to an instance that said hello. `wasLost`: it took this one for gone. */
+  /** The reply to the greeting of an instance. `wasLost`: that instance took this one for gone. */
   greeted(by: Instance, wasLost = false): Json {
     this.note(by)
     if (wasLost) for (const listener of this.#listeners) listener.doubted?.()
@@ -115,12 +115,12 @@ export class Members {
     return { peers: others.map(writeInstance), ...(this.isStopping && { isStopping: true }) }
   }
 
-  /** The members known now. */
+  /** The members at this moment. */
   known(): readonly Instance[] {
     return this.#there().map(({ instance }) => instance)
   }
 
-  /** All members, after those that are being met have named theirs. */
+  /** All members, after instances that are being met have named theirs. */
   async all(): Promise<readonly Instance[]> {
     await this.#metSoon()
     let met = -1
@@ -137,12 +137,12 @@ export class Members {
     return this.knownToStay()
   }
 
-  /** The members known now that are not stopping. */
+  /** The members at this moment that are not stopping. */
   knownToStay(): readonly Instance[] {
     return this.#there().flatMap(({ instance, isStopping }) => (isStopping ? [] : [instance]))
   }
 
-  /** Checks whether a member is still there. Its reply also names its members. */
+  /** Whether a member is still alive. Its reply also names its members. */
   async check(id: string): Promise<boolean> {
     const member = this.#members.get(id)
     if (member !== undefined) await this.#greet(member)
@@ -187,7 +187,7 @@ export class Members {
     return () => this.#lossListeners.delete(entry)
   }
 
-  /** Removes an instance that said goodbye: it owns nothing any more. */
+  /** Removes an instance that said goodbye: it no longer owns anything. */
   left(instance: Instance): void {
     this.#remove(instance, true)
   }

@@ -4,8 +4,8 @@
  * Invariants:
  * - a message is sealed for exactly one instance: no other opens it, nor does the next process at the same address;
  * - it is opened once, and only for a short time;
- * - it counts as delivered only if the reply holds its id, which is inside the seal: another process at the
- *   address cannot know it;
+ * - it counts as delivered only if the reply holds its id, which is inside the seal, so another process at the address
+ *   cannot know it;
  * - a process without a key of this server learns nothing about the instance that refuses a message;
  * - its receiver handles it and never forwards it, so a message makes at most one hop.
  */
@@ -24,7 +24,7 @@ export const MESSAGE_TYPE = 'application/vnd.pannier.instance'
  * sealed name of the instance that is here instead.
  */
 export const INSTANCE_HEADER = 'pannier-instance'
-/** The status for a message to another instance. Not 421: `fetch` would send the same message once more. */
+/** The status for a message to another instance. Not 421, after which `fetch` would repeat the message. */
 export const REFUSED_STATUS = 409
 
 /** The largest message that a sealer must seal, and the largest body that is read. */
@@ -56,14 +56,15 @@ export type Delivery =
   | { readonly kind: 'delivered'; readonly response: Response }
   /** The instance did not get it. `successor`: the instance of this server that answered at its address. */
   | { readonly kind: 'gone'; readonly why: string; readonly successor?: Instance }
-  /** The instance cannot be reached or does not answer: it may be alive, and may have got it. */
+  /** The instance cannot be reached or does not answer: it may be alive, and may have received the message. */
   | { readonly kind: 'silent'; readonly why: string }
 
 export interface DeliveryOptions {
-  /** The receiver was gone a moment ago: the timeout is short. @default false */
+  /** Whether the receiver was gone a moment ago, so that the timeout is short. @default false */
   readonly wasLost?: boolean
   /**
-   * The message must not be handled twice: it is sent once, with the timeout of all attempts together. @default false
+   * Whether the message must not be handled twice: it is sent once, with the timeout of all attempts together. @default
+   * false
    */
   readonly isOnce?: boolean
 }
@@ -89,7 +90,7 @@ export class Messenger {
 
   /**
    * Resolves with the head of the reply; its body may be a stream. Rejects with a StateError when the message cannot be
-   * sealed, which says nothing about its receiver.
+   * sealed, which does not depend on the receiver.
    */
   async send(to: Instance, message: Json, options: DeliveryOptions = {}): Promise<Delivery> {
     const { wasLost = false, isOnce = false } = options
@@ -107,8 +108,8 @@ export class Messenger {
   }
 
   /**
-   * The headers of a refusal that the message's header alone decides; undefined if the message comes from an instance
-   * and is for this one. They name this instance to another one of this server, and nothing to anyone else.
+   * The headers of a refusal, by the message's header alone; undefined if the message comes from an instance and is for
+   * this one. They name this instance to other instances of this server, and nothing to anyone else.
    */
   refusalOf(pass: string | undefined): Readonly<Record<string, string>> | undefined {
     const { self } = this.#options
@@ -130,7 +131,7 @@ export class Messenger {
     throw new StateError('STATE_MALFORMED', 'The message is of a version that this instance cannot read.')
   }
 
-  /** Each attempt has its own ids: the answer to the first may only have been lost. */
+  /** Sends under new ids, because only the reply to an earlier attempt may have been lost. */
   async #try(url: string, to: string, message: Json, withinMs: number): Promise<SendAttempt> {
     const { fetch: post = fetch, self } = this.#options
     const [passId, messageId] = [newId(), newId()]
@@ -163,7 +164,7 @@ export class Messenger {
     }
   }
 
-  /** The instance that is here instead. Its address is its own, else the one where it was found. */
+  /** The instance that answered instead, at its own address, or else at the one where it was found. */
   #successorIn(sealed: string | null, passId: string, url: string): Instance | undefined {
     const opened = sealed === null ? undefined : this.#openedOrNone({ method: 'here', name: passId }, sealed)
     const successor = readInstance(opened?.body)
@@ -184,7 +185,7 @@ export class Messenger {
   }
 }
 
-/** Discards the body of a reply, which may already have broken off. */
+/** Discards the body of a reply, even one that breaks off. */
 export async function discard(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {})
 }

@@ -1,6 +1,6 @@
 /**
- * The owners of things that have changed theirs, by key. This is the one way to find an owner: an instance that takes a
- * thing announces that to all, and an instance that looks for a thing asks all until its owner announces itself again.
+ * The owners of things whose owner has changed, by key. There is one way to find an owner: an instance that takes a
+ * thing announces that to all, and an instance that seeks a thing asks all until its owner announces itself again.
  *
  * Invariant: an instance that owns a thing stays its owner until it leaves the thing itself, since announcements of
  * earlier owners may come late.
@@ -14,23 +14,23 @@ import { ASK_EVERY_MS, FOUND_WITHIN_MS } from './times.ts'
 export interface OwnersOptions {
   readonly self: Self
   readonly bus: ClusterBus
-  /** Lifetime of what is known of an owner. */
+  /** Lifetime of an entry. */
   readonly ttlSeconds: number
   readonly clock: () => number
 }
 
 /** Things of one kind. */
 export interface OwnedThings {
-  /** Whether this instance has the thing now. */
+  /** Whether this instance has the thing. */
   has(key: string): boolean
-  /** Called with each new owner of a thing, if that is another instance. */
+  /** Called with each new owner of a thing that is another instance. */
   moved?(key: string, owner: Instance): void
 }
 
 export class Owners {
   readonly #options: OwnersOptions
   readonly #owners: ExpiringMap<Instance>
-  /** Keys that were asked for just now: several searches for one ask together. */
+  /** Keys that were asked for recently, so that several searches for one key ask once. */
   readonly #asked: ExpiringMap<true>
   readonly #things: OwnedThings[] = []
 
@@ -65,13 +65,13 @@ export class Owners {
     for (const key of keys) this.#owners.set(key, to, clock() + ttlSeconds * 1000)
   }
 
-  /** Notes and announces a new owner. A former owner does so too: the new one may not know the others yet. */
+  /** Stores and announces a new owner. A former owner announces it as well: the new one may not know the others yet. */
   change(keys: readonly string[], to: Instance): void {
     this.note(keys, to)
     this.#options.bus.publish({ kind: 'owner-changed', keys, to: writeInstance(to) })
   }
 
-  /** This instance no longer owns these, and does not know which one will. */
+  /** Marks things that this instance no longer owns and whose new owner is unknown. */
   leave(keys: readonly string[]): void {
     for (const key of keys) if (this.isOwn(key)) this.#owners.delete(key)
   }

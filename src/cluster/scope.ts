@@ -1,6 +1,6 @@
 /**
- * One endpoint of a process as other processes see it: a server, or a route of a gateway. What a scope owns is found,
- * forwarded to, handed off and resumed in the same scope of another instance. All scopes of a process share its
+ * One endpoint of a process as other processes see it: a server, or a route of a gateway. The same scope of another
+ * instance finds, forwards to, hands off and resumes the things that a scope owns. All scopes of a process share its
  * members, heartbeat, address and ledger.
  */
 import { errorDetails, isObject, type Json, type Logger, runLater, settledWithin } from '../protocol/index.ts'
@@ -99,8 +99,8 @@ export class ClusterScope {
   /** Registers the receiver of handed-off things; it returns false if it cannot resume one. */
   handleHandOff(resume: (thing: Json) => boolean | Promise<boolean>): void {
     this.handle('hand-off', async ({ thing }, _, sink) => {
-      // A sender without a reply in time has already offered the thing to another instance. A process that was frozen
-      // reads the message first, and only a moment later that its sender has disconnected.
+      // A sender whose reply timed out has already offered the thing to another instance. A process that was frozen
+      // reads the message first, and sees only a moment later that the sender has disconnected.
       await new Promise((resolve) => setTimeout(resolve, LOOK_TWICE_MS))
       for (let turns = 0; turns < TURNS_TO_CLOSE; turns++) await new Promise<void>((resolve) => runLater(resolve))
       return jsonReply({ isTaken: !sink.disconnected && (await resume(thing as Json)) })
@@ -132,17 +132,17 @@ export class ClusterScope {
     return this.#parts.forwarding.forward(to, { ...message, scope: this.name }, options)
   }
 
-  /** Whether another instance could take a hand-off. */
+  /** Whether another instance could accept a hand-off. */
   async canHandOff(): Promise<boolean> {
     return (await this.members.staying()).length > 0
   }
 
-  /** Hands a thing off; returns its new owner, or undefined if no instance takes it. */
+  /** Hands a thing off; returns its new owner, or undefined if no instance accepts it. */
   async handOff(thing: Json): Promise<Instance | undefined> {
     const refused = new Set<string>()
     const began = performance.now()
     for (;;) {
-      // Read again each time: the successor of an instance that is gone may have been found.
+      // Read again for each attempt: the successor of an instance that is gone may have been found.
       const staying = (await this.members.staying()).filter(({ id }) => !refused.has(id))
       const to = staying[Math.floor(Math.random() * staying.length)]
       const waitedMs = performance.now() - began
@@ -154,7 +154,7 @@ export class ClusterScope {
     }
   }
 
-  /** The first instance that claims to own a thing, among those at these addresses and the known members. */
+  /** The first instance that reports to own a thing, among those at these addresses and the known members. */
   async whoOwnsAt(addresses: readonly string[], kind: string, key: string): Promise<Instance | undefined> {
     const found = Promise.withResolvers<Instance | undefined>()
     const urls = new Set([...addresses, ...this.members.known().flatMap(({ url }) => url ?? [])])
@@ -202,7 +202,7 @@ export class ClusterScope {
     }
   }
 
-  /** Publishes urgent events on both ways, so subscribers may get them twice. */
+  /** Publishes urgent events on the bus and to the members, so subscribers may get them twice. */
   #withUrgent(bus: ClusterBus): ClusterBus {
     const { urgent } = this.#parts
     return {

@@ -1,4 +1,6 @@
-/** How a process leaves its cluster: it announces its stop, hears of urgent events meanwhile, and says goodbye. */
+/**
+ * How a process leaves its cluster: it announces its stop, polls for urgent events while it drains, and says goodbye.
+ */
 import { type Json, settledWithin, sleep } from '../protocol/index.ts'
 import type { Forwarding } from './forward.ts'
 import type { Instance } from './instance.ts'
@@ -27,7 +29,7 @@ export class ClusterStop {
     this.#options = options
   }
 
-  /** Announces the stop, so that the others do not count this process as crashed: it hands off what it owns. */
+  /** Announces the stop, so that the others do not count this process as crashed while it hands off what it owns. */
   announce(): Promise<void> {
     this.#options.members.isStopping = true
     this.#announced ??= settledWithin(this.#tellStop(), STOPPING_WITHIN_MS)
@@ -35,7 +37,7 @@ export class ClusterStop {
     return this.#announced
   }
 
-  /** Ends the polls, which must come before the goodbye: a message after it would make this instance look alive. */
+  /** Ends the polls before the goodbye: a message after it would make this instance look alive. */
   async endPolls(): Promise<void> {
     this.#left.abort()
     await this.#fetching
@@ -50,7 +52,7 @@ export class ClusterStop {
     return settledWithin(bye(), LEFT_WITHIN_MS)
   }
 
-  /** Hands off the claims before it announces the stop: other instances then ask the next keeper. */
+  /** Hands off the claims before it announces the stop, so that other instances find the next keeper. */
   async #tellStop(): Promise<void> {
     await this.#options.ledger.handOff()
     await this.#tellAll({ kind: 'stopping' })

@@ -13,10 +13,10 @@ export const HEARTBEAT_MS = 1000
 export const MAX_MEMBERS = 256
 /** Maximum wait for an instance that only a token names. */
 export const NAMED_WITHIN_MS = 300
-/** An instance that is gone is not asked again for this time, however many old tokens name it. */
+/** Time during which an instance that is gone is not asked again, however many old tokens name it. */
 export const LOST_FOR_MS = 60_000
 
-/** Events of the last 5 seconds are sent to a new member. */
+/** Age of events that are sent to a new member. */
 export const RECENT_EVENTS_MS = 5000
 /** Poll interval at which a stopping instance asks for urgent events, since it may not be reachable any more. */
 export const FETCH_EVENTS_EVERY_MS = 500
@@ -42,7 +42,7 @@ export const HANDED_OFF_WITHIN_MS = 10_000
 /** Maximum wait for an instance to hand off to, where there was one before. */
 export const MET_WITHIN_MS = 3000
 export const LOOK_AGAIN_MS = 100
-/** The receiver of a hand-off checks after this time whether its sender is still connected. */
+/** Wait of the receiver of a hand-off before it checks whether the sender is still connected. */
 export const LOOK_TWICE_MS = 20
 /** Turns of the event loop after which a connection counts as closed if the other side has closed it. */
 export const TURNS_TO_CLOSE = 5
@@ -50,15 +50,15 @@ export const TURNS_TO_CLOSE = 5
 /** Maximum search for the owner of a thing: an instance that has just started may not have met the others yet. */
 export const FOUND_WITHIN_MS = 3000
 export const ASK_EVERY_MS = 200
-/** Maximum wait for the owner of a thing among instances asked by address. */
+/** Maximum wait for an owner's reply among instances asked by address. */
 export const OWNER_WITHIN_MS = 1500
 export const STOPPING_WITHIN_MS = 1000
 export const LEFT_WITHIN_MS = 3000
 
-/** A claim outlives the state that it guards, which may open a second longer where clocks differ. */
+/** Life of a claim beyond the state that it guards, which may open a second longer where clocks differ. */
 export const CLAIM_LONGER_SECONDS = 60
 /** Maximum time between a claim and its signature, in which its owner is unknown. */
 export const SIGNED_WITHIN_MS = 1000
 export const SIGNED_LOOK_MS = 20
-/** The claims in one message of a keeper that stops. */
+/** Number of claims in one message of a keeper that stops. */
 export const CLAIMS_EACH = 1000

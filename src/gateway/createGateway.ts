@@ -137,7 +137,7 @@ export class Gateway {
     return this.#served.tried()
   }
 
-  /** Resolves when each server was tried, and it is known which of the reachable ones are stateful. */
+  /** Resolves when each server was tried, and each reachable one was judged stateful or stateless. */
   judged(): Promise<void> {
     return this.#served.judged()
   }
@@ -162,18 +162,18 @@ export class Gateway {
   }
 
   /**
-   * Opens a listener for messages of other gateways only, for when the clients' address leads to any of them. Returns
-   * its address; call `listen` afterwards to serve clients.
+   * Opens a second listener, which serves only messages of other gateways: needed if the clients' address leads to any
+   * of the gateways. Returns its address; call `listen` afterwards to serve clients.
    */
   async listenForReplicas(options: ReplicaListenOptions): Promise<string> {
-    await this.#logger.defaultToPino(2) // connects to servers from here on, which may log that they are down
+    await this.#logger.defaultToPino(2) // connecting to servers, from here on, may log that some are down
     const { base, connections } = await openReplicaListener(options, this.nodeHandler())
     this.#replicas = connections
     await this.#routes.reach(base)
     return base
   }
 
-  /** Resolves when this gateway and those at these addresses have met. */
+  /** Connects to the gateways at these addresses; resolves when they know each other. */
   meet(addresses: readonly string[]): Promise<void> {
     return this.#routes.meet(addresses)
   }

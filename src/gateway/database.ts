@@ -40,7 +40,7 @@ export function sharedPins(connection: PostgresConnection): SharedText {
   return postgresSharedText(connection, 'pins')
 }
 
-/** The place of the pins: that of the settings, else beside the file, else memory. */
+/** The store of the pins: the place in the settings, else a file beside mcp.json, else memory. */
 export function pinStoreOf(
   { file, settings: { pins } }: Pick<GatewayConfig, 'file' | 'settings'>,
   shared: SharedText | undefined,
@@ -62,7 +62,7 @@ export function openDatabase(options: DatabaseOptions, parts: LeaseParts): Gatew
   return hasOne ? new GatewayDatabase(options, parts) : undefined
 }
 
-/** Timeout of claims and states: questions and answers of calls wait for them. */
+/** Query timeout of claims and states, because questions and answers of calls wait for them. */
 const ANSWERS_WITHIN_MS = 3000
 
 export class GatewayDatabase {
@@ -71,13 +71,13 @@ export class GatewayDatabase {
   readonly rates: RateStore
   /** States of calls that ask session-era clients, so that another gateway can resume them. */
   readonly store: CarryStore
-  /** The pins of tools, which gateways share where the settings say so. */
+  /** The pinned tool definitions, if the settings place them in the database. */
   readonly pins: SharedText
   readonly #connection: PostgresConnection
   readonly #isOwn: boolean
   readonly #buses = new Map<string, ReturnType<typeof postgresBus>>()
 
-  /** Connections opened from the settings are closed in the end, the application's own are not. */
+  /** Closes only connections that it opened from the settings, not those of the application. */
   constructor({ settings, postgres: given, keys = settings.keys }: DatabaseOptions, parts: LeaseParts) {
     this.#isOwn = given === undefined
     this.#connection = given ?? postgres({ url: settings.postgres ?? '' })

@@ -23,14 +23,14 @@ export interface DefinitionsOptions extends ServerLog {
   readonly pins: PinStore
   /** The name of a tool at `/mcp`. */
   readonly nameOf: (server: string, tool: string) => string
-  /** Definitions may have been accepted. */
+  /** Called when definitions may have been accepted. */
   readonly onAccepted: () => void
 }
 
 const NONE: PinCheck = { pins: new Map(), changed: [], withheld: new Set(), unpinned: 0 }
 /** Maximum number of tools of one server reported at once. */
 const MAX_REPORTED = 20
-/** Retry for unusable pins: another process may have had their lock. */
+/** Retry interval for unusable pins: another process may hold their lock. */
 const RETRY_MS = 5000
 const CHANGED = 'A server has changed the definition of a tool.'
 const WITHHELD = 'A server has a new or changed definition of a tool, which is withheld until that is accepted.'
@@ -66,7 +66,7 @@ export class Definitions {
         check = checkDefinitions(pins, name, { tools, policy, nameOf })
         return check.pins
       })
-      if (tools.length > 0) this.#unusable.delete(name) // no tools need no pins
+      if (tools.length > 0) this.#unusable.delete(name) // an empty list does not show that the pins are usable
       this.#report(name, check)
       if (policy !== 'warn') this.#reportUnpinned(name, check)
       return check.withheld

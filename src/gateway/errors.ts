@@ -22,7 +22,7 @@ export type BackendCode = (typeof BACKEND_CODES)[number]
 interface BackendErrorOptions extends ErrorOptions {
   /** The JSON-RPC error code. @default INTERNAL_ERROR, after which clients may retry */
   readonly code?: number
-  /** Advice for a call of which nothing was sent to the server, in no round. */
+  /** Advice for a call of which no round was sent to the server. */
   readonly unsent?: string
 }
 
@@ -43,9 +43,9 @@ export class BackendError extends RemoteError {
     if (options?.cause !== undefined) this.cause = options.cause
   }
 
-  /** The same error for a call of which earlier rounds or attempts have run. */
+  /** The same error for a call that has run in earlier rounds or attempts. */
   get inLaterRound(): BackendError {
-    // These sentences already say so.
+    // These messages already mention earlier rounds.
     if (this.reason === 'CALL_LOST' || this.why.endsWith(EARLIER)) return this
     const { server } = this.data as { server: string }
     return new BackendError(this.reason, server, `${this.why} ${EARLIER}`, {
@@ -55,7 +55,7 @@ export class BackendError extends RemoteError {
   }
 }
 
-/** The reason why a server did not answer, also where another gateway gives it; undefined for another error. */
+/** The code of a BackendError, also of one received from another gateway; undefined for other errors. */
 export function backendCodeOf(error: unknown): BackendCode | undefined {
   if (error instanceof BackendError) return error.reason
   const code = error instanceof RemoteError && isObject(error.data) ? error.data['code'] : undefined
@@ -67,7 +67,7 @@ export function inRound(error: unknown, isLater: boolean): unknown {
   return isLater && error instanceof BackendError ? error.inLaterRound : error
 }
 
-/** The server no longer knows its session. It has not started the call, unless it answered it. */
+/** The server has lost the session. It has not started the call, unless `answer` is set. */
 export class SessionForgotten extends BackendError {
   /** The server's error answer to the call, which is then not sent again. */
   readonly answer: RemoteError | undefined
@@ -78,7 +78,7 @@ export class SessionForgotten extends BackendError {
   }
 }
 
-/** Follows the name of an entry, or "it". */
+/** Continues a sentence after the name of an entry, or after "it". */
 const BEHIND_ITSELF = 'is this gateway itself, or leads back to it. Remove the entry, or name another server or file.'
 
 /** The server is this gateway itself, or leads back to it. */
@@ -147,7 +147,7 @@ export const tooManyOfCaller = (share: number, requests: number): string =>
 export const tooLarge = (bytes: number): string =>
   `answered with more than ${bytes} bytes, ${COUNTED}. Ask for less of it, or raise its maxResultBytes.`
 export const tooManyQuestions = (questions: number): string =>
-  `asked ${questions} questions at once, and at most ${MAX_QUESTIONS} are passed on. Tell whoever wrote it.`
+  `asked ${questions} questions at once, and at most ${MAX_QUESTIONS} are passed on. Report it to the server's author.`
 
 /** A message of a server exceeds the limit and was not read. */
 export function overLimit(server: string, { message }: Pick<Error, 'message'>): BackendError {
@@ -157,17 +157,17 @@ export function overLimit(server: string, { message }: Pick<Error, 'message'>): 
 
 /** The server's output cannot be parsed, so its link is closed. */
 export function unreadable(server: string, { message }: Pick<Error, 'message'>): BackendError {
-  const sentence = `is broken. ${message} What the call does may have happened. Tell whoever wrote it.`
+  const sentence = `is broken. ${message} What the call does may have happened. Report it to the server's author.`
   return new BackendError('BACKEND_INVALID', server, sentence)
 }
 
 export const NO_MESSAGE =
   'answered with something that is no MCP message. Check that its address is that of an MCP server.'
 export const WRONG_FORM =
-  'answered with a question or a task that has not the form of one. What the call does may have happened. Tell whoever wrote it.'
+  'answered with a question or a task that has not the form of one. What the call does may have happened. Report it to the server's author.'
 const NOT_THERE: ReadonlySet<number> = new Set([404, 405, 410])
 
-/** Whether the status says that no MCP server is at this path, so that no call was started. */
+/** Whether the status means that no MCP server is at this path, so that no call was started. */
 export function isNotThere(status: number): boolean {
   return NOT_THERE.has(status)
 }

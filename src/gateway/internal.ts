@@ -1,6 +1,6 @@
 /** Exports for the program, not for users of the library. These names are not stable. */
 export { createGateway } from './createGateway.ts'
-export { databaseFault, PINS_IN_POSTGRES, problemText, readGatewayConfig, settingsOfStart } from './config/index.ts'
+export { databaseFault, PINS_IN_POSTGRES, problemText, readGatewayConfig, restartSettings } from './config/index.ts'
 export { assertDatabaseUsable, pinStoreOf, sharedPins } from './database.ts'
 export { assertPortFree } from './listeners.ts'
 export { prometheusMetrics } from './telemetry/prometheus.ts'

@@ -13,7 +13,7 @@ export class SharedListener {
   readonly #last = Promise.withResolvers<void>()
   #left = 0
 
-  /** `until`: resolves when no client can come back any more. */
+  /** `until`: resolves when clients can no longer come back. */
   constructor(connections: ClosingListener, until: () => Promise<void> | undefined) {
     this.#connections = connections
     this.#until = until
@@ -53,7 +53,7 @@ interface ReplicaListener {
 
 const NO_CLIENTS = refusal(404, 'This address is for other gateways. Clients are served at that of the gateway.')
 
-/** Serves only messages of gateways, which are sealed. */
+/** Opens a listener that serves only messages of other gateways, which are sealed. */
 export async function openReplicaListener(
   { host, port, advertise }: ReplicaListenOptions,
   serve: NodeHandler,
@@ -66,7 +66,7 @@ export async function openReplicaListener(
   return { base: new URL(`http://${reached}:${listener.port}`).href, connections: listener.connections }
 }
 
-/** Closes the second listener after the first: until then requests of the first need it. */
+/** Closes the first listener, then the second, which requests of the first need until they end. */
 export function closedInTurn(first: Connections, second: Connections): ClosingListener {
   return {
     announceClose: () => first.announceClose(),
@@ -80,8 +80,8 @@ export function closedInTurn(first: Connections, second: Connections): ClosingLi
 const ANSWERS_WITHIN_MS = 1000
 
 /**
- * Reports a port in use before servers and workers are started. It connects to the port instead of listening there: a
- * balancer would send clients to a gateway that cannot serve them yet.
+ * Reports a port in use before servers and workers are started. It connects to the port instead of listening there,
+ * because a balancer would send clients to a listening port.
  */
 export async function assertPortFree({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
   if (port === 0) return

@@ -33,7 +33,7 @@ export interface ViaOptions {
   readonly file?: string | undefined
 }
 
-/** A gateway by its name. */
+/** The identity of a gateway in loop detection. */
 export class Via {
   readonly #id: string
   /** The variable for programs. */
@@ -94,7 +94,7 @@ export class LoopGuard implements RequestHandler {
     return this.#loopOf(header).catch(() => inner.handle(request, admission, sink))
   }
 
-  /** Rejects if no server leads back. */
+  /** Resolves with the 508 reply if a server leads back to the sender; rejects if none does. */
   async #loopOf(header: string): Promise<HttpReply> {
     const through = `${header}, ${this.#options.via.header}`
     await Promise.any(this.#options.listed().map(async (address) => assertLoop(await address, through)))
@@ -106,7 +106,7 @@ const LIST = 'tools/list'
 /** Timeout for a server to report a loop. */
 const LOOP_CHECK_MS = 2000
 
-/** Rejects if the server at this address does not answer 508. */
+/** Resolves if the server at this address answers 508; rejects otherwise. */
 async function assertLoop(address: Address, through: string): Promise<void> {
   if (!('url' in address)) throw new TypeError('Programs are checked when they start.')
   const params: Json = {}
@@ -151,7 +151,7 @@ export function startedBy(file: string | undefined): readonly string[] {
   return started
 }
 
-/** The gateways among such names. */
+/** The names of gateways, without those of files. */
 function gatewaysOf(started: readonly string[]): readonly string[] {
   return started.filter((name) => !name.startsWith(FILE))
 }
@@ -165,7 +165,7 @@ function programNames(
   return { [VARIABLE]: [...started, id, ...(file === undefined ? [] : [nameOf(file)])].join(',') }
 }
 
-/** Whether a program's output says that it was such a gateway. */
+/** Whether a program's output shows that it exited as a gateway behind itself. */
 export function saysBehindItself(printed: readonly string[]): boolean {
   const text = printed.join(' ').replace(/\s+/g, ' ')
   return text.includes(STARTED_BY_ITSELF) || text.includes(TOO_DEEP)

@@ -106,10 +106,10 @@ export function serverOptions(options: GatewayOptions, logger: LoggerSlot, share
   const principal = principalOf(options)
   return {
     ...GATEWAY_INFO,
-    // A late answer still opens, so that the client gets the error of an expired call.
+    // States outlive parked calls by an hour, so that a late answer gets the error of an expired call.
     ttlSeconds: Math.max(...options.servers.map(({ settings: { parkSeconds } }) => parkSeconds), 0) + HOUR_SECONDS,
     logger: passing(logger),
-    // Results of servers have the limits of their entries.
+    // Results are limited by the entries of their servers instead.
     maxResultBytes: Number.MAX_SAFE_INTEGER,
     ...(principal && { principal }),
     // One count for all routes, and with a database for all gateways.
@@ -159,7 +159,7 @@ function addressIn(header: HeaderReader, name: string | undefined): string | und
   return isIP(address) === 0 ? undefined : address
 }
 
-/** A logger that follows the slot, also after its default is set. */
+/** A logger that delegates to the slot, also after its default is set. */
 function passing(slot: LoggerSlot): Logger {
   return {
     debug: (details, message) => slot.current.debug(details, message),

@@ -57,7 +57,7 @@ export class ServedBackends {
     await Promise.all(this.#all.map(({ connector }) => connector.tried))
   }
 
-  /** Resolves when each server was tried, and it is known which of the reachable ones are stateful. */
+  /** Resolves when each server was tried, and each reachable one was judged stateful or stateless. */
   async judged(): Promise<void> {
     await Promise.all(this.#all.map((backend) => backend.judged()))
   }
@@ -73,7 +73,7 @@ export class ServedBackends {
     return before.filter((backend) => !this.#all.includes(backend))
   }
 
-  /** Closes servers that are no longer served: now, or when no client can come back, which is not awaited here. */
+  /** Closes servers that are no longer served. A server that calls may still need closes in the background. */
   async retire(left: readonly Backend[]): Promise<void> {
     const unused = left.filter((backend) => !isAwaited(backend))
     for (const backend of left) if (!unused.includes(backend)) this.#closeLater(backend)
@@ -95,7 +95,7 @@ export class ServedBackends {
   }
 }
 
-/** Whether calls may still need the server. Between two rounds, one of the stateless era has no request. */
+/** Whether calls may still need the server. A call of the stateless era has no request in flight between two rounds. */
 function isAwaited({ limits: { inFlight }, era, connector: { about } }: Backend): boolean {
   return inFlight > 0 || (about !== undefined && era === 'modern')
 }

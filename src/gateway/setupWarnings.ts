@@ -23,7 +23,7 @@ export function missingKeys(options: Pick<GatewayOptions, 'keys' | 'settings' | 
   return `This gateway is to work with others (${how}), and has no keys: it made one of its own, so that the others can open neither its sessions and waiting calls nor its messages. Give all of them the same PANNIER_KEYS (pannier keys new).`
 }
 
-/** Gateways may meet long after the start. */
+/** Interval of the checks: gateways may meet long after the start. */
 const LOOK_INTERVAL_MS = 5000
 
 /** The other processes that serve the same servers. */
@@ -53,7 +53,7 @@ export class SetupWarnings {
     this.#options = options
   }
 
-  /** Logs each sentence that is true once the servers are judged, and looks again every few seconds. */
+  /** Logs each warning that holds once the servers are judged, and checks again every few seconds. */
   watch(): void {
     void this.#options.judged().then(() => this.#look())
   }
@@ -158,7 +158,7 @@ function knownTools(backends: readonly Backend[], server: string): readonly stri
   return [...backend.lists.latest.tools.map(({ name }) => String(name)), ...backend.lists.withheld]
 }
 
-/** Whether the server is there, and lists the same to all callers. */
+/** Whether the server is up and lists the same to all callers. */
 function isListKnown({ connector, listsDiffer }: Backend): boolean {
   return connector.condition.kind === 'up' && !listsDiffer
 }

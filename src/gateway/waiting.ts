@@ -11,10 +11,10 @@ export async function inTime<T>(work: T | Promise<T>, withinMs: number, late: ()
   }
 }
 
-/** A client that is disconnected at two looks in a row has probably not seen its question. */
+/** Poll interval. A client that is disconnected at two polls in a row has probably not seen its question. */
 const LOOK_EVERY_MS = 2500
 
-/** Calls the listener when a client is absent at two looks in a row. Returns the function that ends this. */
+/** Calls the listener when a client is absent at two polls in a row. Returns a function that stops polling. */
 export function whenAbsent(isAbsent: () => boolean, listener: () => void): () => void {
   let absences = 0
   const look = (): void => {

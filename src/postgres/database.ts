@@ -26,13 +26,13 @@ export interface PostgresOptions {
   pool?: PostgresPool
   /** The name of our schema. @default 'pannier' */
   schema?: string
-  /** The largest number of connections, if `url` is given. @default 10 */
+  /** Maximum number of connections, if `url` is given. @default 10 */
   maxConnections?: number
 }
 
 const POSTGRES_OPTIONS: OptionNames<PostgresOptions> = { url: true, pool: true, schema: true, maxConnections: true }
 
-/** What engines, ledgers, stores and buses of one process share: the pool and a migrated schema. */
+/** The pool and the migrated schema that engines, ledgers, stores and buses of one process share. */
 export interface PostgresConnection {
   /** Closes the connections, unless the pool was passed in. Close engines and buses first. */
   close(): Promise<void>
@@ -52,7 +52,7 @@ export function databaseOf(connection: PostgresConnection): Database {
 }
 
 const CONNECT_TIMEOUT_MS = 5000
-// For migrations. Other statements have a shorter limit.
+// Timeout of migrations. Other statements have a shorter one.
 const QUERY_TIMEOUT_MS = 30_000
 const TCP_KEEP_ALIVE_MS = 10_000
 
@@ -84,12 +84,12 @@ export class Database {
     return this.#opening
   }
 
-  /** Runs one statement, in a transaction of its own. */
+  /** Runs one statement, in its own transaction. */
   async rows<Row>(text: string, values?: unknown[]): Promise<Row[]> {
     return (await this.statements()).rows<Row>(text, values)
   }
 
-  /** Runs each statement in a transaction of its own. One that takes longer than `statementMs` fails. */
+  /** Runs each statement in its own transaction. A statement that takes longer than `statementMs` fails. */
   async statements(statementMs?: number): Promise<Sql> {
     return autocommit(await this.ready(), statementMs)
   }
@@ -135,12 +135,12 @@ function closedError(): StateError {
   return new StateError('STORE_UNAVAILABLE', 'The connection to the database was closed by this program.')
 }
 
-/** Rejects, with a sentence that says what to install, where the optional package `pg` is missing. */
+/** Rejects where the optional package `pg` is missing; the error says what to install. */
 export async function assertPgInstalled(): Promise<void> {
   await loadPg()
 }
 
-// Not exported: the types of `pg` would get into the public ones.
+// Not exported, so that the public types do not depend on those of `pg`.
 async function loadPg() {
   try {
     return await import('pg')
@@ -166,8 +166,9 @@ async function newPool({ url, maxConnections = 10 }: PostgresOptions): Promise<P
 }
 
 /**
- * A broken connection emits 'error', and without a listener that event would end the process. The pool listens on idle
- * clients only and stops when it hands one out, before the borrower has added its own listener; this one closes the gap.
+ * Adds an error listener to each client. A broken connection emits 'error', which would end the process without a
+ * listener. The pool listens on idle clients only and stops when it hands one out, before the borrower adds its own
+ * listener.
  */
 function withErrorListeners(pool: PostgresPool): PostgresPool {
   const known = new WeakSet<PostgresClient>()

@@ -10,7 +10,7 @@ type Fault = readonly [code: 'STORE_UNAVAILABLE' | 'STORE_CORRUPT' | 'STORE_FULL
 
 const RESTORE = 'restore the schema from a backup, or give this program a schema of its own'
 
-// By SQLSTATE, or by its class, the first two characters.
+// Keyed by SQLSTATE, or by its class, the first two characters.
 const FAULTS: Readonly<Record<string, Fault>> = {
   '08': databaseUnreachable(),
   '57': databaseUnreachable(),
@@ -48,7 +48,7 @@ function statementRefused(): Fault {
   return ['STORE_UNAVAILABLE', 'The database refuses a statement; see the cause and the log of the database.']
 }
 
-// A SQLSTATE has a digit, unlike error codes of Node such as EPIPE.
+// A SQLSTATE contains a digit, unlike error codes of Node such as EPIPE.
 const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/
 
 /**

@@ -1,4 +1,4 @@
-/** What the gateway needs, and users of the library do not. Nothing is promised about these names. */
+/** Exports for the gateway, not for users of the library. These names are not stable. */
 export { postgresBus } from './bus/eventBus.ts'
 export { assertPgInstalled, type PostgresConnection, postgres } from './database.ts'
 export { postgresCarryStore } from './stores/carryStore.ts'

@@ -1,8 +1,8 @@
 /**
  * Notifies processes of changes by PostgreSQL's LISTEN and NOTIFY, on one connection per process.
  *
- * - Notifications only save time. Those sent while the connection is broken are lost: `onGap` reports that to listeners, which
- *   also poll from time to time.
+ * - Notifications are an optimization. Those sent while the connection is broken are lost: `onGap` reports that to
+ *   listeners, which also poll from time to time.
  * - They are sent outside of transactions: inside, PostgreSQL would serialize the commits of all senders.
  * - Every user of the database can listen, so messages contain digests and never ids.
  */
@@ -11,9 +11,9 @@ import { backoffMs } from '../protocol/index.ts'
 import type { PostgresClient, PostgresPool } from './sql.ts'
 
 export interface NotificationListener {
-  /** A message from this process or another one. */
+  /** Called with a message from this process or another one. */
   onNotification(message: string): void
-  /** Messages may have been missed. */
+  /** Called when messages may have been missed. */
   onGap(): void
 }
 
@@ -47,7 +47,7 @@ export class Notifier {
     return this.#client !== undefined
   }
 
-  /** Resolves when the first attempt to connect is over, whether it succeeded or not. */
+  /** Resolves when the first attempt to connect has succeeded or failed. */
   async subscribe(listener: NotificationListener): Promise<void> {
     this.#listeners.add(listener)
     this.#connect()
@@ -65,7 +65,7 @@ export class Notifier {
     this.#send()
   }
 
-  /** Sends what is pending and stops listening. */
+  /** Sends the pending messages and stops listening. */
   async stop(): Promise<void> {
     this.#listeners.clear()
     clearTimeout(this.#retry)
@@ -81,7 +81,7 @@ export class Notifier {
       .finally(() => this.#afterConnecting())
   }
 
-  /** Sends the messages of the time in which it connected, also those that listeners send in `onGap`. */
+  /** Sends the messages that came while it connected, and those that listeners send in `onGap`. */
   #afterConnecting(): void {
     this.#connecting = undefined
     if (this.#pending.size > 0) this.#send()
@@ -95,7 +95,7 @@ export class Notifier {
     client.on('notification', ({ payload = '' }) => this.#receive(payload))
     this.#client = client
     try {
-      // Losing a message does no harm, so NOTIFY need not wait for the disk.
+      // A lost message does no harm, so NOTIFY need not wait for the disk.
       const text = `LISTEN "${this.#channel}"; SET synchronous_commit = off`
       await client.query({ text, query_timeout: ANSWER_TIMEOUT_MS })
     } catch (error) {
@@ -132,7 +132,10 @@ export class Notifier {
     else if (this.#connecting === undefined) this.#sending ??= this.#sendAll(client)
   }
 
-  /** One statement at a time; messages that arrive meanwhile go with the next. Without messages it is a keep-alive. */
+  /**
+   * Sends one statement at a time; messages that arrive in the meantime go with the next. Without messages it is a
+   * keep-alive.
+   */
   async #sendAll(client: PostgresClient): Promise<void> {
     try {
       do {

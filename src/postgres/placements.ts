@@ -1,13 +1,14 @@
 /**
- * Which gateway serves which caller of a stateful server: claims of callers, each with a key, an owner and a generation.
+ * Which gateway serves which caller of a stateful server: claims of callers, each with a key, an owner and a
+ * generation.
  *
- * - The owner's lease says until when its claims hold. A gateway renews one lease for all its callers. Times are those of
- *   the database.
- * - A caller is claimed from another gateway only after that gateway's lease has expired, under a lock on its row: so
- *   either the lease is renewed, or the caller is claimed, and never both.
- * - A gateway that is known to have ended is removed, and its callers are free. If it is alive after all, its next renewal
- *   fails.
- * - Each claim has a new generation: links and sessions of an earlier one are over.
+ * - A claim is valid while its owner's lease is. A gateway renews one lease for all its callers. Times are those of the
+ *   database.
+ * - A caller is claimed from another gateway only after that gateway's lease has expired, under a lock on its row. So
+ *   either the lease is renewed, or the caller is claimed, never both.
+ * - A gateway that is known to have ended is removed, and its callers are free. If it is alive after all, its next
+ *   renewal fails.
+ * - Each claim has a new generation, which ends the links and sessions of earlier ones.
  *
  * Keys are digests of servers and callers. Sessions are stored as their gateway has sealed them.
  */
@@ -38,7 +39,7 @@ export type PlaceOfCaller =
 
 export type ClaimFromOther =
   | { readonly kind: 'claimed' }
-  /** The other gateway has its lease for this time, or longer if it renews it. A stopping one releases its callers. */
+  /** Remaining time of the other gateway's lease, which it may renew. A stopping gateway releases its callers. */
   | { readonly kind: 'leased'; readonly leftMs: number; readonly isStopping: boolean }
 
 export interface PlacedGateway {
@@ -47,7 +48,7 @@ export interface PlacedGateway {
   readonly address: string | undefined
 }
 
-/** A session that was not used for its lifetime. */
+/** A session that was unused for its whole lifetime. */
 export interface AbandonedSession {
   readonly key: string
   readonly session: string
@@ -62,11 +63,11 @@ interface PlaceRow {
   readonly address: string | null
 }
 
-/** Maximum time of a transaction between two statements. */
+/** Maximum time between two statements of a transaction. */
 const IDLE_MS = 2000
 const SWEEP_BATCH = 100
 const MAX_OTHERS = 100
-/** Time after the end of its lease at which a gateway is removed. */
+/** Time from the end of its lease to the removal of a gateway. */
 const REMOVED_AFTER_MS = 60_000
 /** Lifetime of a session whose server no gateway serves. */
 const FORGOTTEN_AFTER_MS = 86_400_000
@@ -234,19 +235,22 @@ export class Placements {
   }
 }
 
-/** A time from now on, in milliseconds. */
+/** SQL for a time this many milliseconds from now. */
 function later(parameter: string): string {
   return `now() + ${parameter}::float8 * interval '1 millisecond'`
 }
 
-/** The row of a claim. */
+/** SQL that selects the row of a claim. */
 const CLAIM = 'key = $1 AND owner = $2 AND generation = $3'
 
 function bytesOf(key: string): Buffer {
   return Buffer.from(key, 'hex')
 }
 
-/** A statement sees rows as they were before it, so a caller that was claimed concurrently may appear without an owner. */
+/**
+ * The place in a row. A statement sees rows as they were before it, so a caller that was claimed concurrently may
+ * appear without an owner.
+ */
 function placeOf(row: PlaceRow | undefined): PlaceOfCaller {
   if (row?.is_claimed) return { kind: 'here', generation: String(row.generation), session: row.session ?? undefined }
   if (!row?.is_leased) return { kind: 'unleased' }

@@ -1,14 +1,14 @@
 /**
  * The database schema and its migrations. An advisory lock lets one process at a time migrate.
  *
- * Rights: the first process creates the schema, so its user needs CREATE on the database, or the schema exists and belongs
- * to that user. Once it is up to date, a user needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables,
- * and USAGE on its sequences.
+ * Rights: the first process creates the schema, so its user needs CREATE on the database, or owns an existing schema.
+ * Once it is up to date, a user needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables, and USAGE
+ * on its sequences.
  */
 import { StateError } from '../state/internal.ts'
 import { autocommit, runTransaction, type PostgresPool, type Sql } from './sql.ts'
 
-// A migration may have to wait for another process or to rewrite a table.
+// A migration may wait for another process, or rewrite a table.
 const MIGRATION_IDLE_MS = 60_000
 
 export async function migrate(pool: PostgresPool, names: SchemaNames, migrations = MIGRATIONS): Promise<void> {
@@ -24,9 +24,9 @@ export async function migrate(pool: PostgresPool, names: SchemaNames, migrations
   })
 }
 
-/** 0 when the schema does not exist. */
+/** The version of the schema; 0 if it does not exist. */
 async function versionOf(sql: Sql, { tables }: SchemaNames): Promise<number> {
-  // Not by to_regclass: it would use a cached result from before the transaction waited for the lock.
+  // to_regclass would use a cached result from before the transaction waited for the lock.
   const found = await sql.rows(
     `SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
      WHERE n.nspname = $1 AND c.relname = 'schema_version'`,
@@ -145,7 +145,7 @@ export const MIGRATIONS: readonly Migration[] = [
     );
     CREATE INDEX carried_by_expiry ON ${tables}.carried (expires_at);
   `,
-  // Not logged: events live for two minutes, and may be lost with the database.
+  // Unlogged: events live for two minutes, and may be lost with the database.
   (tables) => `
     CREATE UNLOGGED TABLE ${tables}.bus_events (
       publisher uuid NOT NULL,
@@ -157,8 +157,8 @@ export const MIGRATIONS: readonly Migration[] = [
     );
     CREATE INDEX bus_events_by_expiry ON ${tables}.bus_events (expires_at);
   `,
-  // `losses` are those that a task is charged with. `crashes` counts the processes that it has lost in a row, and `shared`
-  // says that its current one also runs others.
+  // `losses`: the losses that a task is charged with. `crashes`: the processes that it has lost in a row. `shared`:
+  // whether its current process also runs other tasks.
   (tables) => `
     ALTER TABLE ${tables}.tasks
       ADD COLUMN crashes integer NOT NULL DEFAULT 0,
@@ -173,13 +173,13 @@ export const MIGRATIONS: readonly Migration[] = [
       expire bigint
     )
   `,
-  // Who may answer a question (JSON; null: the owner), and who did.
+  // The rule on who may answer a question (JSON; null: the owner), and the person who did.
   (tables) => `
     ALTER TABLE ${tables}.questions ADD COLUMN approvers text, ADD COLUMN answered_by text
   `,
   (tables) => `ALTER TABLE ${tables}.tasks ADD COLUMN progress text`,
-  // For whom a task is counted: see src/tasks/fairness.ts. Instances of earlier versions do not say it. Two indexes are on
-  // expressions, so that they are used by no statement but the one that they are for.
+  // The caller that a task counts for: see src/tasks/fairness.ts. Instances of earlier versions do not set it. Two
+  // indexes are on expressions, so that only the statement that they are for uses them.
   (tables) => `
     ALTER TABLE ${tables}.tasks ADD COLUMN holder bytea NOT NULL DEFAULT '\\x00';
     UPDATE ${tables}.tasks SET holder = owner WHERE status IN ('working', 'input_required');
@@ -189,7 +189,7 @@ export const MIGRATIONS: readonly Migration[] = [
     CREATE INDEX tasks_running ON ${tables}.tasks (holder) WHERE status = 'working' AND held;
     CREATE INDEX tasks_unfinished ON ${tables}.tasks (encode(holder, 'hex')) WHERE status IN ('working', 'input_required')
   `,
-  // Which of the holder's members has the task; null where it has none.
+  // The member of the holder that has the task; null if the holder has no members.
   (tables) => `
     ALTER TABLE ${tables}.tasks ADD COLUMN member bytea;
     CREATE INDEX tasks_unfinished_of_member ON ${tables}.tasks (member)
@@ -225,14 +225,14 @@ export const MIGRATIONS: readonly Migration[] = [
     ALTER TABLE ${tables}.placements RENAME COLUMN gateway TO owner;
     ALTER TABLE ${tables}.placements RENAME COLUMN epoch TO generation
   `,
-  // Pins of tools, which gateways share. A text may be empty of pins, and then is NULL.
+  // Pinned tool definitions that gateways share. The text is NULL without pins.
   (tables) => `CREATE TABLE ${tables}.shared_texts (name text PRIMARY KEY, text text, version bigint NOT NULL)`,
 ]
 
 /**
- * One engine for both databases: the columns are those of a SQLite file, times are milliseconds, names that are looked up
- * are digests as text, and a lease is in the row of its task. Tasks that were run are ready again. The schema of pg-boss,
- * which earlier versions had for leases, stays as it is and may be dropped.
+ * One engine for both databases: the columns are those of a SQLite file, times are milliseconds, names for look-ups are
+ * digests as text, and a lease is part of the row of its task. Running tasks become ready again. The schema of pg-boss,
+ * which earlier versions used for leases, stays as it is and may be dropped.
  */
 function oneEngine(tables: string): string {
   const key = (column: string) =>

@@ -45,24 +45,28 @@ export interface Sql {
 
 const SCRIPT_TIMEOUT_MS = 600_000
 
-// Each statement is planned once and uses indexes: otherwise the plan for an empty table would stay when it has grown.
+// Each statement is planned once, with indexes: otherwise the plan for an empty table would stay when the table has
+// grown.
 const PLANNING = 'SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off'
 
 /**
- * How long a statement may take. After that its connection is closed: it may be dead, and while statements wait on dead
- * connections, there are none for others.
+ * Timeout of a statement. After that its connection is closed: it may be dead, and dead connections would use up the
+ * pool.
  */
 export const STATEMENT_MS = 6000
 
-/** Each statement is a transaction of its own. */
+/** Runs each statement in its own transaction. */
 export function autocommit(pool: PostgresPool, statementMs = STATEMENT_MS): Sql {
   return statementsOn((query) => withPostgresErrors(() => pool.query(query)), statementMs)
 }
 
 export interface TransactionLimits {
-  /** A transaction is rolled back when its process is suspended for longer, so that others do not wait for its locks. */
+  /**
+   * Maximum pause between two statements. A transaction of a suspended process is then rolled back, so that others do
+   * not wait for its locks.
+   */
   readonly idleMs: number
-  /** How long each statement may take. @default 6000 */
+  /** Timeout of each statement. @default 6000 */
   readonly statementMs?: number
 }
 
@@ -82,7 +86,9 @@ export function runTransaction<Result>(
   })
 }
 
-/** Borrows a client from the pool. After an error it is returned only if the transaction could be rolled back. */
+/**
+ * Borrows a client from the pool. After an error the client is returned only if the transaction could be rolled back.
+ */
 function withClient<Result>(pool: PostgresPool, run: (client: PostgresClient) => Promise<Result>): Promise<Result> {
   return withPostgresErrors(async () => {
     const client = await pool.connect()
@@ -100,7 +106,7 @@ function withClient<Result>(pool: PostgresPool, run: (client: PostgresClient) =>
   })
 }
 
-/** The running statement reports the error. Without a listener Node would end the process. */
+/** Ignores the error, which the running statement reports. Without a listener Node would end the process. */
 function ignoreError(): void {}
 
 async function rollBack(client: PostgresClient, error: unknown): Promise<Error | undefined> {
@@ -126,7 +132,10 @@ function statementsOn(send: (query: PostgresQuery) => Promise<PostgresResult>, s
 
 const statementNames = new Map<string, string>()
 
-/** The name is a digest of the text, so each connection plans a statement once: planning costs more than most of them do. */
+/**
+ * The name is a digest of the text, so each connection plans a statement once: planning takes longer than most
+ * statements.
+ */
 function statementName(text: string): string {
   let name = statementNames.get(text)
   if (name === undefined) {

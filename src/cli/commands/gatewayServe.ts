@@ -35,7 +35,7 @@ const LATE_TIMES = 20
 const SETTLED_MS = 200
 
 export async function serveGateway(file: string, options: ServeOptions, context: CommandContext): Promise<ExitCode> {
-  const { assertDatabaseUsable, assertPortFree, databaseFault, problemText, readGatewayConfig, settingsOfStart } =
+  const { assertDatabaseUsable, assertPortFree, databaseFault, problemText, readGatewayConfig, restartSettings } =
     await import('../../gateway/internal.ts')
   const { changesText, noServersText } = await import('../output/gateway.ts')
   const { display, signal } = context
@@ -69,7 +69,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
       await served.reload(changed)
       display.note(`${file} was read again: ${changesText(current, changed)}`)
       current = changed
-      for (const name of settingsOfStart(startedWith, changed.settings))
+      for (const name of restartSettings(startedWith, changed.settings))
         display.note(`gateway.${name} has changed, which counts from the next start on.`)
       showProblems(changed)
     } catch (error) {

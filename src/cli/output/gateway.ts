@@ -9,7 +9,7 @@ import {
   GATEWAY_DEFAULTS,
   type GatewayConfig,
   namedServers,
-  settingsSetAnew,
+  reloadedSettings,
   type UsualPlace,
 } from '../../gateway/config/index.ts'
 import { isObject } from '../../protocol/index.ts'
@@ -97,7 +97,7 @@ export function changesText(before: GatewayConfig, after: GatewayConfig): string
     countedNames(same, 'unchanged'),
   ]
   const servers = kinds.filter((text) => text !== '').join(', ')
-  const settings = settingsSetAnew(before.settings, after.settings).map((name) => `gateway.${name}`)
+  const settings = reloadedSettings(before.settings, after.settings).map((name) => `gateway.${name}`)
   const changes = settings.length === 0 ? [] : [`${settings.join(', ')} changed`]
   return `${[servers === '' ? 'no servers before and after' : servers, ...changes].join('; ')}.`
 }

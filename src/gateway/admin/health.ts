@@ -36,7 +36,7 @@ export function isReady({ isStopping, backends, leftOut }: ReadinessFacts): bool
   return !isStopping && (backends.length + leftOut.length === 0 || backends.some(servesSomething))
 }
 
-/** Whether the server is there and not refused, and not all its tools are withheld. */
+/** Whether the server is up and not refused, and not all its tools are withheld. */
 function servesSomething({ connector, lists, isRejected }: Backend): boolean {
   if (connector.condition.kind !== 'up' || isRejected) return false
   return lists.withheld.size === 0 || lists.served().tools.length > 0
@@ -192,7 +192,7 @@ function hasOwnLink({ connector: { link }, config }: Backend): boolean {
   return isOpen && !(link.era === 'modern' && 'url' in config.address)
 }
 
-/** The facts about a server's cells that the gateway decides. */
+/** The inputs of a server's cells that are the same for the whole gateway. */
 export type GatewayFacts = Pick<CellFacts, 'knowsCallers' | 'gateways'>
 
 /** What clients of either era can do with a server; undefined until it has been reached. */

@@ -33,7 +33,7 @@ export interface BackendOptions extends ServerLog {
   readonly file: string | undefined
   /** Whether stateful servers are refused. */
   readonly rejectsStateful: () => boolean
-  /** The lists have changed, or the server has come up. */
+  /** Called when the lists have changed or the server has come up. */
   readonly onLists: (backend: Backend) => void
   /** Compares the definitions of its tools with the pinned ones; returns the names of withheld tools. */
   readonly withheldOf: (backend: Backend, tools: readonly Json[]) => Promise<ReadonlySet<string>>
@@ -174,7 +174,7 @@ export class Backend {
     return this.connector.about === undefined || !this.connector.declaresOnLinks ? 'modern' : 'legacy'
   }
 
-  /** Whether the server learns only when a link is opened what its client declares. */
+  /** Whether the server learns its client's capabilities only when a link is opened. */
   get declaresOnLinks(): boolean {
     return this.connector.declaresOnLinks
   }
@@ -206,14 +206,14 @@ export class Backend {
     }
   }
 
-  /** Explains a refusal by the credentials that the server needs and the gateway does not have. */
+  /** Adds to a refusal which credentials the server needs and the gateway does not have. */
   #explained(error: unknown): never {
     const { demanded } = this.connector
     if (demanded === undefined || !(error instanceof BackendError && error.reason === 'BACKEND_REFUSED')) throw error
     throw new BackendError('BACKEND_REFUSED', this.name, `${demanded.why} ${demanded.advice}`, { cause: error })
   }
 
-  /** A definition that was never read cannot be compared, so the server must be reached before its tools run. */
+  /** Tool definitions must be compared before a tool runs, so the server must have been reached. */
   #assertServed({ params }: Relayed): void {
     if (this.connector.about === undefined) this.connector.openedLink()
     if (this.lists.withheld.has(String(params['name']))) throw new BackendError('BACKEND_REFUSED', this.name, WITHHELD)

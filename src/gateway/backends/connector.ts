@@ -23,7 +23,7 @@ import { EVERY_QUESTION } from '../links/relayed.ts'
 export type Condition =
   | { readonly kind: 'starting' }
   | { readonly kind: 'up' }
-  /** `advice`: what an operator can do about it. */
+  /** `advice`: what an operator can do to bring the server up. */
   | { readonly kind: 'down'; readonly why: string; readonly advice?: string }
 
 /** A server that answers with an error is reachable, and its error is the reason. */
@@ -40,7 +40,7 @@ export function whyAbsent(condition: Condition): string | undefined {
 
 export interface ConnectorOptions extends Pick<BackendListsOptions, 'config' | 'onLists' | 'withheldOf'> {
   readonly link: Omit<LinkOptions, 'signal'>
-  /** The credentials that a server needs which refuses requests, as far as known. */
+  /** The credentials that a refusing server needs, as far as known. */
   readonly demand: () => Promise<LoginDemand | undefined>
   /** Called when a link is open for requests. */
   readonly onLink: (link: Link) => void
@@ -93,7 +93,7 @@ export class Connector {
     return this.#firstTry.promise
   }
 
-  /** Whether a link declares the capabilities of its client when it is opened, as session-era servers need it. */
+  /** Whether a link declares its client's capabilities when it is opened, as session-era servers require. */
   get declaresOnLinks(): boolean {
     return this.about?.version !== MODERN_VERSION
   }
@@ -183,8 +183,8 @@ export class Connector {
   }
 
   /**
-   * Some servers list more to clients that can be asked, and callers of this link may not be. Lists of such a server
-   * are read on a second link from then on.
+   * Some servers list more to clients that can be asked, which callers of this link may not be. The lists of such a
+   * server are read on a second link from then on.
    */
   async #findMore(link: Link): Promise<void> {
     const { config, link: options } = this.#options
@@ -193,7 +193,7 @@ export class Connector {
     const listing = { ...options, signal: this.stopped, declared: EVERY_QUESTION }
     const lister = await openLink(ownAddress(config.address), listing).catch(() => undefined)
     if (lister === undefined) return
-    // Some of them list more a moment later.
+    // Some of these servers extend their lists only a moment later.
     await sleep(SETTLED_MS, this.#stopped.signal).catch(() => {})
     const found = await this.lists.read(lister).catch(() => undefined)
     const hasMore = found !== undefined && countOf(found.lists) > this.lists.count
@@ -239,7 +239,7 @@ export class Connector {
     announce(log, `${config.name} is not there`, news, say)
   }
 
-  /** Withdraws the sentence logged about the server. */
+  /** Withdraws the announced failure of the server. */
   #unlog(): void {
     if (this.#logged !== undefined) this.#announce(undefined, () => {})
     this.#logged = undefined

@@ -32,7 +32,7 @@ export interface CallerCredentialsOptions {
   readonly logger: () => Logger
 }
 
-/** The address without headers and variables that depend on a principal: the gateway itself is no caller. */
+/** The address for the gateway's own requests: without headers and variables that depend on a principal. */
 export function ownAddress(address: Address): Address {
   if ('url' in address) return { ...address, headers: withoutPrincipal(address.headers) }
   return { ...address, env: withoutPrincipal(address.env) }
@@ -51,7 +51,7 @@ export class CallerCredentials {
     this.#arePersonal = this.arePersonal
   }
 
-  /** Whether callers have their own headers or variables by configuration. */
+  /** Whether the configuration gives callers their own headers or variables. */
   get arePersonal(): boolean {
     const { address, settings } = this.#options.config
     return settings.forwardAuthorization || dependOnPrincipal('url' in address ? address.headers : address.env)

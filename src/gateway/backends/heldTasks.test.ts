@@ -91,7 +91,7 @@ test.each<[string, string, Json | RemoteError, boolean]>([
   (era, method, answer, isLast) => {
     const tasks = new HeldTasks('crm', 60_000)
     const taskId = make(tasks, linkOf(era), { user: 'ann' })
-    tasks.heard(by(method, { taskId }, { user: 'ann' }), answer)
+    tasks.answered(by(method, { taskId }, { user: 'ann' }), answer)
     expect(released).toEqual(isLast ? ['it'] : [])
     tasks.close()
   },
@@ -100,7 +100,10 @@ test.each<[string, string, Json | RemoteError, boolean]>([
 test.each([true, false])('a result that reaches a client gives the link back, another does not: %s', (isDelivered) => {
   const tasks = new HeldTasks('crm', 60_000)
   const taskId = make(tasks, linkOf(), { user: 'ann' })
-  tasks.heard({ ...by('tasks/result', { taskId }, { user: 'ann' }), isDelivered: () => isDelivered }, { content: [] })
+  tasks.answered(
+    { ...by('tasks/result', { taskId }, { user: 'ann' }), isDelivered: () => isDelivered },
+    { content: [] },
+  )
   expect(released).toEqual(isDelivered ? ['it'] : [])
   tasks.close()
 })

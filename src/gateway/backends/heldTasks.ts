@@ -14,7 +14,7 @@ interface HeldTask {
   /** The server's id of the task. */
   readonly id: string
   readonly release: () => void
-  /** How long it is kept after each request for it. */
+  /** Retention after each request for the task. */
   readonly keptMs: number
   timer: ReturnType<typeof setTimeout>
 }
@@ -32,7 +32,7 @@ export class HeldTasks {
   readonly #server: string
   readonly #unaskedMs: number
 
-  /** A task without requests for `unaskedMs`, or for its ttl, is dropped. */
+  /** Drops a task that gets no request for `unaskedMs`, or for its ttl. */
   constructor(server: string, unaskedMs: number) {
     this.#server = server
     this.#unaskedMs = unaskedMs
@@ -49,7 +49,7 @@ export class HeldTasks {
     return { link: held.link, relayed: { ...relayed, params: { ...relayed.params, taskId: held.id } } }
   }
 
-  /** Keeps the link open if a request has created a task, and returns the result with the task's name. */
+  /** Keeps the link open if the result creates a task, and returns the result with the task's name. */
   keep(relayed: Relayed, result: Json, link: Link, hold: () => () => void): Json {
     const task = createdIn(relayed, result)
     if (task === undefined) return result
@@ -67,15 +67,15 @@ export class HeldTasks {
     return result['resultType'] === 'task' ? named : { ...result, task: named }
   }
 
-  /** Notes the answer to a request for a task. After the last one the link stays open only for repeated reads. */
-  heard(relayed: Relayed, answer: Json | RemoteError): void {
+  /** Records the answer to a request for a task. After the last one the link stays open only for repeated reads. */
+  answered(relayed: Relayed, answer: Json | RemoteError): void {
     const held = this.#held.get(namedIn(relayed) ?? '')
     if (held !== undefined && isLast(relayed, answer, held.link)) held.release()
   }
 
   /**
-   * The tasks that a server lists for a link, by their names here. Tasks that were not created through the gateway are
-   * left out.
+   * The tasks that a server lists for a link, under their names at the gateway. Tasks that were not created through the
+   * gateway are left out.
    */
   listed({ method }: Relayed, result: Json, link: Link): Json {
     const { tasks } = result
@@ -108,9 +108,9 @@ export class HeldTasks {
 }
 
 /**
- * In the session era the result of an ended task is a separate request, which may end in the task's own error. It is
- * not the last one until the result was delivered: the gateway fetches it early, because servers ask questions only
- * during that request.
+ * In the session era `tasks/result` delivers the result of an ended task, or its error. It counts as the last request
+ * only once a client has the result: the gateway sends it early, because servers ask questions only during that
+ * request.
  */
 function isLast({ method, isDelivered }: Relayed, answer: Json | RemoteError, { era }: Link): boolean {
   if (answer instanceof SessionForgotten) return true
@@ -126,7 +126,7 @@ function ttlMsOf({ ttl, ttlMs = ttl }: Json): number {
   return typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : Infinity
 }
 
-/** A principal may come back in another session. */
+/** By principal, which may come back in another session. */
 function ownerOf({ principal, peer }: Relayed): string {
   return JSON.stringify(principal === undefined ? { session: peer.session } : { principal: principal.id })
 }

@@ -7,9 +7,9 @@ import { Waiters } from '../waiting.ts'
 import { sizeOf } from './lists/serverLists.ts'
 import { BackendError, tooLarge, tooMany, tooManyOfCaller, tooManyQuestions, WRONG_FORM } from '../errors.ts'
 
-/** Minimum size of messages that are read, so that lists fit whatever `maxResultBytes` is. */
+/** Minimum size limit of messages: lists must fit, however small `maxResultBytes` is. */
 const LEAST_MESSAGE_BYTES = 16 * 1024 * 1024
-/** The JSON-RPC message around a result. */
+/** Allowance for the JSON-RPC message around a result. */
 const ENVELOPE_BYTES = 64 * 1024
 
 /** The timeouts of a link, and the largest message that is read from it. */
@@ -31,7 +31,7 @@ export class BackendLimits {
   readonly #idle = new Waiters()
   readonly #left = new Waiters()
 
-  /** Evicts a parked call to free a request for this caller; false where none may be evicted. */
+  /** Evicts a parked call to make room for a request of this caller; false where none may be evicted. */
   readonly evictParked: (caller: string) => boolean
 
   constructor(config: BackendConfig, evictParked: (caller: string) => boolean = () => false) {
@@ -86,15 +86,15 @@ export class BackendLimits {
     if (!isSound) throw new BackendError('BACKEND_INVALID', name, WRONG_FORM)
     const questions = Object.keys(asked).length
     if (questions > MAX_QUESTIONS) throw new BackendError('BACKEND_INVALID', name, tooManyQuestions(questions))
-    // With a larger limit the transport has measured the message before parsing it.
+    // The transport enforces a larger limit itself, before parsing.
     if (settings.maxResultBytes < LEAST_MESSAGE_BYTES && isLarger(result, settings.maxResultBytes))
       throw new BackendError('BACKEND_INVALID', name, tooLarge(settings.maxResultBytes))
   }
 }
 
-/** The longest character in JSON: `\u0000`. */
+/** The longest JSON encoding of a character: `\u0000`. */
 const CHAR_BYTES = 6
-/** The longest other value, with its separator: `-1.7976931348623157e+308,`. */
+/** The longest JSON encoding of any other value, with its separator: `-1.7976931348623157e+308,`. */
 const VALUE_BYTES = 32
 
 /** Whether a result is too large. Serializes it only if the upper bound exceeds the limit. */

@@ -18,7 +18,7 @@ export interface OperatorLoginOptions {
   readonly file: string | undefined
 }
 
-/** The credentials that a server needs which refuses requests, and advice for an operator. */
+/** The credentials that a refusing server needs, and advice for an operator. */
 export interface LoginDemand {
   /** As the end of a sentence. */
   readonly why: string
@@ -49,7 +49,7 @@ export class OperatorLogin {
     return 'url' in address && isOpen(config) ? authorizer?.({ name, url: address.url }) : undefined
   }
 
-  /** The address for the probe, which has no logins but can send the current token. */
+  /** The address for the probe, with the current token: the probe itself cannot log in. */
   async probedAddress(): Promise<Address> {
     const { config, via } = this.#options
     const address = ownAddress(config.address)

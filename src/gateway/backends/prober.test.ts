@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { contradict, pauseAfter, pauseAfterDoubts, type SaidOnLink } from './prober.ts'
+import { contradict, pauseAfter, pauseAfterDoubts, type LinkFacts } from './prober.ts'
 
 test.each([
   ['that was judged', 0, 3_600_000],
@@ -20,10 +20,10 @@ test.each([
 })
 
 const about = { version: '2025-06-18', info: { name: 'a', version: '1' }, capabilities: {}, instructions: undefined }
-const said: SaidOnLink = { era: 'legacy', hasSession: false, about }
-const withInfo = (info: object): SaidOnLink => ({ ...said, about: { ...about, info: { ...about.info, ...info } } })
+const said: LinkFacts = { era: 'legacy', hasSession: false, about }
+const withInfo = (info: object): LinkFacts => ({ ...said, about: { ...about, info: { ...about.info, ...info } } })
 
-test.each<[string, SaidOnLink, boolean]>([
+test.each<[string, LinkFacts, boolean]>([
   ['the same', { ...said, about: structuredClone(about) }, false],
   ['other instructions', { ...said, about: { ...about, instructions: 'Be quick.' } }, false],
   ['other tools', { ...said, about: { ...about, capabilities: { tools: {} } } }, false],

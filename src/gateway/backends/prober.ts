@@ -19,7 +19,7 @@ export interface BackgroundProberOptions {
 const HOUR_MS = 3_600_000
 /** Retry after the first probe without a verdict. */
 const SOON_MS = 30_000
-/** Minimum time between two probes for doubts. */
+/** Minimum time between two probes caused by doubts. */
 const DOUBTED_MS = 1000
 
 const STATEFUL =
@@ -140,18 +140,15 @@ export class BackgroundProber {
 
 type FailedProbe = Pick<Verdict, 'state' | 'confidence' | 'message'>
 
-/** The server's statements about itself when a link was opened. */
-export type SaidOnLink = Pick<Link, 'era' | 'hasSession' | 'about'>
+/** A server's description of itself and its session, as of the opening of a link. */
+export type LinkFacts = Pick<Link, 'era' | 'hasSession' | 'about'>
 
-/**
- * Whether two links contradict each other: the server describes itself differently, so one link is from before an
- * upgrade.
- */
-export function contradict(one: SaidOnLink, other: SaidOnLink): boolean {
+/** Whether two links contradict each other, as those from before and after an upgrade of the server do. */
+export function contradict(one: LinkFacts, other: LinkFacts): boolean {
   return !isDeepStrictEqual(judgedBy(one), judgedBy(other))
 }
 
-function judgedBy({ era, hasSession, about }: SaidOnLink): object {
+function judgedBy({ era, hasSession, about }: LinkFacts): object {
   const { name, version, architecture } = (about.info ?? {}) as Partial<Record<string, unknown>>
   return { era, hasSession, name, version, architecture, session: about.capabilities['session'] }
 }

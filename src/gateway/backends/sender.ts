@@ -31,14 +31,14 @@ export interface BackendSenderOptions {
   readonly link: Omit<LinkOptions, 'signal'>
   /** Whether callers may share a link. */
   readonly isShared: () => boolean
-  /** What processes or sessions of one caller hold, as far as known now. */
+  /** Whether processes or sessions of one caller hold state, as far as known. */
   readonly keeping: () => Keeping
   /** Whether processes may be started ahead: each caller has one, and all are started alike. */
   readonly mayWarm: () => boolean
   readonly logger: () => Logger
-  /** A server judged stateless wants a session. */
+  /** Called when a server judged stateless requires a session. */
   readonly onContradicted: () => void
-  /** The server was reached on a link beside the gateway's own. */
+  /** Called when a link beside the gateway's own was opened. */
   readonly onOpened: (link: Link) => void
   /** The leases of callers, where gateways share them. */
   readonly leases: Leases | undefined
@@ -93,10 +93,10 @@ export class BackendSender {
     if (held === undefined) return this.#sendAnywhere(relayed)
     try {
       const result = await held.link.request(held.relayed)
-      this.#tasks.heard(relayed, result)
+      this.#tasks.answered(relayed, result)
       return result
     } catch (error) {
-      if (error instanceof RemoteError) this.#tasks.heard(relayed, error)
+      if (error instanceof RemoteError) this.#tasks.answered(relayed, error)
       throw error instanceof SessionForgotten ? this.#tasks.lost() : error
     }
   }
@@ -138,7 +138,7 @@ export class BackendSender {
       return await this.#sendOnPooledLink(relayed, sharing)
     } catch (error) {
       if (!(error instanceof SessionForgotten)) throw error
-      // A stateless server has nothing to forget.
+      // A stateless server has no session to lose, so its verdict is doubtful.
       if (sharing !== 'caller') this.#options.onContradicted()
       this.#pool.forget(this.#declaring(relayed, sharing ?? 'caller'), sharing ?? 'caller')
       if (error.answer !== undefined) throw error.answer
@@ -165,7 +165,8 @@ export class BackendSender {
     try {
       return await connector.openedLink().request(relayed)
     } catch (error) {
-      // Nothing else shows that a server without an open connection is gone. Not after a caller's own cancellation.
+      // Reading the lists shows whether a server without an open connection is gone. A caller's own cancellation has no
+      // cause.
       if (isBackendGone(error) && (error as Error).cause !== undefined) connector.refreshLists()
       throw error
     }

@@ -1,6 +1,6 @@
 /**
- * Subscriptions to the resources that callers watch: one for each resource, in the server's era, for as long as a
- * caller watches it, and renewed on a new link.
+ * Subscriptions to the resources that callers watch: one for each resource, while a caller watches it, renewed on each
+ * new link.
  */
 import { isObject, type Json, unref } from '../../protocol/index.ts'
 import { cancelledBy, type Link, ownRequest } from '../links/link.ts'

@@ -1,7 +1,6 @@
 /**
- * A tool's definition as digests of its parts: all its members but the name. A model, a client and its user read them
- * before they let the tool run. Definitions are compared by digest and differences described in words, so
- * that definitions need not be stored.
+ * Digests of a tool's definition, one for each part: all its members but the name. A model, a client and its user read
+ * these parts before the tool runs. Comparing digests makes it unnecessary to store definitions.
  */
 import { inSlices, isObject, type Json } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
@@ -140,7 +139,7 @@ function partText(part: string): string {
   return name.length === 0 ? `the ${part}` : `the property ${quoted(name.join(PROPERTIES))} of ${schema}`
 }
 
-/** A name that a server chose, on one line. */
+/** Quotes a name that a server chose, on one line. */
 function quoted(name: string): string {
   const characters = Array.from(name)
   return JSON.stringify(characters.length <= 40 ? name : `${characters.slice(0, 39).join('')}…`)

@@ -28,7 +28,7 @@ export interface CatalogNames {
 
 /** The specification allows 128; models' interfaces allow 64. */
 const MAX_NAME = 64
-// The digest at the end of a name. A server's own name with such an ending gets a digest as well, so the two are never
+// The digest at the end of a name. A server's own name with such an ending is digested as well, so the two cannot be
 // confused.
 const DIGEST_DIGITS = 10
 const DIGEST_END = /-x[0-9a-f]{10}$/
@@ -45,7 +45,7 @@ export function createNames(servers: readonly NamedServer[]): CatalogNames {
     const start = prefix === undefined ? '' : `${prefix}${SEPARATOR}`
     const whole = `${start}${name}`
     const isKept = isName(name) && whole.length <= MAX_NAME && !DIGEST_END.test(name)
-    // Without a prefix a name may look like one of another server.
+    // A name without a prefix may look like a name of another server.
     if (isKept && (prefix !== undefined || owners.ownerOf(name) === undefined)) return whole
     return start + digested(name, MAX_NAME - start.length)
   }
@@ -65,7 +65,7 @@ export function createNames(servers: readonly NamedServer[]): CatalogNames {
   }
 }
 
-/** A name without underscores, so that it has no other server's prefix. JSON keeps lone surrogates distinct. */
+/** A name without underscores, so that it begins with no other server's prefix. JSON keeps lone surrogates distinct. */
 function digested(name: string, room: number): string {
   const digest = hash('sha256', JSON.stringify(name), 'hex').slice(0, DIGEST_DIGITS)
   const readable = name.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-/, '')

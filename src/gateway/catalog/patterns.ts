@@ -45,7 +45,10 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]+/gu
  */
 const MORE_MARKS = /(?<=[\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu
 
-/** A name as a server may read it that ignores case, width, spaces or invisible characters: it is denied there, too. */
+/**
+ * A name as a server reads it that ignores case, width, spaces or invisible characters, so that each spelling of a
+ * denied name is denied.
+ */
 function folded(name: string): string {
   const seen = PLAIN.test(name) ? name : name.replace(UNSEEN, '').replace(MORE_MARKS, '').normalize('NFKC')
   return seen.trim().toLowerCase()

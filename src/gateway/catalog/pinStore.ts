@@ -1,4 +1,4 @@
-/** The contract of a place for pins, the JSON that a file and a database hold, and pins in memory or in a database. */
+/** Pin stores: their contract, the JSON that a file and a database hold, and the stores in memory and in a database. */
 import { ClientError } from '../../client/index.ts'
 import { isObject, parseJson, unref } from '../../protocol/index.ts'
 import type { DefinitionDigests } from './definition.ts'
@@ -11,7 +11,7 @@ export interface PinStore {
   load(): Promise<Pins>
   /** Applies a change to the current pins, and stores them if they changed. */
   update(change: (pins: Pins) => Pins): Promise<Pins>
-  /** Calls back when the pins may have changed. Returns a function that ends that. */
+  /** Calls back when the pins may have changed. Returns a function that stops watching. */
   watch(onChange: () => void): () => void
 }
 
@@ -29,7 +29,7 @@ export function memoryPins(): PinStore {
   }
 }
 
-/** A text in a database, with a version; no text if that version is known already. */
+/** A versioned text in a database, without the text if that version is known already. */
 export interface PinText {
   read(known?: string): Promise<{ readonly version: string; readonly text?: string }>
   update(change: (text: string | undefined) => string | undefined): Promise<void>

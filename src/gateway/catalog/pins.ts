@@ -18,7 +18,7 @@ import {
 export interface PinnedTool {
   /** Absent if no definition of the tool was ever accepted. */
   readonly pinned?: DefinitionDigests
-  /** The texts of its parts, by name, to show what changes later; without them only the new texts are known. */
+  /** The texts of its parts, by name, to show what later changes replace. Without them only the new texts are shown. */
   readonly texts?: Readonly<Record<string, string>>
   /** Another definition that the server has listed since, not accepted yet. */
   readonly offered?: DefinitionDigests
@@ -52,7 +52,7 @@ export type DefinitionPolicy = 'warn' | 'pin' | 'freeze'
 export interface ListedDefinitions {
   readonly tools: readonly Json[]
   readonly policy: DefinitionPolicy
-  /** The name under which clients see a tool. Two tools may have the same one; the second is not trusted for it. */
+  /** The name under which clients see a tool. A second tool with the same name has to be accepted. */
   readonly nameOf?: (tool: string) => string
 }
 
@@ -79,7 +79,7 @@ export function checkDefinitions(pins: Pins, server: string, listed: ListedDefin
   return { pins: next.hasChanged ? new Map(pins).set(server, next.tools) : pins, changed, withheld, unpinned }
 }
 
-/** Checks for each new tool whether another one had its name before. */
+/** Checks for each new tool whether another tool already has its name. */
 function nameCheck(known: ReadonlyMap<string, PinnedTool>, nameOf: (tool: string) => string) {
   let names: Set<string> | undefined
   return (tool: string): boolean => {
@@ -149,7 +149,7 @@ function textCharsOf({ texts = {} }: PinnedTool): number {
 interface ListedTool extends Pick<ListedDefinitions, 'policy'> {
   readonly definition: Json
   readonly digests: DefinitionDigests
-  /** Whether it is what was pinned. */
+  /** Whether it equals the pinned definition. */
   readonly isSame: boolean
 }
 

@@ -38,8 +38,8 @@ function nameInView(view: View, original: string): string | undefined {
 }
 
 /**
- * Names that a view renames or describes, and that no tool has. `toolsOf`: the tools of a server by their own names;
- * undefined if they are unknown, and then none of its names is reported.
+ * Names that a view renames or describes although no tool has them. `toolsOf`: the tools of a server by their own
+ * names; undefined if they are unknown, and then none of its names is reported.
  */
 export function unknownInView(
   { rename, descriptions }: View,
@@ -61,7 +61,7 @@ export function nameBehindView(view: View, name: string): string | undefined {
   return nameInView(view, original) === name ? original : undefined
 }
 
-/** The tool of the view that was given this name. A tool that the view does not serve takes no name. */
+/** The tool that the view renames to this name, if the view serves it. */
 function givenTo({ rename, tools: allow, deny }: View, name: string): string | undefined {
   const found = Object.entries(rename).find(([from, to]) => to === name && passes(from, { allow, deny }))
   return found?.[0]

@@ -6,7 +6,10 @@ export function shellWord(word: string, platform: NodeJS.Platform = process.plat
   return platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** The command that accepts changed definitions of these tools and servers; without names it shows those that wait. */
+/**
+ * The command that accepts changed definitions of these tools and servers; without names, the command that shows what
+ * can be accepted.
+ */
 export function acceptCommand(file: string | undefined, names: readonly string[] = []): string {
   const config = file === undefined ? [] : ['--config', file]
   return ['pannier gateway accept', ...[...config, ...names].map((word) => shellWord(word))].join(' ')

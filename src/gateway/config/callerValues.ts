@@ -18,7 +18,7 @@ export type CallerValueKind = 'header' | 'variable'
 const REFERENCE = /\$\{\s*(principal\.[^}]*?)\s*\}/g
 const CLAIM = /^principal\.claims\.(.+)$/
 
-/** Whether a reference stays in a value until a call fills it. */
+/** Whether a variable refers to the principal, and is filled in for each call. */
 export function isPrincipalVariable(name: string): boolean {
   return name.startsWith('principal.')
 }
@@ -44,7 +44,7 @@ export function headerFault(name: string, value: string): string | undefined {
   return referenceFault(value) ?? (VALUE.test(value) ? undefined : 'has characters that cannot stand in a header.')
 }
 
-/** The reason why a value names nothing that a caller has; undefined if it may be filled. */
+/** The reason why a value refers to something that no principal has; undefined if it may be filled in. */
 export function referenceFault(value: string): string | undefined {
   const isKnown = references(value).every((variable) => variable === 'principal.id' || CLAIM.test(variable))
   return isKnown ? undefined : 'may use ${principal.id} and ${principal.claims.NAME}, and nothing else of it.'
@@ -60,7 +60,7 @@ export function forwardFault(address: Address): string | undefined {
   return "cannot be true, because anybody on the way could read callers' tokens: the address is not https."
 }
 
-// RFC 9110, 5.6.2 and 5.5. Implementations send and read bytes beyond ASCII differently.
+// RFC 9110, 5.6.2 and 5.5, without bytes beyond ASCII, which implementations send and read differently.
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
 const VALUE = /^[\t\x20-\x7e]*$/
 
@@ -68,7 +68,7 @@ function references(value: string): readonly string[] {
   return [...value.matchAll(REFERENCE)].map(([, variable = '']) => variable)
 }
 
-/** The values for a caller. One that is invalid there is refused, and nothing is sent in its place. */
+/** The values for a caller. A caller with an invalid value is refused, and nothing is sent in its place. */
 export function valuesFor(
   kind: CallerValueKind,
   values: NamedValues = {},

@@ -84,8 +84,8 @@ export function secondsFrom(least = 0): Check<number> {
 export const seconds: Check<number> = secondsFrom()
 
 /**
- * Lets a variable give a value that is no text: `"${PORT:-8932}"`. `read` parses its text. A fault names the variable,
- * never its value.
+ * Accepts a variable for a value that is no text: `"${PORT:-8932}"`. `read` parses its text. A fault names the
+ * variable, never its value.
  */
 function orVariable<T>(read: (text: string) => T | undefined, check: Check<T>): Check<T> {
   return (value, place) => {
@@ -94,7 +94,7 @@ function orVariable<T>(read: (text: string) => T | undefined, check: Check<T>): 
     const { onValue: _, ...variables } = place.variables // a number or a flag is no secret
     const expansion = expand(value, variables)
     if ('missing' in expansion) return reportMissing(expansion.missing, place)
-    if (expansion.text === value) return undefined // a server that is left out needs no values
+    if (expansion.text === value) return undefined // variables of a disabled server are not expanded
     const report = (problem: EntryProblem): void =>
       place.report({
         ...problem,
@@ -104,7 +104,7 @@ function orVariable<T>(read: (text: string) => T | undefined, check: Check<T>): 
   }
 }
 
-/** The name of the variable, if a text is nothing but that. */
+/** The name of the variable, if the text is exactly one variable. */
 function variableIn(text: string): string | undefined {
   return /^\$\{(?:env:)?([^}]*?)\s*(?::-[^}]*)?\}$/.exec(text)?.[1]?.trim()
 }

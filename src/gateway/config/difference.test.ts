@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { difference, settingsOfStart, type GatewayConfig, gatewayConfigOf } from './index.ts'
+import { difference, restartSettings, type GatewayConfig, gatewayConfigOf } from './index.ts'
 
 function config(servers: object, gateway = {}): Promise<GatewayConfig> {
   return gatewayConfigOf({ servers, gateway }, { env: {}, folder: '/f' })
@@ -44,6 +44,6 @@ test('settings that a reload does not set are named where they differ', async ()
     leaseSeconds: 30,
     allowedHosts: ['a.example'],
   })
-  expect(settingsOfStart(before.settings, after.settings)).toEqual(['workers', 'allowedHosts'])
-  expect(settingsOfStart(before.settings, before.settings)).toEqual([])
+  expect(restartSettings(before.settings, after.settings)).toEqual(['workers', 'allowedHosts'])
+  expect(restartSettings(before.settings, before.settings)).toEqual([])
 })

@@ -31,16 +31,16 @@ export function difference(before: Configured, after: Configured): ConfigDiffere
 }
 
 /** The settings that a reload applies; the others apply from the next start. */
-const SET_ANEW: ReadonlySet<string> = new Set(['stateful', 'views', 'catalogue', 'definitions', 'limits'])
+const RELOADED: ReadonlySet<string> = new Set(['stateful', 'views', 'catalogue', 'definitions', 'limits'])
 
 /** The names of settings that differ and apply only from the next start. */
-export function settingsOfStart(before: GatewaySettings, after: GatewaySettings): readonly string[] {
-  return differing(before, after).filter((name) => !SET_ANEW.has(name))
+export function restartSettings(before: GatewaySettings, after: GatewaySettings): readonly string[] {
+  return differing(before, after).filter((name) => !RELOADED.has(name))
 }
 
 /** The names of settings that differ and that a reload applies. */
-export function settingsSetAnew(before: GatewaySettings, after: GatewaySettings): readonly string[] {
-  return differing(before, after).filter((name) => SET_ANEW.has(name))
+export function reloadedSettings(before: GatewaySettings, after: GatewaySettings): readonly string[] {
+  return differing(before, after).filter((name) => RELOADED.has(name))
 }
 
 function differing(before: GatewaySettings, after: GatewaySettings): readonly string[] {

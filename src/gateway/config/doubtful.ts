@@ -45,7 +45,7 @@ function textsIn(entry: object, member: string): readonly { path: FieldPath; tex
   return isObject(values) ? Object.entries(values).map(([name, text]) => ({ path: [member, name], text })) : []
 }
 
-/** Folders may have spaces in their names, programs hardly ever. */
+/** Spaces in a command are doubtful: folders may have them in their names, programs hardly ever. */
 function commandDoubt(command: unknown): string | undefined {
   return typeof command === 'string' && /^[^/\\]*\S\s+\S/.test(command) ? SPACES : undefined
 }

@@ -1,6 +1,6 @@
 export { acceptCommand, shellWord } from './advice.ts'
 export { BACKEND_DEFAULTS, type BackendSettings } from './backendSettings.ts'
-export { difference, settingsOfStart, settingsSetAnew } from './difference.ts'
+export { difference, restartSettings, reloadedSettings } from './difference.ts'
 export {
   type AdminSettings,
   type CatalogueMode,

@@ -171,7 +171,7 @@ async function readBackend(
   const fields = isObject(entry) ? entry : {}
   const own = isObject(fields['pannier']) ? fields['pannier'] : {}
   const disabled = fields['disabled'] === true || isOff(own['disabled'], variables)
-  // A server that is left out needs no values.
+  // Variables of a disabled server are not expanded: it needs no values.
   const values = new Set<string>()
   const onValue = (value: string): void => void values.add(value)
   const known: Variables = { ...variables, onValue, ...(disabled && { stays: () => true }) }
@@ -198,7 +198,7 @@ function isOff(disabled: unknown, variables: Variables): boolean {
   return flag(disabled, { path: [], variables, report: () => {} }) === true
 }
 
-/** The place where this setting belongs, if it is none of the gateway. */
+/** The place where a setting belongs that the gateway does not have, if known. */
 function notOfGateway(name: string): string | undefined {
   if (BACKEND_SETTINGS.includes(name)) return 'is a setting of a server, which stands under "pannier" in its entry.'
   return PROGRAM_OPTIONS.has(name) ? `is an option of the program: pannier gateway --${name}.` : undefined
@@ -206,7 +206,7 @@ function notOfGateway(name: string): string | undefined {
 
 const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(['port', 'host', 'insecure', 'stdio', 'watch'])
 
-/** The place where this setting belongs, if it is none of a server. */
+/** The place where a setting belongs that a server does not have, if known. */
 function notOfServer(name: string): string | undefined {
   return GATEWAY_SETTINGS.includes(name)
     ? 'is a setting of the gateway, which stands under "gateway" at the top.'

@@ -28,8 +28,8 @@ export function clientCaller(name: string): string {
 }
 
 /**
- * The caller that gateways place by leases. Clients of one caller that declare different capabilities have different
- * sessions at a session-era server.
+ * The caller of a lease. Clients of one caller that declare different capabilities have different sessions at a
+ * session-era server, and so different leases.
  */
 export function leasedCaller(caller: CallerParts, declaresOnLinks: boolean): string {
   return declaresOnLinks ? `${callerOf(caller)} ${digestOf(declaredBy(caller.peer))}` : callerOf(caller)
@@ -48,9 +48,9 @@ export function quotaCaller(relayed: CallerParts & Pick<Relayed, 'address'>): st
   return principal === undefined && address === undefined ? callerOf(relayed) : quotaCallerByHeaders(principal, address)
 }
 
-/** The same for a request whose headers only have been read. */
+/** The same for a request of which only the headers have been read. */
 export function quotaCallerByHeaders(principal: Principal | undefined, address: string | undefined): string {
-  // In a name of two lines the first would be a group.
+  // Quotas read the first line of a name of two lines as a group.
   if (principal !== undefined) return `principal ${principal.id.replaceAll('\n', ' ')}`
   return address === undefined ? ANONYMOUS : networkCaller(address)
 }

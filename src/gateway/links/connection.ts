@@ -47,7 +47,7 @@ export interface BackendConnectionOptions
 export class BackendConnection {
   readonly #options: BackendConnectionOptions
   readonly #underWay = new OpenRequests<WaitingRequest>()
-  /** Until when the server may still work on a cancelled request, by `performance.now()`. */
+  /** Time until which the server may still work on a cancelled request, by `performance.now()`. */
   #leftoversUntil = 0
   /** The server's requests. */
   readonly #asked: ServerRequests
@@ -122,7 +122,7 @@ export class BackendConnection {
     })
     this.#underWay.set(id, waiting)
     const message = { jsonrpc: '2.0', id, method: relayed.method, params } as JSONRPCMessage
-    // Some servers send the response on another stream; otherwise it will not come.
+    // Some servers send the response on another stream; otherwise it never comes.
     const onRequestStreamEnd = (): void =>
       void unref(setTimeout(() => waiting.fail(cutOff(server, CUT)), LATE_RESPONSE_MS))
     transport
@@ -190,7 +190,7 @@ export class BackendConnection {
     throw remoteErrorIn(error) ?? this.#invalid()
   }
 
-  /** A malformed response ends its request: no other will come. */
+  /** A malformed response fails its request, because no other response will come. */
   #misread(value: unknown): void {
     const { id, method } = isObject(value) ? value : {}
     if (isId(id) && method === undefined) this.#underWay.get(id)?.fail(this.#invalid())
@@ -203,7 +203,8 @@ export class BackendConnection {
   #notified(method: string, params: Json, related: WaitingRequest | undefined): void {
     if (method === 'notifications/progress') return this.#progressed(params)
     if (method !== 'notifications/message') return this.#options.onNotification(method, params)
-    // With several named callers its call is unknown: a call that is over here may still run there.
+    // With several named callers the call of a notification is unknown: a call that is over here may still run at the
+    // server.
     if (this.#options.callers !== 'all') likelyCall(this.#openCalls(related))?.relayed.notify(method, params)
   }
 

@@ -15,13 +15,15 @@ export interface Link {
   readonly isClosed: boolean
   /** Whether the server may still work on a cancelled request, and ask or log for it. */
   readonly hasLeftovers: boolean
-  /** Whether its requests need only headers, no session and no login, so that others can be sent beside it. */
+  /**
+   * Whether requests need only headers, no session and no login, so that requests can also be sent without this link.
+   */
   readonly isDirect: boolean
   /** Whether each request has its own headers, so that callers with different ones may share the link. */
   readonly hasOwnHeaders: boolean
   /** Whether the server gave out a session, which may hold state of its callers. */
   readonly hasSession: boolean
-  /** Whether its connection is the session, as with HTTP+SSE. */
+  /** Whether the connection itself is the session, as with HTTP+SSE. */
   readonly isStreamSession: boolean
   /** The HTTP session that another link could resume. */
   readonly session: UpstreamSession | undefined
@@ -51,8 +53,8 @@ export interface About {
 
 /**
  * The callers whose requests are on a link. A server's question or log message does not name its request. `one`: any
- * request of the caller will do. `nameless`: anonymous callers are different people, so only a request that is alone
- * gets it. `all`: several callers with names.
+ * request of the caller may receive it. `nameless`: anonymous callers are different people, so a request receives it
+ * only if it is the only one. `all`: several callers with names.
  */
 export type LinkCallers = 'one' | 'nameless' | 'all'
 
@@ -108,10 +110,10 @@ export function aboutOf(result: Json, info: unknown, version: unknown): About {
   }
 }
 
-/** The members that are shown and compared. A server can write anything there. */
+/** The members that are shown and compared. Servers may add any others. */
 const INFO = ['name', 'title', 'version', 'architecture'] as const
 const MAX_INFO_CHARS = 256
-/** Models read them first. */
+/** Models read the instructions first, so their length is limited. */
 const MAX_INSTRUCTIONS_CHARS = 100_000
 
 function infoOf(info: Json): Implementation {

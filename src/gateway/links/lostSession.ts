@@ -1,7 +1,7 @@
 /**
- * Whether a server has refused a request because it does not know its session, or wants one, before it started
- * anything. The specification says 404 if a session was sent; many servers answer otherwise. An error with the
- * request's id is the answer to it, whatever its status: the call may have run, so it is never sent again.
+ * Detects that a server has refused a request, before it started anything, because the session is unknown or missing.
+ * The specification says 404 if a session was sent; many servers answer otherwise. An error with the request's id is
+ * the answer to it, whatever its status: the call may have run, so it is never sent again.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { isObject, parseJson, type RemoteError, remoteErrorIn } from '../../protocol/index.ts'
@@ -50,15 +50,15 @@ export function lostSessionFetch(inner: FetchLike): FetchLike {
 }
 
 /**
- * Whether a server that was of the stateless era refuses a request as a session-era server does, because it has become
- * one. It has not answered the request itself.
+ * Whether a formerly stateless-era server refuses a request as session-era servers do, because it has become one. It
+ * has not answered the request itself.
  */
 export function isOfSessionEra(status: number, text: string): boolean {
   const said = beginningOf(text)
   return mayBeLost(status) && (WORDS.test(said) || OTHER_ERA.test(said))
 }
 
-/** To search more of it takes long, and a server that says so says it first. */
+/** Searching longer texts takes long, and servers give the reason first. */
 function beginningOf(text: string): string {
   return text.slice(0, MAX_CHARS)
 }
@@ -82,7 +82,10 @@ export interface RefusedPost {
   readonly hasSession: boolean
 }
 
-/** Whether the refusal of a POST that begins no session says so. `answer`: the error that the server answers it with. */
+/**
+ * The lost session, if the refusal of a POST other than `initialize` shows one. `answer`: the server's error for the
+ * request.
+ */
 export function lostIn(
   text: string,
   answer: RemoteError | undefined,

@@ -55,7 +55,10 @@ export async function openModernHttp(
   return link
 }
 
-/** Session-era servers may answer anything to this request; only an unreachable server is an error. */
+/**
+ * Treats any error as session-era, because such servers may answer anything to this request, except that the server is
+ * unreachable.
+ */
 function notModern(error: unknown): undefined {
   if (error instanceof BackendError && (error.reason === 'BACKEND_DOWN' || error.reason === 'BACKEND_REFUSED'))
     throw error
@@ -139,7 +142,7 @@ class ModernHttpLink implements Link {
     }
   }
 
-  /** A caller with its own credentials does not use the operator's login. */
+  /** The caller's own credentials, with which the operator's login is not used. */
   #ownOf(relayed: Relayed): Credentials | undefined {
     return relayed.credentials ?? this.#options.credentials
   }
@@ -186,7 +189,7 @@ class ModernHttpLink implements Link {
     }
   }
 
-  /** The parsed message; the error for a text over the limit; or undefined. */
+  /** The parsed message; the error for a text over the limit; undefined for an invalid text. */
   #parsed(text: string): unknown {
     try {
       return parseServerText(text, this.#options.upstreams.first.maxMessageBytes)
@@ -242,7 +245,7 @@ class MessageStream implements EventSink {
     this.#id = id
     this.#notify = notify
     this.#parse = parse
-    this.#answer.promise.catch(() => {}) // it may go unread
+    this.#answer.promise.catch(() => {}) // perhaps it is never read
   }
 
   /** The answer; undefined if the stream has ended without one. */

@@ -34,7 +34,7 @@ async function openHttp(address: HttpAddress, options: LinkOptions): Promise<Lin
   try {
     return await tryToOpen(overHttp(address, options, authorizer), options, false)
   } catch (error) {
-    // A server of 2024-11-05 has no endpoint for POST at this address.
+    // A server of 2024-11-05 has no POST endpoint at this address.
     const { status = 0, isUnauthorized } = failureReason((error as Error).cause)
     if (status < 400 || isUnauthorized || status === 429) throw error
     return openSession(overSse(address, options, authorizer), options, false).catch(() => {
@@ -43,7 +43,7 @@ async function openHttp(address: HttpAddress, options: LinkOptions): Promise<Lin
   }
 }
 
-/** Reports only the closing of a link that was open: after a failed attempt another transport is tried. */
+/** Opens a session. Only the end of an open link is reported: after a failed attempt another transport is tried. */
 async function tryToOpen(opened: OpenedTransport, options: LinkOptions, asks: boolean): Promise<Link> {
   let isOpen = false
   const onClosed = (why: string): void => (isOpen ? options.onClosed(why) : undefined)
@@ -67,7 +67,7 @@ async function openProcess(address: CommandAddress, options: LinkOptions): Promi
     return await tryToOpen(started, reportingEnd(options, started), true)
   } catch (error) {
     const isGone = error instanceof BackendError && error.reason === 'BACKEND_LOST'
-    // Some programs of the session era exit when a request comes before `initialize`.
+    // Some session-era programs exit on a request before `initialize`.
     if (!isGone || options.signal.aborted) throw startFailure(error, options.server, started)
     const again = startProcess(address, options)
     return tryToOpen(again, reportingEnd(options, again), false).catch((second: unknown) => {
@@ -156,7 +156,7 @@ function overHttp(address: HttpAddress, options: LinkOptions, authorizer?: Autho
     endSession: () => transport.endSession(),
     setHeaders: (headers) => transport.setHeaders(headers),
     listening: transport.listening,
-    // A server that has opened such a stream before is only busy.
+    // A server that has opened such a stream before is probably busy.
     listeningMs: upstream.answersStreams ? Math.min(BUSY_MS, options.startMs) : undefined,
     listenAgain: () => {
       void transport.listen()
@@ -202,11 +202,11 @@ class OwnHeaders {
   }
 }
 
-/** At the beginning. Programs often give the reason first. */
+/** Lines kept from the beginning. Programs often print the reason first. */
 const FIRST_LINES = 5
-/** At the end. The stack of an error has up to twelve lines, and the error stands before it. */
+/** Lines kept from the end. The stack of an error has up to twelve lines, after the error itself. */
 const LAST_LINES = 15
-/** In each of the two. */
+/** Maximum number of characters in each of the two parts. */
 const MAX_CHARACTERS = 2000
 /** Terminal escape sequences and all other control characters. */
 // oxlint-disable-next-line no-control-regex
@@ -243,7 +243,7 @@ export class PrintedLines {
   }
 }
 
-/** Shorter values are common words and numbers, and no secrets. */
+/** Shorter values are common words and numbers, not secrets. */
 const MIN_SECRET_CHARACTERS = 6
 
 /** Masks values that may be secret in a line. Multi-line values, such as keys, are masked line by line. */

@@ -21,8 +21,8 @@ export interface Credentials {
 }
 
 /**
- * Whether a caller can be asked at once (`here`), is being asked already (`asked`), or may be gone with the gateway
- * that asked (`gone`).
+ * Whether the caller can be asked at once (`here`), is being asked already (`asked`), or may be gone together with the
+ * gateway that asked (`gone`).
  */
 export type Presence = 'here' | 'asked' | 'gone'
 
@@ -55,9 +55,9 @@ export interface Relayed {
   readonly presence?: () => Presence
   /** Whether it has no time limit. */
   readonly isEndless?: boolean
-  /** Whether the answer reaches a client; otherwise it will be requested again. @default it does */
+  /** Whether the answer reaches a client; if not, it will be requested again. @default it does */
   readonly isDelivered?: () => boolean
-  /** Calls the listener when the caller cancels or leaves. */
+  /** Calls the listener when the caller cancels or disconnects. */
   onCancel(listener: () => void): void
 }
 
@@ -67,20 +67,20 @@ const ENVELOPE: ReadonlySet<string> = new Set([META.version, META.client, META.c
 export function paramsFor(era: Era, { params, peer, ask }: Pick<Relayed, 'params' | 'peer' | 'ask'>): Json {
   if (era === peer.era) return params
   const meta = params['_meta'] as Json | undefined
-  // A client that takes questions as results can be asked so in either era.
+  // A client that takes questions as results can be asked in either era.
   const canBeAsked = ask !== undefined || peer.takesInputRequired
   if (era === 'modern') return { ...params, _meta: { ...meta, ...envelopeOf(peer, canBeAsked) } }
   if (meta === undefined) return params
   return { ...params, _meta: Object.fromEntries(Object.entries(meta).filter(([key]) => !ENVELOPE.has(key))) }
 }
 
-/** A call in the form in which it is forwarded to another gateway: stateless, with its session if it has one. */
+/** A call in the form in which it is forwarded to another gateway: stateless-era, with its session if it has one. */
 export function forwardable(call: Call, ask?: Relayed['ask']): Call & { readonly session?: string } {
   const { session } = call.peer
   return { ...call, params: paramsFor('modern', { ...call, ask }), ...(session !== undefined && { session }) }
 }
 
-/** The same for a call that this gateway does not start. One that asks for a task accepts tasks. */
+/** The same for a call that another gateway starts. A call that asks for a task accepts tasks. */
 export function asModern(call: Call): Call & { readonly session?: string } {
   const peer = isObject(call.params['task']) || call.method.startsWith('tasks/') ? withTasks(call.peer) : call.peer
   return forwardable({ ...call, peer }, unused)
@@ -92,7 +92,7 @@ export function asRound(call: Call, round: Json): Call {
   return { ...modern, peer: { ...call.peer, era: 'modern', version: MODERN_VERSION, takesInputRequired: true } }
 }
 
-/** Its presence shows that the caller can be asked. */
+/** Never called; its presence shows that the caller can be asked. */
 function unused(): Promise<Json> {
   return Promise.reject(new TypeError('The other gateway asks.'))
 }

@@ -1,6 +1,6 @@
 /**
- * A server's questions in the middle of a call. The call is named by a question of a task, and over HTTP by the stream
- * of the question. Otherwise it is found among the calls that wait for the server.
+ * A server's questions in the middle of a call. A question of a task names its call, and over HTTP so does the stream
+ * of the question. Otherwise the call is chosen among those that wait for the server.
  */
 import type { InputRequest, JSONRPCMessage } from '@modelcontextprotocol/client'
 import {
@@ -23,7 +23,7 @@ export interface OpenCalls {
   readonly waiting: readonly WaitingRequest[]
   /** Whose calls they are. */
   readonly callers: LinkCallers
-  /** Whether the server may still work on cancelled ones. */
+  /** Whether the server may still work on cancelled calls. */
   readonly hasLeftovers: boolean
   /** The call on whose stream the message came. Over HTTP it belongs to that one (2025-11-25, transports). */
   readonly related?: WaitingRequest | undefined
@@ -42,8 +42,8 @@ function isOfSeveral({ waiting, callers, hasLeftovers }: OpenCalls): boolean {
 }
 
 /**
- * The call that a message belongs to; undefined if it could belong to different callers. Among several calls of one
- * client without a stream that decides, it picks one whose client is there.
+ * The call that a message belongs to; undefined if it could belong to different callers. Without a stream that names
+ * the call, it picks one of the client's calls, preferably one whose client is connected.
  */
 export function likelyCall(open: OpenCalls, kind?: QuestionKind): WaitingRequest | undefined {
   const { waiting, related } = open
@@ -66,9 +66,9 @@ export async function answerTo(method: string, params: Json, calls: () => OpenCa
     const call = callOfTask(params, open) ?? likelyCall(open, kind)
     const { ask, peer } = call?.relayed ?? {}
     if (ask === undefined || peer === undefined || !declaresAll(peer.capabilities, neededCapability(request)))
-      throw nobodyToAsk(request, open)
-    // Each of them may be the one that waits for the answer, so all timeouts pause.
-    const goOn = open.waiting.map((waiting) => waiting.pause())
+      throw cannotAsk(request, open)
+    // Any of these calls may wait for the answer, so all their timeouts pause.
+    const resumes = open.waiting.map((waiting) => waiting.pause())
     const elsewhere = Promise.withResolvers<never>()
     const stopWatching = whenAbsent(
       () => call?.relayed.presence?.() === 'gone' && likelyCall(calls(), kind)?.relayed.presence?.() === 'here',
@@ -78,19 +78,19 @@ export async function answerTo(method: string, params: Json, calls: () => OpenCa
       return await Promise.race([ask(request), elsewhere.promise])
     } catch (error) {
       if (error instanceof AskAgain) continue
-      // The question belongs to another call of this client, which still waits for the answer.
+      // The question is asked again in another call of this client, which still waits for the answer.
       const { callers, waiting } = calls()
       const isOfOther = call?.isSettled === true && call !== open.related
       if (!isOfOther || callers !== 'one' || waiting.length === 0) throw error
     } finally {
       stopWatching()
-      for (const resume of goOn) resume()
+      for (const resume of resumes) resume()
     }
   }
 }
 
-/** The error with the reason that applies. Servers put the sentence into their results, so callers may read it. */
-function nobodyToAsk(request: InputRequest, calls: OpenCalls): RemoteError {
+/** The error with the applicable reason. Servers put the sentence into their results, so callers may read it. */
+function cannotAsk(request: InputRequest, calls: OpenCalls): RemoteError {
   const needed = neededCapability(request)
   const refused = (sentence: string, data?: Json): RemoteError =>
     new RemoteError(CODES.INVALID_REQUEST, `Nobody can be asked: ${sentence}`, data)
@@ -108,7 +108,7 @@ const SEVERAL = {
     'calls of several clients without a name are under way, or were just given up, and the question does not say to which it belongs. Call again when they have ended, or let the gateway know its callers.',
 }
 
-/** A question of a task comes on the request for its result. */
+/** The call that waits for the result of a task, on which its questions come. */
 function callOfTask({ _meta: meta }: Json, { waiting }: OpenCalls): WaitingRequest | undefined {
   const taskId = readRelatedTask(meta)
   if (taskId === undefined) return undefined
@@ -121,14 +121,14 @@ const SENT_AT_ONCE = 32
 
 export interface ServerRequestsOptions {
   readonly send: (message: JSONRPCMessage) => Promise<void>
-  /** The server has too many open requests. */
+  /** Called when the server has too many open requests. */
   readonly onTooMany: (why: string) => void
 }
 
-/** Requests of a server, and the answers to them. Each answer may need a connection, so few are sent at once. */
+/** Requests of a server, and the answers to them. Each answer may need a connection, so few are sent concurrently. */
 export class ServerRequests {
   readonly #options: ServerRequestsOptions
-  /** Answers that wait for others to be sent. */
+  /** Answers that wait until others are sent. */
   readonly #ready: (() => void)[] = []
   #open = 0
   #sending = 0

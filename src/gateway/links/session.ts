@@ -16,7 +16,7 @@ import {
 import { GATEWAY_INFO } from '../version.ts'
 import type { Relayed } from './relayed.ts'
 
-/** A process that does not answer the stateless era's first request in this time is of the session era. */
+/** Timeout of the stateless era's first request. A process that does not answer it is of the session era. */
 const DISCOVER_MS = 5000
 
 /** A transport, and how to end its session. */
@@ -28,19 +28,19 @@ export interface OpenedTransport {
   /** Whether the connection itself is a session. */
   readonly isSession?: boolean
   /**
-   * Resolves when the server can send messages that belong to no response; servers lose those that they send before.
+   * Resolves when the server can send messages that belong to no response; servers lose those that they send earlier.
    */
   readonly listening?: Promise<void>
-  /** Maximum wait for that. @default 1000 */
+  /** Maximum wait for `listening`. @default 1000 */
   readonly listeningMs?: number | undefined
-  /** Listens again in a session that another gateway began. */
+  /** Reopens the listening stream of a session that another gateway began. */
   listenAgain?(): Promise<void>
 }
 
-/** Default wait: servers that open this stream may send the first byte much later. */
+/** Default of `listeningMs`: servers that open this stream may send the first byte much later. */
 const LISTENING_MS = 1000
 
-/** `asks`: tries the stateless era first. */
+/** `asks`: whether the stateless era is tried first. */
 export async function openSession(opened: OpenedTransport, options: LinkOptions, asks: boolean): Promise<Link> {
   const { signal } = options
   const connection = new BackendConnection({ ...options, transport: opened.transport })
@@ -76,9 +76,7 @@ function notWanted(server: string): BackendError {
   return new BackendError('BACKEND_LOST', server, 'is not wanted any longer.')
 }
 
-/**
- * Ids for a resumed session: requests of the previous gateway may still be in flight, so their ids are not used again.
- */
+/** Range of request ids in a resumed session, because requests of the previous gateway may still be in flight. */
 const NEW_IDS = { least: 2 ** 20, range: 2 ** 30 }
 
 /** Resumes a session that another gateway began. The first request shows whether the server still knows it. */
@@ -118,7 +116,7 @@ export function discovered(result: Json): About | undefined {
 }
 
 /**
- * The revision must be valid in a header: over HTTP it goes with each request, also after another gateway resumes the
+ * The revision must be valid in a header: over HTTP each request carries it, also after another gateway resumes the
  * session.
  */
 const IN_HEADER = /^[\x21-\x7e]{1,100}$/

@@ -4,7 +4,7 @@ import type { Relayed } from './relayed.ts'
 
 export interface WaitingOptions {
   readonly relayed: Relayed
-  /** Undefined if the caller sent none. */
+  /** Undefined if the caller sent no token. */
   readonly progressToken: unknown
   readonly timeoutMs: number
   readonly onLate: () => void
@@ -38,7 +38,7 @@ export class WaitingRequest {
     return this.#isSettled
   }
 
-  /** Settles it with what the function returns or throws. Later outcomes are ignored. */
+  /** Settles it with what the function returns or throws. Later calls are ignored. */
   settle(outcome: () => Json): void {
     if (this.#isSettled) return
     this.#isSettled = true

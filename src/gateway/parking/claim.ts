@@ -14,20 +14,20 @@ import type { TicketAnswers } from './parkedQuestions.ts'
 import { expired } from './parking.ts'
 import type { ParkTicket } from './ticket.ts'
 
-/** A call that may be replayable. */
+/** A call that may run again after its owner is gone. */
 export interface ReplayableCall {
   readonly backend: Backend
   /** The server's own name of the tool, prompt or resource. */
   readonly name: string
-  /** Whether it may run again after it was lost in the middle. */
+  /** Whether it may run again after its run was cut off. */
   readonly isReplayable: boolean
   /** The request to the server, without the channel for questions. */
   readonly relayed: Relayed
 }
 
 /**
- * Whether a call may run again after it was lost in the middle. Prompts and resources are only read; a tool may if its
- * definition, or the entry of its server (`replay`), says so. `listed`: its definition, if known.
+ * Whether a call may run again after its run was cut off. Prompts and resources are only read; a tool may if its
+ * definition, or the entry of its server (`replay`), allows it. `listed`: its definition, if known.
  */
 export function isReplayable({ method }: Pick<Call, 'method'>, { config }: Backend, listed: Json | undefined): boolean {
   if (method !== 'tools/call' || config.settings.replay) return true
@@ -40,10 +40,13 @@ const EVICTED =
   'more calls waited for answers than this gateway has room for, most of them of this caller, and this one was cancelled'
 const UNCLAIMED =
   'the process that waited for this answer ended, and it is unknown whether another one continues the call'
-/** A claim outlives the ticket. */
+/** Life of a claim beyond that of the ticket. */
 const CLAIMED_LONGER_SECONDS = 3600
 
-/** Claims a call whose owner is gone, or names the process that did. `gone`: the processes found to be gone. */
+/**
+ * Claims a call whose owner is gone, or returns the process that claimed it first. `gone`: the processes found to be
+ * gone.
+ */
 export async function claimParked(
   { backend, name, relayed }: ReplayableCall,
   { parked }: ParkTicket,
@@ -80,7 +83,7 @@ export function evictedWith({ backend, name }: Pick<ReplayableCall, 'backend' | 
   return callLost(backend.name, name, EVICTED)
 }
 
-/** The error for a call that no process has any more. */
+/** The error for a call that no process holds any more. */
 export function lostWith(
   { backend, name }: Pick<ReplayableCall, 'backend' | 'name'>,
   ticket: ParkTicket,

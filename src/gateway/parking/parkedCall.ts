@@ -2,12 +2,12 @@
  * A parked call: a session-era server waits for the answer of a stateless client. The server's call stays open; the
  * client gets the questions as a result, and its next round brings the answers.
  *
- * - The generation counts the rounds that brought answers. Each has one outcome, however often it is sent: a round that
- *   is repeated, because its response was lost, gets that of the first.
- * - When the gateway that asks the client is gone, or the client's connection is, its questions are open for other calls
- *   of the client: a server does not always say which of its calls asks.
- * - If the server's call may run again, because the server or the previous process has ended, the answers so far are
- *   replayed to the questions with their digests, and only new questions are asked.
+ * - The generation counts the rounds that brought answers. Each generation has one outcome: a round that is repeated,
+ *   because its response was lost, gets the outcome of the first.
+ * - When the gateway that asks the client is gone, or the client's connection is, other calls of the client may ask its
+ *   questions: a server does not always say which of its calls asks.
+ * - A server's call that may run again is repeated after the server or the previous process has ended. The answers so
+ *   far are replayed to the questions with their digests, and only new questions are asked.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { backoffMs, type Json } from '../../protocol/index.ts'
@@ -31,8 +31,8 @@ export interface RoundChannel {
   notify(method: string, params: Json): void
   onCancel(listener: () => void): void
   /**
-   * Calls the listener when the gateway that asks the client is gone. Returns the function that removes it. @default it
-   * is this one
+   * Calls the listener when the gateway that asks the client is gone. Returns the function that removes it. @default
+   * this gateway asks the client
    */
   onLost?: ((listener: () => void) => () => void) | undefined
 }
@@ -45,7 +45,7 @@ export interface ParkedWay {
   onCancel(listener: () => void): void
 }
 
-/** The state to resume a call from that another process began. */
+/** The state from which this process resumes a call of another process. */
 export interface ClaimedCall {
   /** The previous owner. */
   readonly from: string
@@ -56,7 +56,7 @@ export interface ClaimedCall {
 
 export interface ParkedCallOptions {
   readonly server: string
-  /** Whether the server's call, which has failed with this error at this attempt, may run again. */
+  /** Whether the server's call may run again after this attempt failed with this error. */
   readonly mayRepeat: (error: unknown, attempt: number) => boolean
   /** Called when it runs again. */
   readonly onRepeat?: () => void
@@ -64,9 +64,9 @@ export interface ParkedCallOptions {
 }
 
 const NO_ANSWER = 'was told that nobody answers any more. What the call did until then may have happened.'
-/** Questions that a server asks within this time come in one round. */
+/** Questions that a server asks within this time are put into one round. */
 const GATHER_MS = 20
-/** Maximum number of rounds that a client may be behind. */
+/** Number of rounds whose outcomes are kept for clients that repeat one. */
 const KEPT_ROUNDS = 4
 const MAX_REPEATS = 5
 const REPEAT = { firstMs: 100, maxMs: 2000 }
@@ -128,7 +128,7 @@ export class ParkedCall {
     this.#outcome = outcome
     const end = (): void => {
       this.#hasEnded = true
-      this.#cancels.length = 0 // a finished call is kept, and would hold the connection to its server
+      this.#cancels.length = 0 // a finished call is kept for a while, and must not hold the connection to its server
       this.#stopWatching?.()
       this.#questions.giveBack(this.#noAnswer())
       this.#waiting.wakeAll()
@@ -186,12 +186,12 @@ export class ParkedCall {
 
   /** Releases the questions to other calls, because the client that was asked may be gone. */
   release(): void {
-    if (this.#channel !== undefined) return // it has come back
+    if (this.#channel !== undefined) return // the client has come back
     this.#isDeserted = true
     this.#questions.release()
   }
 
-  /** Cancels the call at its server; rounds that wait get the error. */
+  /** Cancels the call at its server; waiting rounds get the error. */
   cancel(why: Error = this.#noAnswer()): void {
     if (this.#cancelled !== undefined) return
     this.#cancelled = why
@@ -202,12 +202,12 @@ export class ParkedCall {
 
   #startRound(generation: number): void {
     const outcome = this.#next(generation + 1)
-    outcome.catch(() => {}) // no round may be waiting for it
+    outcome.catch(() => {}) // perhaps no round awaits it
     this.#rounds.set(generation, outcome)
     this.#rounds.delete(generation - KEPT_ROUNDS)
   }
 
-  /** The client of the newest round gets progress, and cancels the call when it leaves. */
+  /** Connects the newest round: its client gets progress, and cancels the call when it disconnects. */
   async #await(generation: number, channel: RoundChannel): Promise<ParkedOutcome> {
     const outcome = this.#rounds.get(generation)
     if (outcome === undefined) throw this.#tooOld()
@@ -220,7 +220,7 @@ export class ParkedCall {
       return await outcome
     } finally {
       isOver = true
-      // The call may wait for hours; the channel of this round need not be kept meanwhile.
+      // The call may wait for hours, so the channel of this round is released.
       if (this.#channel === channel) this.#leave(channel)
     }
   }

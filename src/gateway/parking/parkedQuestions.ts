@@ -1,9 +1,9 @@
 /**
  * The questions of a parked call's server, and their answers.
  *
- * - An answer reaches the question whose digest its ticket names, and no other.
- * - A server's call that runs again asks again. Earlier answers are replayed at once, and a question that still waits
- *   is the same one.
+ * - An answer reaches only the question whose digest its ticket names.
+ * - A server's call that runs again asks again. Earlier answers are replayed at once, and a question that is still open
+ *   is matched by its digest.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
@@ -25,7 +25,7 @@ export interface BroughtAnswers {
 interface ParkedQuestion {
   readonly request: InputRequest
   readonly digest: string
-  /** Whether the server that asked is gone and may ask again, or the question may be asked in another call. */
+  /** Whether the server may ask it again, because it restarted or because another call may ask it. */
   isOrphaned: boolean
   answer: PromiseWithResolvers<Json>
 }
@@ -37,7 +37,7 @@ export class ParkedQuestions {
   readonly #server: string
   readonly #open = new Map<string, ParkedQuestion>()
   readonly #answers: (readonly [question: string, response: Json])[]
-  /** Answers that a call which runs again has not asked for yet. */
+  /** Answers that a repeated call has not asked for yet. */
   #toReplay: (readonly [question: string, response: Json])[]
   #asked = 0
 
@@ -76,7 +76,7 @@ export class ParkedQuestions {
     return question.answer.promise
   }
 
-  /** The answers to open questions. Throws if one was given to another question. */
+  /** The answers to open questions. Throws if an answer belongs to another question. */
   fitting({ questions, responses }: BroughtAnswers): readonly (readonly [key: string, response: Json])[] {
     const fitting: (readonly [string, Json])[] = []
     for (const [key, response] of Object.entries(responses)) {
@@ -106,8 +106,8 @@ export class ParkedQuestions {
   }
 
   /**
-   * Releases the open questions, because the asked client may be gone. It may also come back with answers to questions
-   * that are asked here again.
+   * Releases the open questions to other calls, because the asked client may be gone. If it comes back, its answers
+   * still fit the questions that are asked here again.
    */
   release(): void {
     for (const question of this.#open.values()) {
@@ -119,8 +119,7 @@ export class ParkedQuestions {
   }
 
   /**
-   * Rejects the open questions of a finished call: another call of its client asked them, and they are asked there
-   * instead.
+   * Rejects the open questions of a finished call, so that the call of the same client that they belong to asks them.
    */
   giveBack(error: Error): void {
     for (const { answer } of this.#open.values()) answer.reject(error)

@@ -1,6 +1,6 @@
 /**
- * Rounds of stateless callers with session-era servers: the server waits in the middle of its call. A round opens its
- * ticket, continues the call at its owner, and is answered with the result or the next questions.
+ * Rounds of stateless callers with session-era servers, which wait for answers in the middle of a call. A round opens
+ * its ticket, continues the call at its owner, and returns the result or the next questions.
  */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
@@ -32,13 +32,13 @@ export interface ParkableCall extends ReplayableCall {
   readonly recorded: { result(result: Json): void; asked(): void }
   /** The `_meta` of a result that asks. */
   readonly askingMeta: Json | undefined
-  /** The answer of the gateway that has the caller's lease; undefined if this one has it, or there are no leases. */
+  /** The answer of the gateway with the caller's lease; undefined if this gateway has it, or there are no leases. */
   readonly answerAtPlace: () => Promise<string | undefined>
   /** Converts the result for this caller. */
   readonly finish: (result: Json) => Json
 }
 
-/** Another round of this process has claimed the call, and registers it within this time. */
+/** Maximum wait for another round of this process that has claimed the call and is about to register it. */
 const CLAIMED_WITHIN_MS = 1000
 const LOOK_AGAIN_MS = 20
 const SERVER_ENDED = 'the server ended, or its connection broke'
@@ -70,7 +70,7 @@ export class ParkedRounds {
   async report(event: ClientEvent, call: Call, subject: TicketSubject): Promise<void> {
     const { owner, parked } = this.#ticketIn(call, subject) ?? {}
     const { calls, scope } = this.#parts
-    if (owner === undefined || parked === undefined) return // a stateless-era server, which keeps no call
+    if (owner === undefined || parked === undefined) return // no ticket: a stateless-era server keeps no call
     if (owner.id === scope.self.id) calls.deliver(event, parked)
     else await calls.report(event, owner, parked)
   }
@@ -102,7 +102,9 @@ export class ParkedRounds {
     return owner.id === this.#parts.scope.self.id || owner.id === this.#parking.find(parked)?.claimedFrom
   }
 
-  /** Begins a call, or continues it with the answers of this round. Another round may have claimed it meanwhile. */
+  /**
+   * Begins a call, or continues it with the answers of this round. Another round may have claimed it in the meantime.
+   */
   #round(asking: ParkableCall, ticket: ParkTicket | undefined, responses: Json): RunningRound {
     const channel = channelOf(asking.call, this.#parts)
     if (ticket !== undefined && (this.#isHere(ticket) || this.#hasClaimed(ticket))) {
@@ -153,8 +155,8 @@ export class ParkedRounds {
   }
 
   /**
-   * Waits for another round that has just claimed the call for this process. Throws if that was long ago and the call
-   * is over.
+   * Waits for another round of this process that has just claimed the call. Throws if the claim is old and the call is
+   * over.
    */
   async #untilClaimed(asking: ParkableCall, ticket: ParkTicket): Promise<undefined> {
     for (let waitedMs = 0; !this.#hasClaimed(ticket); waitedMs += LOOK_AGAIN_MS) {
@@ -163,7 +165,7 @@ export class ParkedRounds {
     }
   }
 
-  /** Whether this process has claimed the call. Its ticket may name an owner before the last. */
+  /** Whether this process has claimed the call. The owner that its ticket names may be an earlier one. */
   #hasClaimed({ parked }: ParkTicket): boolean {
     return this.#parking.find(parked)?.claimedFrom !== undefined
   }
@@ -182,7 +184,7 @@ export class ParkedRounds {
     claimed?: ClaimedCall,
   ): ParkedCall {
     const { name: server } = backend
-    // A server that was down in the first place has not started the call.
+    // A server that was down at the first attempt has not started the call.
     const mayRepeat = (error: unknown, attempt: number): boolean =>
       isReplayable && isBackendGone(error) && (attempt > 1 || !isDown(error))
     const onRepeat = (): void => this.#parts.logger().info({ server, name }, REPEATED)
@@ -241,7 +243,7 @@ function responsesIn({ params: { inputResponses = {} } }: Call): Json {
   throw new ProtocolError('PARAMS_INVALID', '"inputResponses" must be an object.')
 }
 
-/** Throws if the client of this round did not declare what is asked, or the round was the last one. */
+/** Throws if the client of this round did not declare what is asked, or no further round is allowed. */
 function assertMayAsk({ peer }: Call, requests: ReadonlyMap<string, InputRequest>, generation: number): void {
   for (const request of requests.values()) {
     const needed = neededCapability(request)
@@ -275,7 +277,7 @@ function parkedBy({ backend, relayed, params }: ParkableCall, generation: number
   }
 }
 
-/** The channel of a round. Each round may have its own progress token, but the server knows that of the first. */
+/** The channel of a round. Rounds may have different progress tokens; the server knows only that of the first. */
 function channelOf({ channel, meta, forwardedBy }: Call, { scope: { members } }: MethodParts): RoundChannel {
   const { progressToken } = meta
   return {
@@ -294,7 +296,7 @@ function channelOf({ channel, meta, forwardedBy }: Call, { scope: { members } }:
 }
 
 /**
- * Sends the call to its server. It keeps only what that needs, without the channel of the first round's client, who is
+ * Sends the call to its server. It references only what that needs, not the channel of the first round, whose client is
  * gone while the call waits. The answers stay here: the server gets them one by one.
  */
 function senderOf({ backend, relayed }: ParkableCall): (way: ParkedWay) => Promise<Json> {

@@ -1,9 +1,9 @@
 /**
- * The parked calls of this process. A call without an answer in time is cancelled at its server. The result of a
- * finished one is kept for a minute, for a client that did not get it and asks again.
+ * The parked calls of this process. A call that gets no answer in time is cancelled at its server. The result of a
+ * finished call is kept for a minute, for a client that did not get it and asks again.
  *
- * A caller over its limit is refused. Over the limit of all, the largest caller loses its oldest waiting calls, if it
- * has more than the caller who needs the place. A call whose client is there is not evicted.
+ * A caller over its own limit is refused. Over the limit of all callers, the largest caller loses its oldest waiting
+ * calls, if it has more than the caller who needs the place. A call with a round in progress is not evicted.
  */
 import { unref } from '../../protocol/index.ts'
 import { Quota } from '../../state/quota/index.ts'
@@ -38,10 +38,10 @@ interface ParkedEntry {
   readonly parkMs: number
   chars: number
   hasEnded: boolean
-  /** The number of its client's rounds in progress. With none, it waits for its client. */
+  /** The number of its client's rounds in progress. Without any, it waits for its client. */
   rounds: number
   generation: number
-  /** Until when it waits for its client, in milliseconds since 1970. */
+  /** When its wait for the client ends, in milliseconds since 1970. */
   until: number
   timer: ReturnType<typeof setTimeout> | undefined
 }
@@ -95,7 +95,7 @@ export class Parking {
     return this.#calls.get(id)?.call
   }
 
-  /** Begins another round of a call, which does not expire during it. */
+  /** Begins another round of a call. The call does not expire during the round. */
   resume(id: string): ParkedCall | undefined {
     const entry = this.#calls.get(id)
     if (entry === undefined) return undefined
@@ -111,14 +111,16 @@ export class Parking {
     return this.#evicted.has(id)
   }
 
-  /** Counts a call before it has asked. Ends one with the same id, which another process has claimed since. */
+  /**
+   * Counts a call before it has asked. Ends a call with the same id, which another process has claimed in the meantime.
+   */
   enter(call: ParkedCall, parked: Parked): void {
     const before = this.#calls.get(call.id)
     if (before !== undefined) this.#end(before)
     this.#enter(call, parked)
   }
 
-  /** Keeps a call that has asked for its next round; returns its expiry. Over the limits the call is ended. */
+  /** Keeps a call that has asked until its next round; returns its expiry. Over the limits the call is ended. */
   keep(call: ParkedCall, parked: Parked): number {
     const entry = this.#calls.get(call.id) ?? this.#enter(call, parked)
     if (entry.call === call && !entry.hasEnded && entry.generation < parked.generation) this.#grow(entry, parked)
@@ -136,8 +138,8 @@ export class Parking {
   }
 
   /**
-   * Evicts a call at this server for one of this caller; returns false if no caller has more calls there than this one
-   * would.
+   * Evicts a parked call at this server for a call of this caller. Returns false if no caller has more calls there than
+   * this one would.
    */
   evictFor(caller: string, server: string): boolean {
     return this.#waitingAt.get(server)?.evict('places', caller) ?? false
@@ -158,7 +160,7 @@ export class Parking {
     }
   }
 
-  /** Resolves when no call waits for its client, and no running call could. */
+  /** Resolves when no call waits for its client, and no running call may still ask. */
   async #idle(idle: () => Promise<void>): Promise<void> {
     for (;;) {
       await idle()
@@ -182,7 +184,7 @@ export class Parking {
     return entry
   }
 
-  /** Counts a call again after another question. */
+  /** Updates the size of a call after another question. */
   #grow(entry: ParkedEntry, { chars, generation }: Parked): void {
     entry.chars = chars
     if (!this.#waiting.put(entry, { caller: entry.caller, chars, evictable: 'never' })) {

@@ -17,9 +17,9 @@ export interface ParkTicket {
   readonly generation: number
   /** The digests of the open questions, by key. */
   readonly questions: Readonly<Record<string, string>>
-  /** Undefined if they are too large to travel: then only the owner can continue the call. */
+  /** Undefined if the answers are too large for a ticket: then only the owner can continue the call. */
   readonly answers: TicketAnswers | undefined
-  /** Until when the call waits, in milliseconds since 1970. */
+  /** When the call expires, in milliseconds since 1970. */
   readonly until: number
   /** Absent where no span of the call was recorded. */
   readonly trace?: CallTrace | undefined
@@ -73,7 +73,7 @@ function bindingOf({ principal, peer, method }: Call, { server, name, args }: Ti
   }
 }
 
-/** A gateway sealed it, but perhaps one of another version. */
+/** Checks the contents: the gateway that sealed them may have another version. */
 function readBody(body: unknown): Omit<ParkTicket, 'parked' | 'generation'> {
   const { owner: written, questions, answers, until, trace } = isObject(body) ? body : ({} as Json)
   const owner = readInstance(written)

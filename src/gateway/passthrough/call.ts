@@ -1,5 +1,5 @@
 /**
- * One admitted request on its way to a server: its body is read, it is counted, sent, and recorded. This runs for each
+ * One admitted request on its way to a server: reads its body, counts it, sends it and records it. This runs for each
  * request passed through, so it is one object that awaits only where it must.
  */
 import { idOf, isObject } from '../../protocol/index.ts'
@@ -44,11 +44,11 @@ export interface Admitted {
   readonly upstreams: Upstreams
   /** Whether it claims to open a long-lived stream. */
   readonly isListening: boolean
-  /** Ends it on a timeout or when the gateway stops. */
+  /** Aborts it on a timeout, or when the gateway stops. */
   readonly under: RequestWarden
 }
 
-/** Ends requests on a timeout, or when the gateway stops. */
+/** Aborts requests on a timeout, or when the gateway stops. */
 interface RequestWarden {
   add(request: PassthroughRequest): void
   remove(request: PassthroughRequest): void
@@ -147,7 +147,7 @@ export class PassthroughCall implements PassthroughOwner {
   ended(end: PassthroughOutcome, reply: HttpReply | undefined): void {
     this.#leave()
     this.#resolve?.(reply)
-    // Nothing else shows that a server without an open connection is gone.
+    // Reading the lists shows whether a server without an open connection is gone.
     if (isBackendGone(end.error)) this.#admitted.backend.connector.refreshLists()
     this.#tell(endOf(end))
   }
@@ -182,7 +182,7 @@ export class PassthroughCall implements PassthroughOwner {
 const BLANKS: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d])
 const OPEN_OBJECT = 0x7b
 
-/** A batch is several requests and would be counted and logged as one. This revision has none. */
+/** Whether the body is not a batch, which would be counted and logged as one request. This revision has no batches. */
 function isOneObject(body: Buffer): boolean {
   let at = 0
   while (BLANKS.has(body[at])) at++
@@ -207,7 +207,7 @@ function endOf({ status, error }: PassthroughOutcome): Pick<PassthroughRecord, '
  * sends its state in the body, so a body that may contain it is parsed.
  */
 const STATE_SIGNS = ['"state"', 'client-state', 'modelcontextprotocol.io'].map((sign) => Buffer.from(sign))
-/** A part of each sign, so that most bodies are searched once. */
+/** A substring of each sign, so that most bodies are searched only once. */
 const COMMON_SIGN = Buffer.from('state')
 
 function mayHoldState(body: Buffer): boolean {

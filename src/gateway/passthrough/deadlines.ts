@@ -2,13 +2,12 @@
  * Timeouts of requests. All have the same timeout, so the oldest expires first: one timer for the oldest is enough,
  * where a timer for each would cost as much as reading the headers.
  *
- * They are in a linked list, whose links are cut when a request leaves it. A Map that changes with each request is no
- * place for them: V8 replaces its table often, a replaced table links to the next one, and one that has grown old keeps
- * all later ones, with their requests, until the next full garbage collection. That costs a quarter of a passed-through
- * request.
+ * The requests form a linked list. A Map would be slower: V8 replaces its table often, a replaced table links to the
+ * next one, and one that has been promoted keeps all later ones, with their requests, until the next full garbage
+ * collection. That costs a quarter of a passed-through request.
  */
 export interface LimitedRequest {
-  /** Its place in the list. Only the list uses it. */
+  /** Its node in the list. Only the list uses it. */
   queued: QueuedRequest | undefined
   /** Called when the request has timed out. */
   late(): void
@@ -53,7 +52,7 @@ export class Deadlines {
     removed.before = undefined
     removed.after = undefined
     request.queued = undefined
-    if (this.#first === undefined) this.#timer?.unref() // may fire without a request, and must not keep the process alive
+    if (this.#first === undefined) this.#timer?.unref() // may fire without a request, so it must not keep the process alive
   }
 
   readonly #look = (): void => {

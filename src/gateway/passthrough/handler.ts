@@ -81,8 +81,8 @@ export class PassthroughHandler implements RequestHandler {
 }
 
 /**
- * Passthrough needs a stateless server of the stateless era over HTTP, whose tools are all served. It has no tasks,
- * whose ids belong to callers, and no login, which may have to be renewed in between.
+ * The addresses for passthrough. It needs a stateless server of the stateless era over HTTP, all of whose tools are
+ * served; without tasks, whose ids belong to callers, and without a login, which may have to be renewed in between.
  */
 function passthroughTo(backend: Backend): Upstreams | undefined {
   const { connector, upstreams, isShared, mayBeRejected, config } = backend
@@ -92,8 +92,8 @@ function passthroughTo(backend: Backend): Upstreams | undefined {
 }
 
 /**
- * Listening does not count as a call, so a claim to listen must be verified if calls are counted. A request that gets
- * the gateway's span is parsed, too.
+ * Listening does not count as a call, so a claim to listen is verified if calls are counted. A request that gets the
+ * gateway's span is parsed as well.
  */
 function mayPass(request: EndpointRequest, limits: Assembly['limits']): boolean {
   const isRead = isTraced() || (limits?.countsCalls === true && claimsToListen(request))

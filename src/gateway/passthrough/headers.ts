@@ -16,7 +16,7 @@ const OF_CALLERS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Headers of servers, beside those of the protocol. No cookies and no challenges, which would be taken for the
+ * Headers of servers, beside those of the protocol. No cookies and no challenges: clients would take them for the
  * gateway's.
  */
 const OF_SERVERS: ReadonlySet<string> = new Set([
@@ -27,15 +27,15 @@ const OF_SERVERS: ReadonlySet<string> = new Set([
   'x-accel-buffering',
 ])
 
-/** Session ids belong to older revisions, and the gateway has its own. */
+/** Session ids belong to older revisions; the gateway issues its own. */
 const SESSION = 'mcp-session-id'
 const ACCEPT = ['accept', 'application/json, text/event-stream'] as const
 /** Without `identity` a response may be compressed, and its size unknown. */
 const PLAIN = ['accept-encoding', 'identity'] as const
 
 /**
- * The headers of a caller for a server, names and values in turn. `own` are the server's own, and replace them. Throws
- * for a duplicate protocol header: each reader could take another one.
+ * The headers of a caller for a server, names and values in turn. `own` are the server's configured headers, which
+ * replace the caller's. Throws for a duplicate protocol header: readers differ in which one they take.
  */
 export function requestHeadersOf(raw: readonly string[], own: Readonly<Record<string, string>> = NO_HEADERS): string[] {
   const headers: string[] = []

@@ -1,6 +1,6 @@
 /**
- * One passed-through request: its bytes go to a server unchanged, and the answer comes back unchanged. Nothing is
- * parsed unless something fails: then the error needs the id of the request.
+ * One passed-through request: its bytes go to a server unchanged, and the answer comes back unchanged. The request is
+ * parsed only on a failure, because the error needs its id.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { eventBytes, type SizeCounter, totalBytes, EventParser } from '../../client/internal.ts'
@@ -38,7 +38,7 @@ export interface PassthroughOwner {
   ended(outcome: PassthroughOutcome, reply: HttpReply | undefined): void
 }
 
-/** Its outcome. Without an error or a status the caller has disconnected. */
+/** The outcome of a request. Without an error or a status the caller has disconnected. */
 export interface PassthroughOutcome {
   readonly status?: number | undefined
   readonly error?: BackendError
@@ -55,7 +55,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
   #request: UpstreamRequest | undefined
   #answer: ByteSink | undefined
   #isStream = false
-  /** Whether its media type is one of MCP's. An answer of another type must be empty. */
+  /** Whether the answer has a media type of MCP. An answer of another type must be empty. */
   #isMessage = false
   #hasWritten = false
   #hasEnded = false
@@ -78,7 +78,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     sink.onDisconnect(() => this.#leave())
   }
 
-  /** Ends a subscription as a server does: it is cancelled, and has its result. */
+  /** Ends a subscription as a server does: with a cancellation and a result. */
   close(): void {
     const id = this.#id
     if (this.#isOver || id === undefined) return this.#leave()
@@ -132,7 +132,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     this.#fail(unanswered(this.#options.server, cause, wasSent))
   }
 
-  /** The fault of an answer that is no MCP message or not for the caller, if any. */
+  /** The fault of an answer that is no MCP message or not for the caller; undefined if it is sound. */
   #faultOf(status: number, headers: IncomingHttpHeaders): BackendError | undefined {
     const { server, maxResultBytes } = this.#options
     const given = headers['content-type']
@@ -179,7 +179,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     this.#settle(undefined)
   }
 
-  /** Sends the last events. A truncated one is closed first, and is no message to its reader. */
+  /** Sends the last events. First it terminates a truncated event, which its reader then ignores. */
   #endStream(events: string): boolean {
     if (!this.#isStream || this.#answer === undefined) return false
     const isWhole = this.#tail === undefined || EVENT_END.test(this.#tail.toString('latin1', this.#tail.length - 4))

@@ -7,7 +7,7 @@ import { createSealer, type Keyring, type Sealer } from '../../state/seal/index.
 import type { UpstreamSession } from '../links/link.ts'
 import type { GatewayLease } from './gatewayLease.ts'
 
-/** Called when other gateways serve the caller of a lease, or may do so. */
+/** Callbacks for when other gateways serve the caller of a lease, or may do so. */
 export interface LeaseWatcher {
   /** Another gateway has claimed the caller, or may have. */
   readonly onLost: () => void
@@ -41,12 +41,12 @@ export class CallerLease implements OwnClaim {
     return !this.#isOver && this.#gateway.isValid
   }
 
-  /** Whether a process or session was opened for the caller: then the lease is released when that ends. */
+  /** Whether a process or session was opened for the caller. Then the lease is released when that ends. */
   get isUsed(): boolean {
     return this.#watcher !== undefined
   }
 
-  /** Notes that a process or session is opened for the caller. */
+  /** Records that a process or session is opened for the caller. */
   use(watcher: LeaseWatcher): void {
     this.#watcher = watcher
   }
@@ -65,10 +65,13 @@ export class CallerLease implements OwnClaim {
   }
 }
 
-/** Longer than any session is used. */
+/** Longer than any session lasts. */
 const SESSION_TTL_SECONDS = 3650 * DAY_SECONDS
 
-/** A session id is all that a server asks for, so it is stored sealed, and opens only for its caller. */
+/**
+ * Sealed sessions. A session id alone gives access to the session at its server, so it is stored sealed and opens only
+ * for its caller.
+ */
 export class UpstreamSessions {
   readonly #sealer: Sealer
 
@@ -83,7 +86,7 @@ export class UpstreamSessions {
     return this.#sealer.seal('session', { method: server, name: key }, { id: randomUUID(), body })
   }
 
-  /** Undefined if the keys have changed, or it is of another server: the caller gets a new session. */
+  /** Undefined if the keys have changed or it belongs to another server: the caller then gets a new session. */
   open(key: string, server: string, token: string): UpstreamSession | undefined {
     try {
       const { body } = this.#sealer.open('session', { method: server, name: key }, token)

@@ -16,7 +16,7 @@ export interface PlacingCall {
 export interface PlacedTarget {
   readonly backend: {
     readonly name: string
-    /** Whether the server learns only when a link is opened what its client declares. */
+    /** Whether the server learns its client's capabilities only when a link is opened. */
     readonly declaresOnLinks: boolean
     /** Whether any gateway may serve any caller. */
     readonly isShared: boolean
@@ -36,7 +36,7 @@ export interface CallInPlace {
   readonly name: string
   /** The arguments, as the server gets them. */
   readonly args: unknown
-  /** Runs one round with its state and answers; the first has none. */
+  /** Runs one round with its state and answers; the first round has none. */
   readonly round: (brought: Json) => Promise<Json>
   readonly finish: (result: Json) => Json
 }
@@ -45,12 +45,13 @@ export interface CallInPlace {
 export type RunInPlace = (inPlace: CallInPlace) => Promise<string>
 
 /**
- * The reason why the other gateway did not start the call: it is gone; it is silent, and may have got the call all the
- * same; nothing was sent, because it was not found; it does not serve the caller; or it does not know whether it does.
+ * The reason why the other gateway did not start the call: `gone`; `silent`, and it may have received the call;
+ * `unsent`, because the gateway was not found; `moved`, because it does not serve the caller; or `unplaced`, because it
+ * does not know whether it does.
  */
 export class ForwardFailure {
   readonly kind: 'gone' | 'silent' | 'unsent' | 'moved' | 'unplaced'
-  /** The error for a caller whose call has started before. */
+  /** The error for a caller whose call has already started. */
   readonly error: Error | undefined
 
   constructor(kind: ForwardFailure['kind'], error?: Error) {
@@ -59,7 +60,7 @@ export class ForwardFailure {
   }
 }
 
-/** The reason in the error for a call that a silent gateway may have got. */
+/** The reason in the error for a call that a silent gateway may have received. */
 export const SILENT = 'the gateway that serves this caller did not answer'
 const ENDED = 'the gateway that serves this caller ended'
 /** Error codes of a gateway that has not started the call. */
@@ -87,7 +88,7 @@ export class CallForwarding {
     return JSON.stringify(call.peer.era === 'modern' ? result : withObjectOutput(result))
   }
 
-  /** Other clients of the session era are asked here, on the stream of their call. */
+  /** Runs the rounds of a session-era client here, which is asked on the stream of its call. */
   async #answerInPlace(placing: PlacingCall, target: PlacedTarget, owner: Instance): Promise<string | ForwardFailure> {
     const { call } = placing
     const { backend, name, args, forwarded = (result) => result } = target
@@ -107,7 +108,7 @@ export class CallForwarding {
   }
 
   async #forward(call: Call, { backend, name }: PlacedTarget, owner: Instance): Promise<Json | ForwardFailure> {
-    // A later round is identified by its ticket, and has one outcome.
+    // A later round may be sent again: its ticket identifies it, and it has one outcome.
     const isOnce = call.params['requestState'] === undefined
     const forwarded = await this.#parts.calls.forward(owner, asModern(call), { isOnce })
     if (forwarded.kind === 'broken') throw callLost(backend.name, name, ENDED)

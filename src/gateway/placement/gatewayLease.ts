@@ -1,11 +1,11 @@
 /**
  * The lease of this gateway in PostgreSQL: while it is valid, no other gateway serves its callers.
  *
- * - It expires here earlier than in the database, counted from the moment at which the renewal was sent.
- * - After it has expired others may have claimed callers, so it is valid again only when this gateway knows which.
+ * - It expires here earlier than in the database: its time is counted from when the renewal was sent.
+ * - Others may have claimed callers after it expired, so it is valid again only when this gateway knows which.
  * - A gateway that others have removed enters as a new one, without callers.
- * - No call waits long for a database that does not answer. After the first timeout the others fail at once until it is
- *   back.
+ * - No call waits long for a database that does not answer. After the first timeout all others fail at once until the
+ *   database is back.
  */
 import { randomUUID } from 'node:crypto'
 import { settledWithin, sleep, unref } from '../../protocol/index.ts'
@@ -46,7 +46,7 @@ const KNOWN_WITHIN_MS = 2000
 /** Maximum wait of a call for a statement. */
 const ASKED_WITHIN_MS = 3000
 
-/** Time on two clocks, of which the later counts: one stops while the machine sleeps, the other may be set back. */
+/** A time on two clocks, of which the later counts: one stops while the machine sleeps, the other may be set back. */
 interface Moment {
   readonly steady: number
   readonly wall: number
@@ -93,7 +93,7 @@ export class GatewayLease {
     return this.#others.flatMap(({ address }) => address ?? [])
   }
 
-  /** Queries the other gateways. Returns the addresses of the last known ones if the database does not answer. */
+  /** Queries the addresses of the other gateways. Returns the last known ones if the database does not answer. */
   async lookAround(): Promise<readonly string[]> {
     try {
       this.#others = await within(ASKED_WITHIN_MS, () => this.#options.placements.others(this.#id))
@@ -108,7 +108,7 @@ export class GatewayLease {
     this.#running ??= this.#run()
   }
 
-  /** Whether the lease is valid. Waits briefly for the first one after the start. */
+  /** Whether the lease is valid. Waits briefly for the first lease after the start. */
   async known(): Promise<boolean> {
     this.start()
     const until = performance.now() + KNOWN_WITHIN_MS
@@ -151,7 +151,7 @@ export class GatewayLease {
     this.#stopped.abort()
     clearTimeout(this.#lapsing)
     await this.#running
-    if (this.#hasEntered) await this.#options.placements.leave(this.#id).catch(() => {}) // then the lease expires
+    if (this.#hasEntered) await this.#options.placements.leave(this.#id).catch(() => {}) // if it fails, the lease expires
     this.#sent = undefined
   }
 

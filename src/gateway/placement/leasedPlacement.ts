@@ -4,10 +4,10 @@
  *
  * - A gateway that has ended loses its callers at once. One that is silent, because it is frozen or cut off, loses them
  *   when its lease expires: until then it may be serving them.
- * - A call that a silent gateway may have got is forwarded to no other gateway. It starts here once that gateway's lease
- *   has expired, after which that gateway does not start it.
- * - While PostgreSQL is down, the other gateways are asked, and a call is forwarded to the one that says it serves the
- *   caller. That decides nothing: a gateway starts a call only under its own lease, and no caller is claimed.
+ * - A call that a silent gateway may have received is forwarded to no other gateway. It starts here once that gateway's
+ *   lease has expired, after which that gateway does not start it.
+ * - While PostgreSQL is down, calls are forwarded to the gateway that reports to serve the caller. The report decides
+ *   nothing: a gateway starts a call only under its own lease, and no caller is claimed.
  */
 import { sleep } from '../../protocol/index.ts'
 import type { Instance } from '../../cluster/index.ts'
@@ -18,7 +18,7 @@ import { BackendError, callLost } from '../errors.ts'
 import { type CallForwarding, ForwardFailure, type PlacedTarget, type PlacingCall, SILENT } from './forwarding.ts'
 import type { CallerPlace, ServerLeases } from './serverLeases.ts'
 
-/** Maximum number of moves of a caller while one call looks for it. */
+/** Maximum number of moves of a caller during the search of one call. */
 const MAX_MOVES = 5
 const LOOK_AGAIN_MS = 200
 /** Maximum wait for a stopping gateway, which releases its callers when their calls have ended. */
@@ -26,7 +26,7 @@ const PATIENCE_MS = 60_000
 /** Maximum wait for a gateway that cannot reach PostgreSQL while this one can: it loses its lease. */
 const UNPLACED_PATIENCE_MS = 4000
 
-/** The place of a caller by its owner's own report. */
+/** The place of a caller as its owner reports it. */
 interface ReportedPlace {
   readonly kind: 'reported'
   readonly instance: Instance
@@ -34,7 +34,7 @@ interface ReportedPlace {
 
 /** A call that was forwarded. */
 interface SentCall {
-  /** A gateway did not answer, and may have started it. */
+  /** Whether a gateway did not answer, and may have started it. */
   isSilent: boolean
 }
 
@@ -89,7 +89,7 @@ export class LeasedPlacement {
     throw leases.unreachable()
   }
 
-  /** The place of the caller by PostgreSQL, else by asking the other gateways. */
+  /** The place of the caller by PostgreSQL, else by the reports of the other gateways. */
   async #find(leases: ServerLeases, caller: string, { forwardedBy }: Call): Promise<CallerPlace | ReportedPlace> {
     try {
       return await leases.find(caller)
@@ -108,7 +108,7 @@ export class LeasedPlacement {
   ): Promise<string | ForwardFailure> {
     if (address === undefined) return new ForwardFailure('unsent')
     const url = clusterUrl(address)
-    // The previous process at this gateway's address is gone.
+    // The address is this gateway's own, so the process that had it before is gone.
     if (url === this.#parts.scope.self.url) return new ForwardFailure('gone')
     const { discovery } = this.#parts.scope
     const owner = await discovery.find(url)
@@ -116,7 +116,7 @@ export class LeasedPlacement {
     if (owner === undefined) return new ForwardFailure('unsent')
     const answer = await this.#forwarding.answer(placing, target, owner)
     if (typeof answer === 'string' || answer.kind !== 'gone') return answer
-    // The known process at the address is gone; the next one there may have the caller.
+    // The known process is gone; another process at its address may serve the caller.
     return new ForwardFailure((await discovery.find(url)) === 'nobody' ? 'gone' : 'moved')
   }
 
@@ -140,7 +140,8 @@ export class LeasedPlacement {
       if (claim.kind !== 'leased') return
       const isRenewed = claim.leftMs > leftMs
       if (isRenewed && kind === 'unplaced') return
-      // It is alive, and may start what it was sent. A stopping one that was sent nothing will soon release the caller.
+      // A renewed lease: the gateway is alive, and may start what it received. A stopping one that received nothing
+      // will soon release the caller.
       const isReleased = kind === 'gone' || (kind === 'unsent' && claim.isStopping)
       if (isRenewed && !isReleased) throw leases.unreachable()
       leftMs = claim.leftMs

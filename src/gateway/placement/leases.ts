@@ -24,7 +24,7 @@ export interface LeasedServer {
   readonly endSession: (session: UpstreamSession) => Promise<void>
 }
 
-/** Sweeps are a quarter of a lease apart, and no longer than this. */
+/** Maximum interval of sweeps, which are a quarter of a lease apart. */
 const MAX_SWEEP_INTERVAL_MS = 5000
 
 export class Leases {
@@ -95,7 +95,7 @@ export class Leases {
     this.#sweeping = unref(setTimeout(() => void this.#sweep().finally(() => this.#sweepLater()), intervalMs))
   }
 
-  /** Retries failed releases. A caller that was claimed again meanwhile has another generation, and stays. */
+  /** Retries failed releases. A caller that was claimed again in the meantime has another generation, and stays. */
   async #releaseAgain(): Promise<void> {
     for (const [key, unreleased] of this.#unreleased) {
       await this.#placements.release(unreleased.claim, unreleased.isHandedOff)

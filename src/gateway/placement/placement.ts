@@ -1,6 +1,6 @@
 /**
  * The gateway that serves a caller of a stateful server: all calls of a caller must reach one session or process, which
- * is in one gateway.
+ * one gateway has.
  *
  * - With PostgreSQL, the gateway that has claimed the caller (leasedPlacement.ts). Otherwise:
  * - A client's session belongs to the gateway that began it; its id names that gateway.
@@ -18,7 +18,7 @@ import { callerOf, clientCaller, leasedCaller } from '../links/callers.ts'
 import { CallForwarding, type PlacedTarget, type PlacingCall, type RunInPlace, SILENT } from './forwarding.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
 
-/** Maximum number of tries. A random name hashes to this gateway with a chance of one in the number of gateways. */
+/** Maximum number of tries for a name that hashes to this gateway. The chance is one in the number of gateways. */
 const MAX_TRIES = 1000
 
 export class Placement {
@@ -41,7 +41,7 @@ export class Placement {
     const { call } = placing
     const { backend } = target
     const isNew = call.params['requestState'] === undefined
-    // A stopping gateway starts no forwarded call: the sender does, or the caller's next gateway.
+    // A stopping gateway starts no forwarded call: the sender starts it, or the caller's next gateway.
     if (call.forwardedBy && isNew && this.#parts.scope.members.isStopping)
       throw backend.leases?.unreachable() ?? callerMoved(backend.name)
     if (backend.isShared) return undefined
@@ -63,7 +63,7 @@ export class Placement {
       const owner = rendezvous(this.#parts, clientCaller(caller))
       if (owner === undefined || owner.id === self.id) return caller
     }
-    return randomUUID() // its calls are forwarded then
+    return randomUUID() // calls under this name are forwarded
   }
 }
 

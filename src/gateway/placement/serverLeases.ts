@@ -1,4 +1,4 @@
-/** The leases of one server's callers: which this gateway serves, and where the others are. */
+/** The leases of one server's callers: which callers this gateway serves, and where the others are. */
 import {
   type ClaimFromOther,
   type OwnClaim,
@@ -17,8 +17,8 @@ export type CallerPlace =
   | { readonly kind: 'elsewhere'; readonly owner: PlacedGateway }
 
 /**
- * A claim whose release the database did not confirm. The release may still run at any time later, so the caller is
- * claimed under another generation; otherwise this gateway would serve a caller that is free for all others.
+ * A claim whose release the database did not confirm. The release may still run later, so the next claim of the caller
+ * gets another generation. Otherwise this gateway would serve a caller that the database has released.
  */
 export interface Unreleased {
   readonly claim: OwnClaim
@@ -44,7 +44,8 @@ export interface ServerLeasesOptions {
 /** Maximum number of cached callers of other gateways. */
 const MAX_ELSEWHERE = 10_000
 /**
- * Waiting calls are refused earlier than this, unless `startSeconds` is longer: then they get an error and call again.
+ * Age at which an unused lease is released. Waiting calls fail earlier, unless `startSeconds` is longer; then they get
+ * an error and call again.
  */
 const UNUSED_MS = 120_000
 const LATER = 'Call again in a moment.'
@@ -147,14 +148,17 @@ export class ServerLeases {
     this.#releasing.delete(key)
   }
 
-  /** Releases callers without a process or session, whose calls were all refused: anyone can call under many names. */
+  /**
+   * Releases callers without a process or session, whose calls were all refused. Otherwise a client with many names
+   * would fill the table.
+   */
   async releaseUnused(): Promise<void> {
     const before = performance.now() - UNUSED_MS
     const unused = [...this.#held.values()].filter(({ isUsed, foundAt }) => !isUsed && foundAt < before)
     for (const lease of unused) await this.release(lease, false)
   }
 
-  /** Ends the leases on all other callers than these. */
+  /** Ends the leases on all callers but these. */
   confirm(held: ReadonlyMap<string, string>): void {
     this.#elsewhere.clear()
     for (const [key, lease] of this.#held) {
@@ -181,7 +185,7 @@ export class ServerLeases {
   async #look(key: string, placed: PlacedCaller): Promise<CallerPlace> {
     const { placements, gateway, unreleased } = this.#options
     const former = this.#options.former()
-    // A caller's links under the previous entry end with it, and are released under their own generation.
+    // Links under the previous entry are released under their own generation, so the new entry needs another.
     const isFresh = (): boolean =>
       unreleased.has(key) || former.some((leases) => leases.#held.has(key) || leases.#releasing.has(key))
     await Promise.all([this, ...former].map(async (leases) => leases.#releasing.get(key)))

@@ -1,6 +1,7 @@
 /**
- * The addresses of resources on a route. Servers have an order: of equal addresses the first server's counts, and a later
- * server cannot take an address that a template of an earlier one covers. The server's name tells the others apart.
+ * The addresses of resources on a route. Servers have an order: the first server keeps an address that several have,
+ * and a later server cannot take an address that a template of an earlier one covers. The others get the server's name
+ * as a prefix.
  */
 import type { Json } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -29,7 +30,7 @@ export class RouteAddresses {
     this.#starts = new TemplateStarts(servers.map(({ lists }) => lists.resourceTemplates))
   }
 
-  /** The address here of a server's resource or template, listed or not. */
+  /** The address on this route of a server's resource or template, listed or not. */
   exposed(backend: Backend, uri: string): string {
     return this.#names.exposedUri(backend.name, uri, this.#isUnique(backend, uri))
   }
@@ -40,7 +41,7 @@ export class RouteAddresses {
     return first === undefined || first >= (this.#servers.get(backend)?.index ?? 0)
   }
 
-  /** Whether the address could mean nothing of another server. */
+  /** Whether the address belongs to no other server. */
   #isUnique(backend: Backend, uri: string): boolean {
     const { index, own } = this.#servers.get(backend) ?? {}
     if (own?.has(uri)) return this.#owners.get(uri) === 1 && this.isFree(backend, uri)
@@ -57,18 +58,21 @@ function addressesIn({ tools, resources, resourceTemplates }: ServerLists): Read
   ])
 }
 
-/** The literal start of a template. One that an earlier server also has, or has in part, is left out. */
+/** The literal start of a template. A start that begins with a start of an earlier server is left out. */
 interface TemplateStart {
   readonly text: string
   /** The index of the first server that has it. */
   readonly server: number
-  /** The longest other start within it. It is of a later server, so there are no more of them than servers. */
+  /**
+   * The longest other start that is a prefix of it. That belongs to a later server, so a chain is at most as long as
+   * the number of servers.
+   */
   readonly within: TemplateStart | undefined
 }
 
 /**
- * The literal starts of the templates of all servers, to find the server that an address belongs to. They are sorted:
- * a start of an address stands just before it, so a search takes as long as the address, whatever their number.
+ * The literal starts of the templates of all servers, to find the server of an address. They are sorted, so a start of
+ * an address stands just before it, and the search time depends only on the length of the address.
  */
 export class TemplateStarts {
   readonly #sorted: TemplateStart[] = []
@@ -113,7 +117,7 @@ function byText([a]: readonly [string, number], [b]: readonly [string, number]):
   return a < b ? -1 : 1
 }
 
-/** The longest of a start and those within it that a text begins with. */
+/** The longest among a start and those within it that the text begins with. */
 function longestIn(start: TemplateStart | undefined, text: string): TemplateStart | undefined {
   let found = start
   while (found !== undefined && !text.startsWith(found.text)) found = found.within

@@ -11,16 +11,19 @@ import type { Backend } from '../backends/backend.ts'
 /** SEP-1655 also writes the keys as http:// addresses. */
 const KEYS = STATE_SCOPES.flatMap((scope) => [stateKey(scope), `http://${stateKey(scope)}`])
 
-/** The key under which a client without a principal and a session keeps its name. It has no slash. */
+/**
+ * The key under which a client without a principal and a session keeps its name. Without a slash it belongs to no
+ * server.
+ */
 const CALLER = 'pannier-caller'
 const CALLER_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 
-/** The client's state in one call. A call that asks in place has several results, of which the client gets the last. */
+/** The client's state in one call. A call that asks in place has several results, and the client gets only the last. */
 export class CallState {
   /** The caller's name, if only the client's state identifies it. */
   readonly caller: string | undefined
   readonly #start: string
-  /** The changes of all results so far, under the client's names. */
+  /** The state changes of all results so far, under the client's names. */
   #changes: Json = {}
 
   /** `newCaller` creates a name for a client without one. */
@@ -38,7 +41,7 @@ export class CallState {
     if (!isKnown) this.#changes = { _meta: this.askingMeta }
   }
 
-  /** The `_meta` of a result that asks: it stores the caller's name. */
+  /** The `_meta` that stores the caller's name with a result that asks. */
   get askingMeta(): Json | undefined {
     return this.caller === undefined ? undefined : { [stateKey('session')]: { [CALLER]: this.caller } }
   }

@@ -1,6 +1,6 @@
 /**
- * The contents of a route, under its names. Servers have an order: of equal names or addresses the first server's
- * counts, and a later server cannot take an address that a template of an earlier one covers.
+ * The contents of a route, under its names. Servers have an order: the first server keeps a name or address that
+ * several have, and a later server cannot take an address that a template of an earlier one covers.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
 import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from '../../server/internal.ts'
@@ -13,7 +13,7 @@ import { taskListing, taskSupportOf } from './tasks/source.ts'
 /** The target of a name of a route. */
 export interface BackendTarget {
   readonly backend: Backend
-  /** The server's own name of it. */
+  /** The name at the server. */
   readonly name: string
   /** Its definition on the route, if listed. */
   readonly listed?: Json
@@ -30,7 +30,7 @@ export interface RouteContents {
   readonly prompts: RouteListing
   readonly resources: RouteListing
   readonly templates: RouteListing
-  /** Resources by their addresses at their servers; of equal ones the first server's. */
+  /** Resources by their addresses at their servers; an address that several have belongs to the first. */
   readonly originals: RouteListing
   readonly addresses: Pick<RouteAddresses, 'exposed'>
 }
@@ -71,7 +71,7 @@ class ContentsCollector implements RouteContents {
     for (const prompt of lists.prompts) this.#addNamed(this.prompts, backend, prompt)
     for (const resource of lists.resources) this.#addResource(backend, resource)
     for (const template of lists.resourceTemplates) this.#addTemplate(backend, template)
-    // Servers may leave the pages of their tools out of their lists.
+    // The pages of tools may be missing in the lists of resources.
     for (const uri of lists.tools.flatMap(pagesOf)) this.#addOriginal(backend, uri, {})
   }
 
@@ -115,7 +115,7 @@ function relayed(): never {
   throw new TypeError('A route has no handlers.')
 }
 
-/** Only the session era lists whether a tool runs as a task, so the registry keeps that beside the tool. */
+/** The entry of a tool. Only session-era lists show whether a tool runs as a task, so that is kept beside the tool. */
 export function toolEntry(name: string, tool: Json): ToolEntry {
   const { execution: _, ...listed } = tool
   const support = taskSupportOf(tool)

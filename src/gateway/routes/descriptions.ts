@@ -1,4 +1,4 @@
-/** What a route with many servers tells clients about them: their instructions, and which are unavailable. */
+/** The description of many servers for clients of a route: their instructions, and which are unavailable. */
 import { ABSENT_META_KEY, type Json } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import { whyAbsent } from '../backends/connector.ts'
@@ -41,8 +41,8 @@ function cutWords(text: string, max: number): string {
 const MAX_ABSENT = 100
 
 /**
- * The `_meta` of lists, with the unavailable servers; undefined if all have been reached. Their tools are not listed, so
- * a client that knows one of their names can explain it without a call.
+ * The `_meta` of lists, with the unavailable servers; undefined if all have been reached. Their tools are not listed,
+ * so a client that knows one of their names learns here why it is missing.
  */
 export function absentMeta(backends: readonly Backend[], names: CatalogNames, view?: View): Json | undefined {
   const absent: [start: string, sentence: string][] = []

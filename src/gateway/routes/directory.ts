@@ -35,9 +35,9 @@ export interface RouteScope {
   /** The servers behind it, in order. */
   readonly backends: () => readonly Backend[]
   readonly names: () => RouteNames
-  /** The tools it offers, without anything else; undefined if it offers everything. */
+  /** The view that selects its tools, and offers nothing else; undefined if it offers everything. */
   readonly view: () => View | undefined
-  /** Whether it lists its tools, or those that find, describe and call them. */
+  /** Whether it lists its tools, or the three that find, describe and call them. */
   readonly catalogue: () => CatalogueMode
 }
 
@@ -102,7 +102,7 @@ export class RouteDirectory {
   }
 
   /**
-   * Whether a current server of this name is of the stateless era. The origin of a state is unknown then, so rounds go
+   * Whether a current server of this name is of the stateless era. Then the origin of a state is unknown, so rounds go
    * to the current server, under its current configuration.
    */
   hasStateless({ name }: Pick<Backend, 'name'>): boolean {
@@ -110,7 +110,7 @@ export class RouteDirectory {
     return present?.connector.about !== undefined && present.era === 'modern'
   }
 
-  /** Whether the current entry of a server denies this tool of it. */
+  /** Whether the current entry of the tool's server denies it. */
   denies({ backend, name }: BackendTarget): boolean {
     const present = this.#present(backend.name)
     return present !== undefined && !passes(name, present.config.settings.tools)
@@ -125,7 +125,7 @@ export class RouteDirectory {
     return found !== undefined && passes(found.name, found.backend.config.settings.tools) ? found : undefined
   }
 
-  /** The same without tools that no list has, except for those that are withheld. */
+  /** The same without unlisted tools, except for withheld ones. */
   listedTool(name: string): BackendTarget | undefined {
     const found = this.tool(name)
     return found?.listed === undefined && !found?.backend.lists.withheld.has(found.name) ? undefined : found
@@ -148,7 +148,7 @@ export class RouteDirectory {
     return withAddresses(result, (uri) => this.#contents.addresses.exposed(backend, uri))
   }
 
-  /** The caching hints of a list: the strictest of its servers; undefined if it has nothing of any. */
+  /** The caching hints of a list: the strictest of its servers; undefined if no server has such a list. */
   caching(listing: Listing): ListCaching | undefined {
     if (listing === 'tools' && this.#search !== undefined) return undefined
     const entries = this.#contents[listing === 'resourceTemplates' ? 'templates' : listing]
@@ -206,7 +206,7 @@ export class RouteDirectory {
     if (resolved === undefined) return undefined
     const backend = this.#present(resolved.server)
     if (backend === undefined) return undefined
-    // The server itself answers that it withholds a tool, or that this caller has no such tool.
+    // The server itself refuses a withheld tool, or a tool that this caller does not have.
     const isListed =
       backend.connector.about !== undefined && !backend.lists.withheld.has(resolved.name) && !backend.listsDiffer
     return isListed ? undefined : { backend, name: resolved.name }
@@ -221,8 +221,8 @@ export class RouteDirectory {
   }
 
   /**
-   * Only their servers understand the expressions of templates, so the literal start decides: of several, the first
-   * server's. A later server cannot take what an earlier one serves.
+   * The server whose template starts like the address. Only servers understand the expressions of their templates, so
+   * the literal start decides; among several servers, the first.
    */
   #byTemplate(uri: string): BackendTarget | undefined {
     for (const { backend, name } of this.#contents.templates.values()) {

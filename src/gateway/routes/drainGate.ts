@@ -1,7 +1,7 @@
 /**
- * Admission while a gateway stops: it takes no new calls. It forwards them to another gateway; if none is known, the
+ * Admission while a gateway stops: it starts no new calls. It forwards them to another gateway; if none is known, the
  * request is refused before it starts, so that a balancer can send it to the next one. Messages of calls that have
- * started (answers, later rounds, cancellations, streams, tasks) are taken as before.
+ * started (answers, later rounds, cancellations, streams, tasks) are accepted as before.
  */
 import { isObject } from '../../protocol/index.ts'
 import {
@@ -83,7 +83,7 @@ export class DrainGate implements RequestHandler {
   }
 }
 
-/** A later round of a call brings its state. */
+/** Whether a message begins a call: a later round brings its state. */
 function beginsCall(message: unknown): boolean {
   if (!isObject(message) || !BEGINNING.has(message['method'])) return false
   const { params } = message

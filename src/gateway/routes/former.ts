@@ -1,6 +1,6 @@
 /**
- * Directories and routes from before a reload, kept until the drain timeout. A call that began before it, and waits or
- * runs, continues under its name and at its address; no new call begins there.
+ * Directories and routes from before a reload, kept until the drain timeout. A call that began before the reload, and
+ * waits or runs, continues under its name and at its address; no new call begins there.
  */
 import { type HeaderReader, unref } from '../../protocol/index.ts'
 import type { DrainOptions } from '../../server/index.ts'
@@ -28,8 +28,7 @@ export class FormerDirectories {
   }
 
   /**
-   * Whether rounds of calls may come that are parked at a server of an earlier configuration: their tickets must be
-   * read.
+   * Whether calls may be parked at a server of an earlier configuration, so that the tickets of rounds must be read.
    */
   get mayHaveParked(): boolean {
     return this.#kept.some(({ hasLegacyServer }) => hasLegacyServer)
@@ -44,7 +43,7 @@ export class FormerDirectories {
 /** A route that a reload has removed. */
 interface RemovedRoute {
   readonly path: string
-  /** Tells messages of other gateways. */
+  /** Recognizes messages of other gateways. */
   readonly assembly: { readonly cluster: { readonly mediaType: string } }
   drain(options: DrainOptions): Promise<void>
 }
@@ -67,7 +66,7 @@ export class FormerRoutes<Route extends RemovedRoute> {
     this.#byPath.set(route.path, { route, timer: unref(timer) })
   }
 
-  /** The route of a path that the configuration has again. */
+  /** Removes and returns the route at a path that a new configuration has again. */
   take(path: string): Route | undefined {
     const former = this.#byPath.get(path)
     clearTimeout(former?.timer)
@@ -75,7 +74,7 @@ export class FormerRoutes<Route extends RemovedRoute> {
     return former?.route
   }
 
-  /** The route for a request that may belong to a call that began there. */
+  /** The route for a request that may belong to a call that began before the route was removed. */
   at(path: string, header: HeaderReader): Route | undefined {
     const route = this.#byPath.get(path)?.route
     return route !== undefined && mayComeBack(header, route) ? route : undefined

@@ -23,7 +23,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
   const relay = new Relay(options, parts)
   const { results } = parts
 
-  /** The target of a name. For a call that began before a reload, the target of that time. */
+  /** The target of a name. For a call that began before a reload, the target at that time. */
   const find = (call: Call, look: Look, args: unknown): BackendTarget | undefined => {
     const current = look(directoryFor(options, call))
     if (!isRound(call)) return current
@@ -38,7 +38,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     return relay.begunAt(call, current ? [current, ...mayHaveBegun] : mayHaveBegun, args) ?? current
   }
 
-  /** The tool that `call_tool` names. Whether a caller with lists of its own has it, those lists tell. */
+  /** The tool that `call_tool` names. For a caller with its own lists, these decide whether the tool exists. */
   const findNamed = async (
     call: Call,
     named: { name: string; arguments: Json },
@@ -53,7 +53,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
   const searchOf = (call: Call): ToolSearch | undefined =>
     directoryFor(options, call).search ?? (isRound(call) ? options.former.all(({ search }) => search)[0] : undefined)
 
-  /** Returns undefined for a call of a tool by its own name. */
+  /** Returns undefined for a direct call of another tool. */
   const useSearch = async ({ find: search, describe }: ToolSearch, name: string, call: Call) => {
     const { arguments: args } = call.params
     if (name === FIND_TOOL) return results.complete(await search(args), call.peer)
@@ -63,7 +63,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     if ('fault' in named) return results.complete(toolError(named.fault), call.peer)
     const found = await findNamed(call, named)
     if (found !== undefined) return relay.tool(call, found, named.arguments)
-    // Reports that there is none, with similar names. The lists of the caller may be new.
+    // The error names similar tools. The caller's lists may have been read just now.
     return results.complete(await (searchOf(call)?.describe ?? describe)({ name: named.name }), call.peer)
   }
 
@@ -105,7 +105,8 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
 }
 
 /**
- * A later round of a client that takes questions as results: it brings answers, or the state it got with the questions.
+ * Whether it is a later round of a client that takes questions as results: it brings answers, or the state that came
+ * with the questions.
  */
 function isRound(call: Call): boolean {
   return call.peer.takesInputRequired && isLaterRound(call)

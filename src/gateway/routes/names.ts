@@ -1,4 +1,4 @@
-/** The names of a route: those of its one server, or with a prefix for each of many. */
+/** The names of a route: the server's own on a route with one server, with a prefix for each server otherwise. */
 import type { CatalogNames } from '../catalog/index.ts'
 
 export interface RouteNames {
@@ -34,16 +34,16 @@ export function prefixedNames(names: CatalogNames): RouteNames {
 }
 
 /**
- * Precedes the address of a resource, with the server's name, if several servers have it:
- * `pannier://github/file:///readme.md`. The rest is the original, so that a template keeps its meaning: its expansions
- * resolve to those of the original. Hosts know the pages of apps by their scheme, which stays: `ui://pannier/github/page`.
+ * The prefix with the server's name for the address of a resource that several servers have:
+ * `pannier://github/file:///readme.md`. The rest is the original, so that expansions of a template resolve to those of
+ * the original. Hosts recognize pages of apps by their scheme, which therefore stays: `ui://pannier/github/page`.
  */
 const PREFIXES = [
   { scheme: 'ui://', prefix: 'ui://pannier/' },
   { scheme: '', prefix: 'pannier://' },
 ] as const
 
-/** `isUnique`: whether no other server has the same address. The same for templates. */
+/** `isUnique`: whether no other server has the same address or template. */
 export function exposedUri(server: string, uri: string, isUnique: boolean): string {
   // An address with our prefix, such as one of a gateway behind this one, would resolve to something else.
   if (isUnique && !PREFIXES.some(({ prefix }) => uri.startsWith(prefix))) return uri

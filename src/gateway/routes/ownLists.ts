@@ -1,6 +1,6 @@
 /**
  * The lists of one caller, if they differ from the common ones: servers that get callers' credentials may list
- * something else to each.
+ * something else to each caller.
  */
 import type { Json } from '../../protocol/index.ts'
 import type { Call, CallerLists, Entries, MethodParts } from '../../server/internal.ts'
@@ -18,7 +18,7 @@ import { requestFor } from './tasks/source.ts'
 
 export interface OwnListsOptions {
   readonly scope: RouteScope
-  /** The server of a route with a single one. */
+  /** The server, on a route with only one. */
   readonly alone: (() => Backend | undefined) | undefined
   /** Timeout for a server's list. */
   readonly waitMs: number
@@ -34,7 +34,7 @@ interface OwnDirectory {
   pages?: CallerLists | undefined
 }
 
-/** Maximum number of cached entries, and of different directories. */
+/** Maximum number of cached entries, and of distinct directories. */
 const MAX_READY_ENTRIES = 50_000
 const MAX_READY = 64
 /** A server that refused the gateway itself may have any list. */
@@ -79,8 +79,8 @@ export class OwnLists {
   }
 
   /**
-   * Throws for a server that was never reached, neither by the gateway nor for this caller: an empty list would mean
-   * that it has nothing.
+   * Throws if the server was reached neither by the gateway nor for this caller: an empty list would mean that the
+   * server offers nothing.
    */
   #assertKnown(own: ServerLists | undefined): void {
     const alone = this.#options.alone?.()
@@ -129,7 +129,7 @@ export class OwnLists {
     return found
   }
 
-  /** Evicts directories whose lists are evicted: a directory takes as much memory as its lists. */
+  /** Builds the directory, and evicts those whose lists are evicted: a directory takes as much memory as its lists. */
   #makeInPlace(own: OwnDirectory['own']): OwnDirectory {
     this.#ready = this.#ready.filter(areKept)
     const directory = new RouteDirectory(this.#options.scope, (backend) => backend.lists.served(own.get(backend)))
@@ -158,7 +158,10 @@ function withinLimits(ready: readonly OwnDirectory[]): readonly OwnDirectory[] {
   return kept.toReversed()
 }
 
-/** A principal stays the same with another token; anonymous callers are identified by their tokens. */
+/**
+ * The identity for which lists are kept. A principal stays the same with another token; anonymous callers are
+ * identified by their tokens.
+ */
 function listingCaller(call: Call): ListingCaller {
   const { principal, peer, address, channel } = call
   const parts = { principal, peer, address: address ?? channel.address }
@@ -171,7 +174,7 @@ function authorizationOf({ authorization, header }: Call): string | undefined {
   return authorization ?? header?.('authorization')
 }
 
-/** Reads the lists for all waiting requests of this caller, so it continues when one of them is cancelled. */
+/** Reads the lists for all waiting requests of this caller, so the cancellation of one of them does not stop it. */
 function readFor(backend: Backend, call: Call): Promise<ReadLists> {
   const { connector, config } = backend
   const late = AbortSignal.timeout(config.settings.startSeconds * 1000)

@@ -1,14 +1,15 @@
 /**
- * A call on its way to the server that has the tool, prompt or resource, under the name it has there.
+ * A call on its way to the server that has the tool, prompt or resource, under its name there.
  *
  * | the caller | the server | how |
  * |---|---|---|
- * | takes questions as results | asks by results | passed on, with its state |
+ * | takes questions as results | asks by results | relayed, with its state |
  * | takes questions as results | asks in the middle of a call | parked (`parking`) |
  * | is asked in place | either | the rounds are run here, and questions asked on the caller's stream |
- * | is asked in place, and another gateway had its stream | asks in the middle of a call | the rounds of the parked call are run here |
+ * | is asked in place, and another gateway had its stream | asks in the middle of a call | the rounds of the parked
+ * call are run here |
  *
- * Before that, a call that another gateway has to serve is forwarded there (`placement`).
+ * A call that another gateway has to serve is forwarded there first (`placement`).
  */
 import {
   CODES,
@@ -96,7 +97,7 @@ export class Relay {
       try {
         return await this.#relay({ recorded, target, params, headers, state })
       } catch (error) {
-        // Questions that were asked in place count as a round, too.
+        // Questions that were asked in place count as a round.
         throw inRound(error, isLaterRound(call) || recorded.outcome === 'asked')
       }
     })
@@ -128,13 +129,13 @@ export class Relay {
   }
 
   /**
-   * The target that a round belongs to, the current configuration's first; undefined if none. A ticket belongs to a
-   * parked call of a server that asks in the middle of a call; any other state belongs to the server that issued it.
+   * The target that a round belongs to, preferably of the current configuration; undefined if none. A ticket belongs to
+   * a parked call of a server that asks in the middle of a call; any other state belongs to the server that issued it.
    */
   begunAt(call: Call, targets: readonly BackendTarget[], args: unknown): BackendTarget | undefined {
     for (const target of targets) {
       const { backend, name } = target
-      if (backend.connector.about === undefined) continue // it has started nothing
+      if (backend.connector.about === undefined) continue // a server that was never reached has started nothing
       const isTicket = this.#parked.isTicket(call, { server: backend.name, name, args })
       if (isTicket === (backend.era === 'legacy')) return target
     }
@@ -171,7 +172,7 @@ export class Relay {
     return this.#parts.results.complete(await this.#send(relaying, relaying.params), relaying.recorded.call.peer)
   }
 
-  /** `call`: a round of it, in the form of a stateless-era client. */
+  /** `call`: a round of the call, in the form of a stateless-era client. */
   #park({ recorded, target, params, headers, state }: RelayingCall, call = recorded.call): Promise<string> {
     const { backend, name, listed } = target
     return this.#parked.run({
@@ -188,7 +189,7 @@ export class Relay {
     })
   }
 
-  /** Asks in place: the server's own state is that of the handler. */
+  /** Asks on the caller's stream. The server's own state is the state of the handler. */
   #askInPlace(relaying: RelayingCall): Promise<string> {
     const { recorded, target, params } = relaying
     const { call } = recorded
@@ -232,14 +233,14 @@ export class Relay {
   }
 }
 
-/** A session-era client that asks for no task cannot get one. */
+/** Declines tasks for a session-era client, which gets one only if the call asks for it. */
 function plainly(call: Call): Call {
   return call.peer.era === 'modern' || !declaresTasks(call.peer.capabilities)
     ? call
     : { ...call, peer: withoutTasks(call.peer) }
 }
 
-/** A task asks during the request for its result, not during the one that created it. */
+/** Refuses a question: a task asks during the request for its result, not during the one that created it. */
 function askedLater(): never {
   throw new RemoteError(CODES.INVALID_REQUEST, 'Ask while the result of the task is requested.')
 }

@@ -19,7 +19,7 @@ interface WayBack {
   readonly state: CallState
 }
 
-/** `trace`: the part of the trace that continues at the server. */
+/** `trace`: the trace fields for the server. */
 export function relayedOf({ call, trace }: Pick<RecordedCall, 'call' | 'trace'>, params: Json, more: WayBack): Relayed {
   const { channel, peer, principal, method } = call
   const headers = { ...more.headers, ...traceHeaders(trace), ...forwardedVia(call.header) }
@@ -67,7 +67,7 @@ export function questionsOr(result: Json): Json | InputRequired {
 /**
  * Runs the rounds of a session-era caller whose call is parked, here or in another gateway: its questions are asked on
  * the caller's stream. A call that is cancelled or not answered is also cancelled at its server, unless another gateway
- * has it by now. Returns the text of the result.
+ * has claimed it. Returns the text of the result.
  */
 export async function runInPlace(parts: MethodParts, parked: ParkedRounds, inPlace: CallInPlace): Promise<string> {
   const { call, server, name, args, round, finish } = inPlace

@@ -3,10 +3,13 @@ import { isObject, type Json } from '../../protocol/index.ts'
 
 type AddressOf = (uri: string) => string
 
-/** The members of a tool's `_meta` with the address of its page: MCP Apps, the form before it, and the Apps SDK. */
+/**
+ * The members of a tool's `_meta` with the address of its page: those of MCP Apps, of its earlier form, and of the Apps
+ * SDK.
+ */
 const PAGE_MEMBERS = ['ui/resourceUri', 'openai/outputTemplate']
 
-/** The addresses of a tool's pages. */
+/** The addresses of a tool's pages at its server. */
 export function pagesOf(tool: Json): readonly string[] {
   const pages: string[] = []
   withPages(tool, (uri) => {
@@ -16,7 +19,7 @@ export function pagesOf(tool: Json): readonly string[] {
   return pages
 }
 
-/** A tool with other addresses of its pages. */
+/** A tool with the addresses of its pages replaced. */
 export function withPages(tool: Json, addressOf: AddressOf): Json {
   const { _meta: meta } = tool
   if (!isObject(meta)) return tool
@@ -31,7 +34,7 @@ export function withPages(tool: Json, addressOf: AddressOf): Json {
   return { ...tool, _meta: { ...meta, ...changed } }
 }
 
-/** A result of a tool, a prompt or a resource with other addresses of resources. */
+/** A result of a tool, a prompt or a resource, with the addresses of its resources replaced. */
 export function withAddresses(result: Json, addressOf: AddressOf): Json {
   const { content, messages, contents } = result
   return {

@@ -32,10 +32,12 @@ import { CallRecorder } from '../telemetry/calls.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
 import { LoopGuard, type Via } from '../loops.ts'
 
-/** Each of them is also watched at the servers behind. */
+/** Maximum number of watched resources: each is also watched at its server. */
 const MAX_WATCHED = 10_000
 
-/** Gateways reload one file at nearly the same time, and their servers take a moment to start. */
+/**
+ * Debounce of list changes: gateways reload one file at nearly the same time, and their servers take a moment to start.
+ */
 const DEBOUNCE = { quietMs: 1000, maxMs: 5000 }
 
 /** The options that all routes of a gateway share. */
@@ -56,7 +58,7 @@ export interface RouteOptions extends SharedRouteOptions {
   /** The path, such as `/mcp/github`. */
   readonly path: string
   readonly scope: RouteScope
-  /** The capabilities it may have, now or later. */
+  /** The capabilities that the route may ever have. */
   readonly capabilities: ReadonlySet<Capability>
   readonly instructions: () => string | undefined
   /** The `_meta` of its lists. */
@@ -119,7 +121,7 @@ export class Route {
         keepsState: () => directory.keepsState,
       },
     )
-    // Servers that come up later may have any of them, and clients read capabilities only once.
+    // Servers that come up later may have any capability, and clients read capabilities only once.
     this.assembly.registry.declared = capabilities
     this.assembly.watched.max = MAX_WATCHED
     this.assembly.scope.handleOwned('caller', (key) =>
@@ -165,7 +167,7 @@ export class Route {
     })
   }
 
-  /** `awaited`: clients may come back until this resolves. */
+  /** `awaited`: resolves when clients can no longer come back. */
   async drain({ deadlineMs = DRAIN_MS, ...options }: DrainOptions, awaited?: Promise<void>): Promise<void> {
     const until = performance.now() + deadlineMs
     const drained = this.shutdown.drain({ ...options, deadlineMs }, awaited)

@@ -68,7 +68,7 @@ export class Routes {
   readonly #options: RoutesOptions
   readonly #byPath = new Map<string, Route>()
   readonly #former = new FormerRoutes<Route>()
-  /** Calls come back to the route they were made at; the quota is for all routes together. */
+  /** A call comes back to its own route; the quota is shared by all routes. */
   readonly #parking = new Parking()
   /** Callbacks from servers to routes. */
   readonly hooks: Pick<BackendOptions, 'onLists' | 'onUpdated' | 'evictParked'> = {
@@ -81,7 +81,7 @@ export class Routes {
   #config: RoutesConfig = { named: [], served: [], views: {}, catalogue: 'all', limits: {} }
   #names: CatalogNames = createNames([])
   #listener: SharedListener | undefined
-  /** Resolves when no client can come back with an answer any more. */
+  /** Resolves when clients can no longer come back with answers. */
   #settled: Promise<void> | undefined
   #isOpen = false
 
@@ -150,16 +150,16 @@ export class Routes {
     for (const route of this.#byPath.values()) route.shutdown.addListener(this.#listener.join())
   }
 
-  /** Sets the address at which other gateways reach this one. Resolves when it has tried the configured addresses. */
+  /** Sets the address at which other gateways reach this one. Resolves when the configured peers were tried. */
   async reach(base: string): Promise<void> {
     const { self } = this.#cluster
-    // The check is not awaited: a proxy in front of a gateway may forward to it only once it serves.
+    // The check is not awaited: a proxy may forward to this gateway only once it serves.
     if (self.url !== undefined) void this.#cluster.checkAddress()
     self.url ??= clusterUrl(base)
     await this.#cluster.seek()
   }
 
-  /** Resolves when this gateway and those at these addresses have met. */
+  /** Connects to the gateways at these addresses; resolves when they know each other. */
   async meet(bases: readonly string[]): Promise<void> {
     await this.#cluster.meet(bases.map(clusterUrl))
   }
@@ -252,7 +252,7 @@ export class Routes {
     }
   }
 
-  /** A view has no instructions: those of servers may mention tools that it does not have. */
+  /** A view has no instructions: those of servers may mention tools outside of the view. */
   #viewParts(name: string): RouteParts {
     const { backends } = this.#options
     return {

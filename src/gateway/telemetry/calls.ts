@@ -51,7 +51,7 @@ export class CallRecorder {
 
   #end({ call, target, span, startedAt }: RecordedCall, outcome: CallOutcome, error: string | undefined): void {
     span.end(outcome === 'failed' ? (error ?? 'failed') : undefined)
-    if (call.forwardedBy) return // the gateway that the caller reached records it
+    if (call.forwardedBy) return // the gateway that the caller reached records the call
     const { id, method, principal, header } = call
     report(this.#options, { id, method, target, outcome, error, startedAt, principal, header, trace: span.fields })
   }
@@ -137,7 +137,7 @@ interface NamedLists {
 /** The methods of passed-through requests that are recorded. */
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete'])
 
-/** Records a passed-through call by its headers: without its id, and whether a tool failed or asked. */
+/** Records a passed-through call by its headers. Its id is unknown, and so is whether a tool failed or asked. */
 export function recordPassthrough(options: CallRecorderOptions, record: PassthroughRecord): void {
   const { backend, header, principal, outcome, error, startedAt } = record
   const method = header('mcp-method') ?? ''

@@ -18,7 +18,7 @@ import { type Call, tracerOf } from '../../server/internal.ts'
 /** The fields of a trace, in `_meta` and in headers. */
 export type TraceFields = Readonly<Record<string, string>>
 
-/** The part of one call that happens at the server behind. */
+/** The span of a call at the server behind. */
 export interface BackendSpan {
   readonly fields: TraceFields
   run<T>(work: () => T): T
@@ -27,7 +27,7 @@ export interface BackendSpan {
 }
 
 const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/
-/** Printable ASCII, up to the length that servers must accept. */
+/** Printable ASCII, up to the length that the trace context specification requires. */
 const TRACE_STATE = /^[\u0020-\u007e]{1,512}$/
 const HEADERS = ['traceparent', 'tracestate'] as const
 

@@ -9,7 +9,7 @@ import { backoffMs, MAX_MESSAGE_BYTES, sleep } from '../../protocol/index.ts'
 import { type Via, VIA_HEADER } from '../loops.ts'
 
 const RETRY = { firstMs: 500, maxMs: 30_000 }
-/** No timeouts: the waiting callers have their own. */
+/** No timeouts of undici: callers have their own. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
 
 /** Receives the answer to a request. Either `end` or `fail` is called once, unless the request is cancelled. */
@@ -41,7 +41,7 @@ export class Upstream {
   #path: string
   /** The number of requests in flight. */
   inFlight = 0
-  /** Whether the last attempt to connect failed. */
+  /** Whether the last attempt to connect failed, so that the address is left out. */
   isOut = false
   /** Whether it has answered a request for a stream before. Some servers answer only with the first event. */
   answersStreams = false
@@ -67,7 +67,7 @@ export class Upstream {
     return request
   }
 
-  /** Sends further requests to another path, such as one with a slash at its end. */
+  /** Sends further requests to another path, such as one with a trailing slash. */
   moveTo(path: string): void {
     this.#path = path
   }
@@ -167,7 +167,7 @@ function isBetter(one: Upstream, other: Upstream): boolean {
   return one.isOut === other.isOut ? one.inFlight < other.inFlight : other.isOut
 }
 
-/** The controller keeps the bytes of the headers for as long as the response lasts, which may be hours. */
+/** The raw headers of undici's controller, which would keep them while the response lasts, perhaps for hours. */
 interface KeptHeaders {
   rawHeaders?: unknown
 }

@@ -41,7 +41,7 @@ function isReported(state: WorkerState): state is ReportedWorker {
   return state.report !== undefined
 }
 
-/** A warning of all workers is listed once; one of some workers, with their numbers. */
+/** A warning of all workers is listed once; a warning of some workers, with their numbers. */
 function sharedWarnings(there: readonly ReportedWorker[]): readonly string[] {
   const said = new Map<string, number[]>()
   for (const { worker, report } of there)
@@ -112,7 +112,7 @@ function addFamilies(families: Map<string, MetricFamily>, text: string, worker: 
 
 const HEAD = /^# (?:HELP|TYPE|UNIT) (?<name>\S+)/
 
-/** `name{a="b"} 1` or `name 1`, with one label more. */
+/** Adds a label to `name{a="b"} 1` or `name 1`. */
 function labelled(sample: string, worker: number): string {
   const name = /^[\w:]+/.exec(sample)?.[0] ?? ''
   const rest = sample.slice(name.length)

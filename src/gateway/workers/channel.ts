@@ -40,7 +40,7 @@ interface UnansweredRequest {
   reject(error: Error): void
 }
 
-/** The other process has ended, or was never there. */
+/** The other process has ended, or was never started. */
 export class ProcessGoneError extends Error {
   constructor() {
     super('The other process has ended.')
@@ -58,7 +58,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
   constructor(end: IpcEnd, local: Local) {
     this.#end = end
     this.#local = local
-    end.on('message', (message) => this.#heard(message))
+    end.on('message', (message) => this.#receive(message))
     end.once('disconnect', () => this.close())
   }
 
@@ -75,7 +75,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
     return promise as Promise<Awaited<ReturnType<Remote[Name]>>>
   }
 
-  /** Rejects all open requests: the other process is gone. */
+  /** Rejects all open requests, because the other process is gone. */
   close(): void {
     this.#isClosed = true
     for (const { reject } of this.#waiting.values()) reject(new ProcessGoneError())
@@ -83,7 +83,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
   }
 
   /** Ignores messages of other users of the channel. */
-  #heard(message: unknown): void {
+  #receive(message: unknown): void {
     if (!isObject(message)) return
     if (typeof message['ask'] === 'string') void this.#answer(message as unknown as IpcRequest)
     else if (typeof message['answer'] === 'number') this.#answered(message as unknown as IpcAnswer)
@@ -106,7 +106,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
     else waiting?.reject(errorOf(fault))
   }
 
-  /** Sends without waiting: the end of the channel reports a failure. */
+  /** Sends without waiting: a failure shows as the end of the channel. */
   #send(message: object): void {
     if (!this.#isClosed) this.#end.send(message, () => {})
   }
@@ -153,7 +153,7 @@ export interface WorkerTableOptions {
   readonly width: number
   /** Maximum wait for servers that are still being probed. */
   readonly withinMs: number
-  /** The servers to show, if not all: those that were late before. */
+  /** The servers to show, those that were late before. @default all */
   readonly only?: readonly string[]
 }
 

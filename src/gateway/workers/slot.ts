@@ -1,4 +1,4 @@
-/** One of the workers of a gateway: a process, and the next one in its place when that has ended. */
+/** One worker of a gateway: its current process, and the next one after that has ended. */
 import cluster, { type Worker } from 'node:cluster'
 import { isObject, sleep } from '../../protocol/index.ts'
 import { IpcChannel, type PrimaryMethods, ProcessGoneError, type WorkerMethods, type WorkerStart } from './channel.ts'
@@ -12,7 +12,7 @@ export interface SlotOptions {
   readonly env: Readonly<Record<string, string>>
   readonly shared: WorkersState
   readonly onWarning: (sentence: string) => void
-  /** Its process has ended; `how` is its signal or its exit code. */
+  /** Called when its process has ended; `how` is the signal or the exit code. */
   readonly onEnd: (slot: WorkerSlot, how: string) => void
 }
 
@@ -25,15 +25,18 @@ export interface RestartOptions {
 }
 
 const RESTART = { firstMs: 100, maxMs: 30_000 }
-/** A process that has lived this long did not end because of its start. */
+/** Lifetime after which the end of a process is not attributed to its start. */
 const STEADY_MS = 60_000
 
-/** `before`: the pause before the process that has ended; 0 for the first one. `livedMs`: its lifetime. */
+/**
+ * `before`: the pause before the process that has ended, or 0 for the first one. `livedMs`: the lifetime of that
+ * process.
+ */
 export function restartPauseMs(before: number, livedMs: number): number {
   return before === 0 || livedMs >= STEADY_MS ? RESTART.firstMs : Math.min(2 * before, RESTART.maxMs)
 }
 
-/** A busy process answers within this time; a frozen one does not. */
+/** Timeout of a ping: a busy process answers within this time, a frozen one does not. */
 const SILENT_MS = 5000
 const PING_EVERY_MS = 1000
 
@@ -80,7 +83,7 @@ export class WorkerSlot {
     } catch (error) {
       if (signal.aborted) return
       onNews(`Worker ${this.worker} did not start: ${error instanceof Error ? error.message : ''}`)
-      this.kill() // and the next one is started when it has ended
+      this.kill() // its end starts the next one
     }
   }
 
@@ -88,7 +91,7 @@ export class WorkerSlot {
   ask: WorkerChannel['ask'] = (name, params) =>
     this.#channel?.ask(name, params) ?? Promise.reject(new ProcessGoneError())
 
-  /** Resolves with the work of its process, as long as that responds. Rejects if it is frozen. */
+  /** Resolves with the work of its process while that answers pings. Rejects if it is frozen. */
   whileAwake<T>(work: Promise<T>): Promise<T> {
     const over = new AbortController()
     return Promise.race([work, this.#silence(over.signal)]).finally(() => over.abort())
@@ -113,7 +116,7 @@ export class WorkerSlot {
   #fork(): WorkerChannel {
     const { env, shared, onWarning, onEnd } = this.#options
     const { methods, endAll } = shared.forProcess()
-    const child = cluster.fork({ ...env, PANNIER_ADVERTISE: '' }) // its own address is another
+    const child = cluster.fork({ ...env, PANNIER_ADVERTISE: '' }) // a worker has its own address
     closeUnaccepted(child)
     const channel: WorkerChannel = new IpcChannel(child, {
       ...methods,
@@ -154,11 +157,11 @@ interface Closable {
 }
 
 /**
- * Closes connections that were handed to a worker and that it has not accepted when it ends. `node:cluster` leaves them
- * open without a reader, so that their clients would wait without end.
+ * Closes connections that were handed to a worker which ended before it accepted them. `node:cluster` leaves them open
+ * without a reader, and their clients would wait without end.
  *
- * The handover is internal to `node:cluster`: a message with a number, and a reply with the same number. If a version of
- * Node changes that, nothing is closed here.
+ * The handover is internal to `node:cluster`: a message with a number, and a reply with the same number. If a version
+ * of Node changes that, nothing is closed here.
  */
 function closeUnaccepted({ process: child }: Worker): void {
   const unaccepted = new Map<unknown, Closable>()

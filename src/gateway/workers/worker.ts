@@ -35,7 +35,8 @@ export function runGatewayWorker(options: GatewayWorkerOptions): Promise<never> 
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('SIGTERM', () => void worker.drain().then(() => process.exit(0)))
   cluster.worker?.once('disconnect', () => {
-    // Node would end this process at once, and leave processes of servers behind that ignore the end of their input.
+    // Node would exit at once on a disconnect, and leave processes of servers behind that ignore the end of their
+    // input.
     if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
     setTimeout(() => process.exit(1), ORPHAN_MS)
     void worker.drain(0).finally(() => process.exit(1))
@@ -90,11 +91,11 @@ class GatewayWorker {
   }
 
   #warn(sentence: string): void {
-    void this.#primary.ask('warn', { sentence }).catch(() => {}) // all ends with the primary
+    void this.#primary.ask('warn', { sentence }).catch(() => {}) // the gateway ends with the primary
   }
 
   async #announce(topic: string, text: string | undefined, say: () => void): Promise<void> {
-    // Without the primary no other worker logs it.
+    // Without the primary this worker logs it itself.
     if (await this.#primary.ask('isNews', { topic, text }).catch(() => text !== undefined)) say()
   }
 
@@ -103,7 +104,7 @@ class GatewayWorker {
     const store: RateStore = { count: (key, limit) => this.#primary.ask('count', { key, limit }) }
     const calls = {
       begin: (caller: string, limit: number) => this.#primary.ask('begin', { caller, limit }),
-      end: (caller: string) => void this.#primary.ask('end', { caller }).catch(() => {}), // all ends with the primary
+      end: (caller: string) => void this.#primary.ask('end', { caller }).catch(() => {}), // the gateway ends with the primary
     }
     return { store, calls }
   }
@@ -130,7 +131,9 @@ export function splitLimits(config: GatewayConfig, place: WorkerPlace): GatewayC
   return { ...config, servers: config.servers.map((server) => splitServer(server, place)) }
 }
 
-/** The servers with a limit below the number of workers: each worker gets one all the same. */
+/**
+ * The servers with a limit below the number of workers, so that all workers together exceed it: each gets at least one.
+ */
 export function overdrawn({ servers }: GatewayConfig, workers: number): readonly string[] {
   const isTooFew = ({ settings }: BackendConfig): boolean => SPLIT.some((limit) => settings[limit] < workers)
   return servers.filter(isTooFew).map(({ name }) => name)

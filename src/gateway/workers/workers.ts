@@ -2,8 +2,8 @@
  * The primary process of a gateway with several workers. It serves no client: it starts and restarts the workers, sends
  * them configurations, and counts and reports for all of them.
  *
- * Invariant: a worker serves clients only after it has met all other workers. So no worker takes another one for gone, or
- * claims its callers, because it is new.
+ * Invariant: a worker serves clients only after it has met all other workers. Otherwise a new worker could take another
+ * one for gone, and claim its callers.
  */
 import cluster from 'node:cluster'
 import { DRAIN_MS } from '../../server/internal.ts'
@@ -24,7 +24,7 @@ import { withTimeout, SilentWorkerError, WorkerSlot } from './slot.ts'
 
 export interface WorkersOptions {
   readonly workers: number
-  /** The variables by which a process is a worker. */
+  /** The environment variables that make a process a worker. */
   readonly env: Readonly<Record<string, string>>
   readonly config: GatewayConfig
   /** Called when a worker has ended, and when its replacement serves. */
@@ -73,7 +73,7 @@ export class Workers {
         onEnd: (slot, how) => this.#ended(slot, how),
       })
     })
-    // Configurations have values that JSON has not.
+    // Configurations contain values that JSON cannot represent.
     cluster.setupPrimary({ serialization: 'advanced' })
   }
 
@@ -93,13 +93,13 @@ export class Workers {
   async reload(config: GatewayConfig): Promise<void> {
     this.#config = config
     const there = this.#slots.filter(({ url }) => url !== undefined)
-    // A worker that ends meanwhile gets it with its restart.
+    // A worker that ends in the meantime gets the configuration with its restart.
     await Promise.all(there.map((slot) => this.#tell(slot, slot.ask('reload', config))))
     // The workers also meet at new routes.
     await Promise.all(there.map((slot) => this.#tell(slot, slot.ask('meet', { others: this.#othersOf(slot) }))))
   }
 
-  /** Waits for a worker. A frozen one would serve the old configuration, so it is replaced. */
+  /** Waits for a worker's reload. A frozen worker would serve the old configuration, so it is killed and replaced. */
   async #tell(slot: WorkerSlot, told: Promise<void>): Promise<void> {
     try {
       await slot.whileAwake(told)
@@ -134,7 +134,7 @@ export class Workers {
     this.#stopped.abort()
     await Promise.all(
       this.#slots.map(async (slot) => {
-        await withTimeout(slot.whileAwake(slot.ask('drain', {})), WORKER_DRAIN_MS).catch(() => {}) // it has ended, or does not answer
+        await withTimeout(slot.whileAwake(slot.ask('drain', {})), WORKER_DRAIN_MS).catch(() => {}) // the worker has ended, or does not answer
         slot.kill()
         await slot.ended
       }),
@@ -202,7 +202,7 @@ const NO_ADDRESS = { protocol: '', hostname: '', port: '' }
 
 /**
  * The address at which other workers reach a worker: a free port on loopback, or the host of PANNIER_ADVERTISE. The
- * workers get consecutive ports from its port on, or free ones if that is the port of clients.
+ * workers get consecutive ports from its port on, or free ports if that is the clients' port.
  */
 export function ownAddress(worker: number, clientPort: number, advertise: string | undefined): WorkerStart['own'] {
   if (advertise === undefined || advertise === '') return { host: '127.0.0.1', port: 0, advertise: undefined }

@@ -1,13 +1,13 @@
 /** The table of a bus: the statements on it, and how long an event lives. */
 import type { Database } from '../database.ts'
 
-/** How long an event stays in the table, and how long it may wait to be written. */
+/** Lifetime of an event in the table, and its maximum wait to be written. */
 export const EVENT_LIFE_MS = 120_000
 
-/** The most that one statement writes or reads. A larger event goes alone. */
+/** Maximum size of what one statement writes or reads. A larger event is written alone. */
 export const MAX_BATCH = { events: 500, bytes: 1 << 20 }
 
-/** The pauses before a failed statement is tried again. */
+/** Backoff of failed statements. */
 export const RETRY = { firstMs: 100, maxMs: 5000 }
 
 const SWEEP_BATCH = 1000
@@ -35,7 +35,7 @@ export class BusTable {
     return this.#database.isClosed
   }
 
-  /** Writes events of this publisher. Those that are there already, because a response was lost, stay as they are. */
+  /** Writes events of this publisher. Events that are already there, because a response was lost, stay as they are. */
   async insert(events: readonly NumberedEvent[]): Promise<void> {
     await this.#database.rows(
       `INSERT INTO ${this.#name} (publisher, number, audience, event, expires_at)

@@ -1,13 +1,13 @@
 /**
- * An event bus over PostgreSQL. Events are rows of a table; a notification only says which publisher has new ones.
+ * An event bus over PostgreSQL. Events are rows of a table; a notification only names the publisher of new ones.
  *
- * - Every user of the database may LISTEN. Events contain URIs of resources and ids of sessions, so no event is sent in a
- *   notification, however small: notifications contain a digest of the audience and a random id of the publisher.
- *   Reading events needs rights on the table. And large events, of more than 8000 bytes, need no path of their own.
- * - A publisher numbers its events and writes one batch at a time. A reader remembers the last number of each publisher,
- *   so events arrive in the publisher's order, and once, also when a batch was written twice.
- * - Events stay in the table for two minutes. After a broken connection, missed events are read, and those that could not be
- *   written are written. Older ones are lost, as the contract of a bus allows.
+ * - Every user of the database may LISTEN. Events contain URIs of resources and ids of sessions, so notifications
+ *   contain no events, only a digest of the audience and a random id of the publisher. Reading events needs rights on
+ *   the table. Events of more than 8000 bytes, the limit of notifications, are no exception.
+ * - A publisher numbers its events and writes one batch at a time. A reader remembers the last number of each
+ *   publisher, so events arrive in the publisher's order, and once, also when a batch was written twice.
+ * - Events stay in the table for two minutes. After a broken connection, missed events are read, and unwritten ones are
+ *   written. Older events are lost, as the contract of a bus allows.
  */
 import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { randomUUID } from 'node:crypto'

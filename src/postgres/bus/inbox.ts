@@ -2,7 +2,8 @@ import { backoffMs, isObject } from '../../protocol/index.ts'
 import type { ServerEvent } from '../../server/index.ts'
 import { type BusTable, EVENT_LIFE_MS, RETRY } from './busTable.ts'
 
-// The first statement comes a little after the start. Events from this long before the start may be delivered, too.
+// Age of events that may be delivered although they are older than the bus, because the first statement comes a little
+// after the start.
 const START_SLACK_MS = 1000
 const PUBLISHER = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -26,13 +27,13 @@ export class Inbox {
     this.#deliver = deliver
   }
 
-  /** Events from now on are delivered. */
+  /** Starts the delivery of events that are published from now on. */
   start(): void {
     this.#startedAt = performance.now()
   }
 
   readFrom(publisher: string): void {
-    // Every user of the database can send notifications, so the id may be anything.
+    // Every user of the database can send notifications, so the id is not trusted.
     if (!PUBLISHER.test(publisher)) return
     this.#unread.add(publisher)
     if (this.#retryTimer === undefined) this.#read()
@@ -100,7 +101,7 @@ export class Inbox {
   }
 
   async #readNext(publisher: string): Promise<void> {
-    // First, because a notification during the statement means that there is more.
+    // Before the statement, because a notification during it means that there are more events.
     this.#unread.delete(publisher)
     try {
       const { events, isFull } = await this.#table.read(publisher, this.#lastNumber(publisher), this.#maxAgeMs)
@@ -120,13 +121,13 @@ export class Inbox {
     return this.#last.get(publisher)?.number ?? 0
   }
 
-  /** Older events were published before this bus began. */
+  /** The age of the bus: older events were published before it began. */
   get #maxAgeMs(): number {
     return Math.min(performance.now() - this.#startedAt + START_SLACK_MS, EVENT_LIFE_MS)
   }
 }
 
-/** Undefined for what is not an event. Listeners ignore the kinds that only a newer version knows. */
+/** Undefined if the text is no event. Listeners ignore kinds that only a newer version knows. */
 function parseEvent(text: string): ServerEvent | undefined {
   try {
     const event: unknown = JSON.parse(text)

@@ -7,7 +7,7 @@ interface WaitingEvent extends NumberedEvent {
 
 const MAX_QUEUE = { events: 100_000, bytes: 1 << 26 }
 
-/** Writes events to the table, in order, and again after a failure. When the queue is full, the oldest events are lost. */
+/** Writes events to the table, in order, with retries. When the queue is full, the oldest events are lost. */
 export class Outbox {
   readonly #table: BusTable
   readonly #onWritten: () => void
@@ -28,7 +28,7 @@ export class Outbox {
     this.#maxQueue = maxQueue
   }
 
-  /** The table still has events of this publisher. */
+  /** Whether the table still has events of this publisher. */
   get hasRecent(): boolean {
     return performance.now() - this.#writtenAt < EVENT_LIFE_MS
   }

@@ -1,6 +1,6 @@
 /**
- * A circuit breaker for statements that calls wait for: after a database has not answered in time, statements fail at once
- * for a while.
+ * A circuit breaker for statements that calls wait for: after a timeout of the database, statements fail at once for a
+ * while.
  */
 import { StateError } from '../../state/internal.ts'
 import type { CarryStore, Ledger } from '../../state/stores/index.ts'
@@ -40,7 +40,7 @@ export async function within<T>(limitMs: number, work: () => Promise<T>): Promis
   }
 }
 
-/** Whether the database has answered, with an error. */
+/** Whether the error is an answer of the database. */
 export function isDatabaseAnswer(error: unknown): boolean {
   return error instanceof StateError && error.code !== 'STORE_UNAVAILABLE'
 }

@@ -59,17 +59,17 @@ function claimOf(row: ClaimRow | undefined): Claim {
   return { state: 'done', value: parseStored(row.value, damaged) }
 }
 
-/** A century. Rows never live longer: PostgreSQL's calendar has an end. */
+/** A century, the maximum lifetime of a row: PostgreSQL's calendar has an end. */
 export const MAX_LIFE_MS = 3_155_760_000_000
 
 const SWEEP_BATCH = 1000
 
-/** Removes expired rows of a table from time to time, when it is called. */
+/** Returns a function that removes expired rows of a table, at most once in a while. */
 export function tableSweeper(database: Database, table: string): () => void {
   const text = `WITH expired AS (SELECT id FROM ${table} WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)
     DELETE FROM ${table} AS t USING expired WHERE t.id = expired.id`
   return makeSweeper(performance.now.bind(performance), () => {
-    // The caller uses the database next and gets the error itself.
+    // The caller's next statement reports the error.
     database.rows(text, [SWEEP_BATCH]).catch(() => {})
   })
 }

@@ -3,7 +3,7 @@ import { databaseOf, type PostgresConnection } from '../database.ts'
 import { digest } from '../digest.ts'
 import { Impatience } from './impatience.ts'
 
-// Every request waits for its count.
+// Timeout of a count, for which every request waits.
 const COUNT_MS = 1000
 const CLOCKS_DIFFER_MS = 30_000
 
@@ -28,12 +28,12 @@ export function postgresRates(connection: PostgresConnection): RateStore {
       schemaName: database.names.tables.slice(1, -1), // the limiter adds quotes itself
       tableName: 'rates',
       tableCreated: true,
-      clearExpiredByTimeout: false, // it would keep them for an hour
+      clearExpiredByTimeout: false, // the limiter itself would keep rows for an hour
       inMemoryBlockOnConsumed: limit + 1,
       insuranceLimiter: await memoryLimiter(limit),
     })
   })
-  // Instances write times by their own clocks, which differ.
+  // Instances write times by their own clocks, which may differ.
   const text = `DELETE FROM ${database.names.tables}.rates WHERE expire < $1`
   const sweep = makeSweeper(performance.now.bind(performance), () => {
     query({ text, values: [Date.now() - CLOCKS_DIFFER_MS] }).catch(() => {}) // `count` reports the error

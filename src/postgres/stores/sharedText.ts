@@ -2,7 +2,7 @@ import { databaseOf, type PostgresConnection } from '../database.ts'
 
 /** A text that all processes of a database share. */
 export interface SharedText {
-  /** The text and its version; no text if that is the version known, or if there is none yet. */
+  /** The text and its version; without the text if `known` is that version, or if there is none yet. */
   read(known?: string): Promise<VersionedText>
   /** Replaces the text, one process at a time; `change` returns undefined to leave it. */
   update(change: (text: string | undefined) => string | undefined): Promise<void>
@@ -13,7 +13,7 @@ export interface VersionedText {
   readonly text?: string
 }
 
-/** Maximum time of a transaction between two statements. */
+/** Maximum time between two statements of a transaction. */
 const IDLE_MS = 5000
 const NO_VERSION = '0'
 
@@ -32,7 +32,7 @@ export function postgresSharedText(connection: PostgresConnection, name: string)
 
     async update(change) {
       await database.transaction({ idleMs: IDLE_MS }, async (sql) => {
-        // The row is there before it is locked, so that two first changes do not miss each other.
+        // Inserts the row before it locks it, so that two first changes do not miss each other.
         await sql.rows(
           `INSERT INTO ${texts} (name, text, version) VALUES ($1, NULL, 0) ON CONFLICT (name) DO NOTHING`,
           [name],

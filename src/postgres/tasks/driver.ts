@@ -1,4 +1,7 @@
-/** The driver for PostgreSQL, for any number of machines. All times are the database's, so clocks do not matter. */
+/**
+ * The driver for PostgreSQL, for any number of machines. All times are the database's, so the clocks of machines do not
+ * matter.
+ */
 import { randomUUID } from 'node:crypto'
 import { isObject } from '../../protocol/index.ts'
 import type {
@@ -16,11 +19,11 @@ import { digest } from '../digest.ts'
 import type { NotificationListener } from '../notifier.ts'
 import { type Sql, STATEMENT_MS } from '../sql.ts'
 
-// A shorter timeout would also hit a process that is only busy.
+// A shorter timeout would also hit a busy process.
 const MIN_IDLE_MS = 1000
 const WATCH_POLL_MS = 2000
 const WATCH_POLL_MS_WITHOUT_NOTIFIER = 500
-// As hexadecimal digits of a SHA-256.
+// The length of a key, in hexadecimal digits of a SHA-256.
 const KEY_LENGTH = 32
 
 export class PostgresDriver implements TaskDriver, NotificationListener {
@@ -59,7 +62,10 @@ export class PostgresDriver implements TaskDriver, NotificationListener {
     return (await this.#statements(timeoutMs)).rows<Row>(text, [...values])
   }
 
-  /** If this process freezes inside, PostgreSQL rolls the transaction back in time for others to reclaim the task. */
+  /**
+   * Runs a transaction. If this process freezes inside, PostgreSQL rolls it back in time for others to reclaim the
+   * task.
+   */
   async transaction<Result>(begin: () => Transaction<Result>): Promise<Result> {
     const idleMs = Math.max(this.#settings.leaseMs / 2, MIN_IDLE_MS)
     const events: TaskEvent[] = []
@@ -115,7 +121,7 @@ export class PostgresDriver implements TaskDriver, NotificationListener {
     return false
   }
 
-  /** The connection stays open: others may share it. */
+  /** Leaves the connection open, because others may share it. */
   async close(): Promise<void> {
     await this.#database.notifier.unsubscribe(this)
   }
@@ -124,7 +130,7 @@ export class PostgresDriver implements TaskDriver, NotificationListener {
     return this.#database.statements(timeoutMs)
   }
 
-  // Large entries take longer; this is for a megabyte a second.
+  // Large entries take longer: allows for a megabyte a second.
   get #statementMs(): number {
     return Math.max(STATEMENT_MS, this.#settings.maxEntryBytes / 1000)
   }
@@ -152,7 +158,7 @@ function dialect(schema: string): Dialect {
   }
 }
 
-/** Undefined for an event that only a newer version knows; the notifier has other users as well. */
+/** Undefined for an event that only a newer version knows, or that another user of the notifier sent. */
 function readEvent(message: string): TaskEvent | undefined {
   const event = parsed(message)
   if (!isObject(event)) return undefined

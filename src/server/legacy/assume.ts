@@ -1,4 +1,4 @@
-/** Operator's assumptions about session-era clients that do not declare a capability. */
+/** The operator's assumptions about session-era clients that do not declare a capability. */
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
 import { assertOptionNames, ECHO_CAPABILITY, type OptionNames, ROUNDS_CAPABILITY } from '../../protocol/index.ts'
 
@@ -13,11 +13,11 @@ export interface Assumed {
 export interface SessionClient {
   readonly name: string | undefined
   readonly version: string | undefined
-  /** The version that was agreed on. */
+  /** The negotiated version. */
   readonly protocolVersion: string
 }
 
-/** The same for all clients, or chosen by client. */
+/** One assumption for all clients, or chosen by client. */
 export type Assume = Assumed | ((client: SessionClient) => Assumed | undefined)
 
 const ASSUMED: OptionNames<Assumed> = { stateEcho: true, rounds: true }

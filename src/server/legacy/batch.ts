@@ -1,5 +1,5 @@
 /**
- * Batches: several messages in one array. Only the revision 2025-03-26 has them, and its servers must take them. Each
+ * Batches: several messages in one array. Only the revision 2025-03-26 has them, and its servers must accept them. Each
  * message is served as if it had come alone. The responses are one array, or events of one stream once a message of the
  * batch needs a stream. Each call keeps the event ids of its own stream, so a client that loses the connection can come
  * back to the call of the last event.
@@ -13,7 +13,7 @@ import { toWireError } from '../wireErrors.ts'
 
 const BATCH_VERSION = '2025-03-26'
 const MAX_MESSAGES = 100
-// The responses are held in memory until the last one is complete, and a small batch can ask for very much.
+// The responses are held in memory until the last one is complete, and a small batch can cause very large ones.
 const MAX_RESPONSE_CHARS = 64 * 1024 * 1024
 
 export type PostMessage = (message: Message, sink: Sink) => Promise<HttpReply | undefined>
@@ -62,7 +62,7 @@ async function answerOne(value: unknown, sink: Sink, post: PostMessage): Promise
   }
 }
 
-/** Whether a response is due: to a request, and to what cannot be read. */
+/** Whether a response is due: for a request, and for a message that cannot be read. */
 function isRequest(value: unknown): boolean {
   const { method, id, result, error } = (value ?? {}) as { method?: unknown; id?: RequestId } & Json
   if (result !== undefined || error !== undefined) return false
@@ -106,7 +106,10 @@ class SharedSink {
     }
   }
 
-  /** A response to a request that has no stream. Without any stream, one that is too much becomes an error. */
+  /**
+   * Adds the response to a request without a stream. In a batch without any stream, a response over the limit becomes
+   * an error.
+   */
   add(response: string, request: unknown): void {
     if (this.#isOpen) return this.#sink.write(sseEvent(response))
     const isTooMuch = this.#chars > 0 && this.#chars + response.length > MAX_RESPONSE_CHARS
@@ -115,7 +118,7 @@ class SharedSink {
     this.#responses.push(kept)
   }
 
-  /** Ends the stream when each call has ended its part; without a stream, returns the reply. */
+  /** Ends the stream when each call has ended its part. Without a stream, returns the reply. */
   async finish(): Promise<HttpReply | undefined> {
     if (!this.#isOpen) return { status: 200, body: `[${this.#responses.join(',')}]` }
     await Promise.all(this.#ended)

@@ -26,7 +26,7 @@ export class SessionCallers {
     this.#options = options
   }
 
-  /** `sink` is the caller's own connection; absent where another instance has that. */
+  /** `sink` is the caller's own connection; absent if the request was forwarded here. */
   of(header: HeaderReader, principal: Principal | undefined, sink?: Sink): Caller | HttpReply {
     const version = header('mcp-protocol-version')
     if (version !== undefined && !isLegacyVersion(version)) throw unsupportedVersion(version, true)

@@ -17,7 +17,7 @@ export interface LegacyChannelOptions {
   readonly streams: LegacyStreams
   readonly pushes: PushBroker
   readonly caller: Caller
-  /** The client's connection; or, for a call that was resumed, the stream that its client has or will reconnect to. */
+  /** The client's connection; or, for a resumed call, the stream that its client has or will reconnect to. */
   readonly target: Sink | LegacyStream
 }
 
@@ -39,8 +39,8 @@ export class LegacyChannel implements Channel {
   }
 
   /**
-   * Sets the call that this channel answers. The call needs its channel to be made, so this comes after the
-   * constructor.
+   * Sets the call that this channel answers. It comes after the constructor, because a call is created with its
+   * channel.
    */
   serve(call: Call): Call {
     this.#call = call
@@ -71,7 +71,7 @@ export class LegacyChannel implements Channel {
     this.#cancels.push(listener)
   }
 
-  /** `notifications/cancelled`. A lost connection is no cancellation in this era. */
+  /** Handles `notifications/cancelled`. In this era a lost connection is no cancellation. */
   cancel(): void {
     if (this.#cancelled || this.#finished) return
     this.#endQuestions()
@@ -109,7 +109,7 @@ export class LegacyChannel implements Channel {
     if (!this.#finished) this.#open().hangUp(retryMs)
   }
 
-  /** Sends the response on the stream, if there is one; false leaves it to the caller. */
+  /** Sends the response on the stream, if there is one; returns false if the caller of this method has to send it. */
   finish(body: string): boolean {
     if (this.#isHandedOff) return true
     this.#endQuestions()
@@ -121,7 +121,10 @@ export class LegacyChannel implements Channel {
     return true
   }
 
-  /** A call that has no stream yet gets one when it goes to another instance: its client finds it there by its name. */
+  /**
+   * The snapshot and the release of the call. A call without a stream gets one at its hand-off, by whose name its
+   * client finds it.
+   */
   get #elsewhere(): PushElsewhere {
     return {
       contents: () => ({ name: this.#open().name, ...this.#open().contents() }),
@@ -129,7 +132,7 @@ export class LegacyChannel implements Channel {
     }
   }
 
-  /** Without a stream the client cannot come back for the answer, so the call ends with the connection. */
+  /** Ends a call without a stream together with its connection, because its client cannot come back for the answer. */
   #endWithConnection(): void {
     const { target } = this.#options
     if (this.#endsWithConnection || !('open' in target)) return
@@ -139,7 +142,9 @@ export class LegacyChannel implements Channel {
     })
   }
 
-  /** Another instance answers: the connection ends, so that the client comes back and finds it. */
+  /**
+   * Releases the call to another instance. The connection ends, so that the client comes back and finds the call there.
+   */
   #handOff(): void {
     if (this.#finished) return
     this.#finished = true
@@ -149,7 +154,7 @@ export class LegacyChannel implements Channel {
     for (const listener of this.#cancels) listener()
   }
 
-  /** A cancelled request gets no response, so its answer is an empty stream. */
+  /** Ends the connection of a cancelled request, which gets no response, with an empty stream. */
   #endEmpty(): boolean {
     const sink = this.#options.target as Sink
     sink.open(SSE_HEADERS)
@@ -157,7 +162,7 @@ export class LegacyChannel implements Channel {
     return true
   }
 
-  /** Questions end with their request: the client is notified of those that no longer need an answer. */
+  /** Ends the open questions with their request, and notifies the client. */
   #endQuestions(): void {
     if (this.#asked === undefined) return
     for (const requestId of this.#options.pushes.end(this.#asked)) {
@@ -165,7 +170,7 @@ export class LegacyChannel implements Channel {
     }
   }
 
-  /** Progress only increases; a handler that runs again from the top at another instance reports it again. */
+  /** Whether the progress increases: a handler that runs again from the top at another instance reports it again. */
   #isAhead(stream: LegacyStream, progress: unknown): boolean {
     if (typeof progress !== 'number' || progress <= (stream.progress ?? Number.NEGATIVE_INFINITY)) return false
     stream.progress = progress
@@ -180,7 +185,7 @@ export class LegacyChannel implements Channel {
     return stream
   }
 
-  /** When the stream is evicted, the answer could not be delivered, so the call is cancelled. */
+  /** Uses the stream for the response. Its eviction cancels the call, whose response could not be delivered. */
   #use(stream: LegacyStream): LegacyStream {
     stream.onEvicted = () => this.cancel()
     this.#stream = stream

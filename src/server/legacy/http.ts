@@ -52,7 +52,7 @@ export interface LegacyHttpOptions extends SessionCallersOptions {
   readonly members: Members
   readonly owners: Owners
   readonly forwarder: ClientRequests
-  /** Maximum time for a client to wait until a call resumes, in seconds. */
+  /** Maximum time that a client waits for a call to resume, in seconds. */
   readonly ttlSeconds: number
   readonly clock: () => number
   /** Hands a stream off; returns its new owner, or undefined if no instance takes it. */
@@ -65,7 +65,7 @@ const NONE: ReadonlySet<string> = new Set()
 export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions
   readonly #live: LiveCalls
-  /** Rate of the cancellations that go to all instances, because the instance of the request is unknown. */
+  /** Rate limit of cancellations that go to all instances, because the instance of the request is unknown. */
   readonly #cancellations: CallerRate
   readonly #answers: AnswerForwarder
   readonly #returning: StreamResumption
@@ -153,7 +153,7 @@ export class LegacyHttp implements SessionHandler {
     return { status: 204 }
   }
 
-  /** Registers the handlers for forwarded, and handed-off things of other instances in this scope. */
+  /** Registers the handlers for requests forwarded and things handed off by other instances in this scope. */
   serveIn(scope: ClusterScope): void {
     scope.handle('request', (message, _, sink) => this.#serveForwarded(readRequest(message), sink))
     scope.handleHandOff((thing) => this.#handOffs.resume(thing as unknown as StreamHandOff))
@@ -171,8 +171,7 @@ export class LegacyHttp implements SessionHandler {
   }
 
   /**
-   * Drains before the process ends: calls that wait for an answer are handed off; when the signal aborts, the rest
-   * fail.
+   * Drains before the process ends: hands off the calls that wait for an answer; when the signal aborts, the rest fail.
    */
   drain(patience: AbortSignal): Promise<void> {
     return this.#options.pushes.drain(patience)
@@ -183,7 +182,7 @@ export class LegacyHttp implements SessionHandler {
     return this.#live.idle()
   }
 
-  /** Hands off the streams that clients have yet to come back for. The last step before the process ends. */
+  /** Hands off the streams whose clients have not come back yet. The last step before the process ends. */
   handOffUnseen(): Promise<void> {
     return this.#handOffs.unseen()
   }
@@ -236,7 +235,7 @@ export class LegacyHttp implements SessionHandler {
     try {
       return await this.#options.calls.answer(call)
     } catch (error) {
-      // A resumed call has no request that could fail, and an open stream must end.
+      // A resumed call has no request that could report the error, and an open stream must end.
       this.#options.logger().error({ method, err: errorDetails(error) }, 'A request failed.')
       return { status: 500, body: errorMessage(id, toWireError(error)) }
     } finally {
@@ -253,7 +252,7 @@ export class LegacyHttp implements SessionHandler {
     void this.#answer(resumed, caller, channel, from).then(({ body }) => this.#finish(channel, body))
   }
 
-  /** Returns false if the response is left to the caller of this method. */
+  /** Returns false if the caller of this method has to send the response. */
   #finish(channel: LegacyChannel, body: string): boolean {
     const isSent = channel.finish(body)
     this.#handOffs.finished()

@@ -7,14 +7,14 @@ interface Cancellable {
   cancel(): void
 }
 
-/** A cancellation may overtake its call, which another instance is handing off, by this time. */
+/** Maximum time by which a cancellation may overtake its call, which another instance is handing off. */
 const EARLY_FOR_MS = 30_000
 
 export class LiveCalls {
   readonly #bySession = new Map<string, Map<unknown, Cancellable>>()
   readonly #onIdle: (() => void)[] = []
   readonly #clock: () => number
-  /** Cancellations of calls that do not run here. */
+  /** Cancellations of calls that do not run here, at least not yet. */
   readonly #early: ExpiringMap<true>
 
   constructor(clock: () => number) {
@@ -23,7 +23,7 @@ export class LiveCalls {
   }
 
   /**
-   * Notes a call until the returned function is called. Outside a session a call has no identity, so it cannot be
+   * Registers a call until the returned function is called. A call outside a session has no identity, so it cannot be
    * cancelled.
    */
   enter(session: string | undefined, id: RequestId, call: Cancellable): () => void {
@@ -50,12 +50,12 @@ export class LiveCalls {
     return call !== undefined
   }
 
-  /** Cancels a call that runs here, or is resumed here soon. */
+  /** Cancels a call that runs here or is about to be resumed here. */
   cancelSoon(session: string, id: RequestId): void {
     if (!this.cancel(session, id)) this.#early.set(digestOf([session, id]), true, this.#clock() + EARLY_FOR_MS)
   }
 
-  /** Whether a call that is resumed here was cancelled before it came. */
+  /** Whether a call was cancelled before it was resumed here. */
   wasCancelled(session: string | undefined, id: RequestId): boolean {
     return session !== undefined && this.#early.get(digestOf([session, id])) === true
   }

@@ -1,6 +1,6 @@
 /**
- * Sessions of the session era without a session store: the session id is a sealed token that contains what `initialize`
- * negotiated, so any instance serves any request of any session.
+ * Sessions of the session era without a session store: the session id is a sealed token with the result of
+ * `initialize`, so any instance serves any request of any session.
  */
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
 import {
@@ -24,7 +24,7 @@ import type { Logger } from '../logger.ts'
 import { type Assume, type Assumption, assumption } from './assume.ts'
 import type { SessionFacts } from './sessionFacts.ts'
 
-/** What `initialize` negotiated. */
+/** The negotiated result of `initialize`. */
 export interface Handshake {
   readonly version: string
   readonly client: Implementation | undefined
@@ -60,7 +60,7 @@ export class Sessions {
     this.#self = self
   }
 
-  /** The parameters of `initialize`, and the assumptions about the client. All of it is in the session id. */
+  /** The parameters of `initialize` and the assumptions about the client, which the session id contains. */
   handshake(params: Json): Handshake {
     const { version, client, capabilities } = readHandshake(params)
     return { version, client, capabilities: this.#assumption(capabilities, client, version) }
@@ -84,7 +84,8 @@ export class Sessions {
   }
 
   /**
-   * Opens a session id. The error is the same for one that has ended, expired, belongs to another caller or is forged.
+   * Opens a session id. The error is the same whether the session has ended or expired, belongs to another caller, or
+   * is forged.
    */
   open(token: string, principal: Principal | undefined): OpenSession {
     try {
@@ -131,7 +132,7 @@ export function legacyPeer({ version, client, capabilities }: Handshake): Peer {
   }
 }
 
-/** The peer of a session-era request outside a session: nothing is known of its client. */
+/** The peer of a session-era request outside a session, whose client is unknown. */
 export function unknownPeer(version: string | undefined): Peer {
   return legacyPeer({ version: version ?? UNNAMED_LEGACY_VERSION, client: undefined, capabilities: {} })
 }

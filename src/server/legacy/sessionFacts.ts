@@ -1,6 +1,7 @@
 /**
- * Facts of session-era sessions in memory: that one has ended, its log level, the resources it watches. The bus carries
- * them to other instances, and a new member gets all of them. No request depends on them, so losing them is harmless.
+ * Facts about session-era sessions, in memory: whether one has ended, its log level, the resources it watches. The bus
+ * carries them to other instances, and a new member gets all of them. No request depends on them, so losing them is
+ * harmless.
  */
 import type { LoggingLevel } from '@modelcontextprotocol/client'
 import { Quota } from '../../state/quota/index.ts'
@@ -23,8 +24,8 @@ const MAX_SESSIONS = 10_000
 const MAX_WATCHED = 1000
 // Limit of all sessions together. Above it, the largest caller loses the facts of its oldest session.
 const MAX_ALL_WATCHED_CHARS = 64 * 1024 * 1024
-// A client that ends this many sessions within the life of a session evicts the entries of others, whose ids then open
-// again. So DELETE is not a revocation; revoke access at the authenticator.
+// A client that ends more sessions than this within the life of a session evicts the entries of others, whose ids then
+// open again. So DELETE is not a revocation; revoke access at the authenticator.
 const MAX_ENDED = 100_000
 
 export class SessionFacts {
@@ -45,7 +46,7 @@ export class SessionFacts {
     bus.subscribe((event) => this.#hear(event))
   }
 
-  /** The events that bring another instance to the same facts. */
+  /** The events with which another instance gets the same facts. */
   *events(): Generator<ServerEvent> {
     const now = this.#clock() / 1000
     for (const [session, expiresAt] of this.#ended) {

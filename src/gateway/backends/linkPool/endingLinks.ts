@@ -1,4 +1,4 @@
-/** Links that are being closed: their processes still run, and count until they have exited. */
+/** Links that are being closed. Their processes count against the limit until they have exited. */
 import type { CallerLease } from '../../placement/callerLease.ts'
 import type { ServerLeases } from '../../placement/serverLeases.ts'
 import type { Link } from '../../links/link.ts'
@@ -27,7 +27,7 @@ export class EndingLinks {
     void ending.then(() => this.#ending.delete(ending))
   }
 
-  /** Waits for one process to exit if the exiting ones use up the remaining places. */
+  /** Waits for a process to exit if the exiting ones take all remaining places. */
   async place(left: number): Promise<void> {
     const [ending] = this.#ending
     if (ending === undefined || this.#ending.size < left) return

@@ -1,4 +1,7 @@
-/** Links that have ended with what their server kept for a caller. The next result of a tool says so, once. */
+/**
+ * Links that ended together with state that their server kept for a caller. The caller's next tool result mentions it,
+ * once.
+ */
 import type { Json } from '../../../protocol/index.ts'
 
 /** Maximum number of callers remembered. */
@@ -6,7 +9,7 @@ const MAX_GONE = 10_000
 
 export class GoneLinks {
   readonly #server: string
-  /** Why a link is gone, by its key. */
+  /** The reason why a link ended, by its key. */
   readonly #gone = new Map<string, string>()
 
   constructor(server: string) {
@@ -23,8 +26,8 @@ export class GoneLinks {
     this.#gone.set(key, why)
   }
 
-  /** The result of a caller's request. Models read content, and clients of both eras show it. */
-  toldIn(key: string, result: Json): Json {
+  /** Appends the notice to a caller's result, as content: models read it, and clients of both eras show it. */
+  withNotice(key: string, result: Json): Json {
     const why = this.#gone.get(key)
     const { content } = result
     if (why === undefined || !Array.isArray(content)) return result

@@ -25,9 +25,9 @@ import { type Keeping, LinkRoom, type LinkRoomOptions } from './room.ts'
 import { callersOn, linkKey, linkOwner, mayJoin, needsOwnLink, type Sharing } from './sharing.ts'
 
 export interface LinkPoolOptions extends Omit<LinkRoomOptions<never>, 'evict'> {
-  /** What links of one caller hold, as far as known now. @default 'nothing' */
+  /** Whether links of one caller hold state, as far as known. @default 'nothing' */
   readonly keeping?: (() => Keeping) | undefined
-  /** A link that may have held something was evicted. */
+  /** Called when an evicted link may have held state. */
   readonly onEvicted?: (() => void) | undefined
   /** Opens a link for calls with this sharing. */
   readonly open: (relayed: Relayed, sharing: Sharing, lease?: CallerLease) => Promise<Link>
@@ -51,7 +51,7 @@ export const CALLS_AT_ONCE = 8
 export class LinkPool {
   readonly #options: LinkPoolOptions
   readonly #links = new PooledLinks()
-  /** Calls that wait for a link. A free link wakes all of them: the first may have its share already. */
+  /** Calls that wait for a link. A free link wakes all of them, because the first may already have its share. */
   readonly #waiting = new Waiters()
   readonly #room: LinkRoom<PooledLink>
   readonly #gone: GoneLinks
@@ -88,7 +88,7 @@ export class LinkPool {
       const link = await pooled.link
       if (lease !== undefined) this.#options.leases?.assertOwn(lease)
       const result = await use(link, () => this.#hold(pooled))
-      return relayed.method === 'tools/call' ? this.#gone.toldIn(pooled.key, result) : result
+      return relayed.method === 'tools/call' ? this.#gone.withNotice(pooled.key, result) : result
     } catch (error) {
       // Late messages of the failed call must not reach the next one.
       if (sharing === 'call') this.#drop(pooled)
@@ -96,7 +96,7 @@ export class LinkPool {
       throw error
     } finally {
       this.#room.end(caller)
-      if (pooled.callers === 'one') pooled.isExclusive = false // a link with other calls on it was not exclusive
+      if (pooled.callers === 'one') pooled.isExclusive = false // an exclusive call was the only one on the link
       this.#release(pooled)
     }
   }
@@ -264,8 +264,8 @@ export class LinkPool {
   }
 
   /**
-   * Whether it is the link that the caller's next call takes, with what the server keeps for this caller. Anonymous
-   * callers share one, and none of them knows what is kept.
+   * Whether it is the link that the caller's next call takes, with the state that the server keeps for this caller.
+   * Anonymous callers share one, and none of them knows of that state.
    */
   #isFirst(pooled: PooledLink): boolean {
     const { sharing, callers, key } = pooled
@@ -294,7 +294,7 @@ export class LinkPool {
     this.#waiting.wakeAll()
   }
 
-  /** `why`: the reason for the caller, if the link has held something. */
+  /** `why`: the notice for the caller, if the link held state. */
   #retire(pooled: PooledLink, why?: string): void {
     if (why !== undefined && this.#keeping === 'state' && this.#isFirst(pooled)) this.#gone.add(pooled.key, why)
     if (pooled.uses === 0) return this.#drop(pooled)

@@ -3,14 +3,14 @@
  * another one.
  *
  * - One caller, or all anonymous callers of one network, has at most half of the links.
- * - An idle link that may hold what the server keeps for its caller is evicted only for a link of the same caller, or,
- *   after a wait, of one who then has no more links than the caller who loses it. So a caller with one link keeps it.
+ * - An idle link that may hold its caller's state is evicted only for the same caller, or, after a wait, for a caller
+ *   with fewer links. A caller with one link keeps it.
  * - Of all other idle links, the largest caller loses the one that has been idle for longest.
  */
 import { fairShareOf, Quota } from '../../../state/quota/index.ts'
 import { BackendError } from '../../errors.ts'
 
-/** Whether links of one caller hold what the server keeps for it: no; no, by a guess; not known; or yes. */
+/** Whether links of one caller hold state of the server: no; probably not; unknown; or yes. */
 export type Keeping = 'nothing' | 'unlikely' | 'unknown' | 'state'
 
 export interface LinkRoomOptions<T> {
@@ -25,7 +25,7 @@ export interface LinkRoomOptions<T> {
   readonly evict: (link: T) => void
 }
 
-/** A link, as far as its place matters. */
+/** The owner and the quota of a link. */
 export interface PlacedLink {
   /** The caller whose quota it counts in. */
   readonly caller: string
@@ -40,7 +40,7 @@ export class LinkRoom<T extends PlacedLink> {
   readonly #inUse = new Quota()
   /** Open links, by caller. */
   readonly #quota: Quota<T>
-  /** Idle links, longest first, and whether each is kept for its caller. */
+  /** Idle links, longest idle first, and whether each holds state. */
   readonly #idle = new Map<T, boolean>()
 
   constructor(options: LinkRoomOptions<T>) {
@@ -94,13 +94,13 @@ export class LinkRoom<T extends PlacedLink> {
     this.#quota.put(link, { caller: link.caller, evictable: 'never' })
   }
 
-  /** The link is in use. */
+  /** Marks the link as in use. */
   use(link: T): void {
     this.#idle.delete(link)
     this.#quota.setEvictable(link, 'never')
   }
 
-  /** The link is idle. */
+  /** Marks the link as idle. */
   rest(link: T, isKept: boolean): void {
     this.#idle.set(link, isKept)
     if (!isKept) this.#quota.setEvictable(link, 'always')
@@ -111,7 +111,7 @@ export class LinkRoom<T extends PlacedLink> {
     this.#quota.delete(link)
   }
 
-  /** The error of a call without a link. */
+  /** The error for a call that got no link. */
   full(caller: string): BackendError {
     const { server, maxLinks, waitMs, idleMs } = this.#options
     const share = this.#share

@@ -53,9 +53,9 @@ export function keepingOf(server: JudgedServer): Keeping {
 export type Sharing = 'caller' | 'call' | 'all'
 
 /**
- * The key of the callers that may use a link: a session-era server learns once what its client declares. A principal
- * keeps its link when its headers change; an anonymous caller is identified by its headers, and a process by the
- * variables it was started with.
+ * The key of the calls that may use a link. It contains the declared capabilities, which a session-era server learns
+ * once, and the caller where links are not shared. A principal keeps its link when its headers change; an anonymous
+ * caller is identified by its headers, and a process by the variables it was started with.
  */
 export function linkKey(relayed: Relayed, sharing: Sharing): string {
   const { declared = {} } = relayed
@@ -67,7 +67,9 @@ export function linkKey(relayed: Relayed, sharing: Sharing): string {
   return `caller ${digestOf([caller, declared, Object.values(own).some(Boolean) ? own : {}])}`
 }
 
-/** The only caller of a link with this key. Anonymous callers are different people, told apart by their key alone. */
+/**
+ * The only caller of a link with this key. Anonymous callers are different people, distinguished only by their keys.
+ */
 export function linkOwner(relayed: Relayed, key: string): string {
   return isNameless(relayed) ? key : callerOf(relayed)
 }
@@ -79,8 +81,8 @@ export function callersOn(relayed: Relayed, sharing: Sharing): LinkCallers {
 }
 
 /**
- * The capabilities declared to a session-era server on a link: those of the call's client. Callers share a link for
- * calls in which nobody can be asked.
+ * The capabilities declared to a session-era server on a link: those of the call's client. A link that callers share
+ * declares no questions unless the caller can be asked during the call.
  */
 export function declaredOn({ peer, ask }: Relayed, sharing: Sharing): ClientCapabilities {
   const declared = declaredBy(peer)
@@ -88,9 +90,9 @@ export function declaredOn({ peer, ask }: Relayed, sharing: Sharing): ClientCapa
 }
 
 /**
- * Whether a call needs a link for itself. A server's question does not name its call. A session-era client answers it
- * in any of its calls; a stateless one only in the call that it belongs to, and anonymous callers are different people.
- * So two of their calls that may be asked about are never on one link.
+ * Whether a call needs a link for itself. A server's question does not name its call. A session-era client may answer
+ * it in any of its calls. A stateless client answers it only in its own call, and anonymous callers are different
+ * people, so two of their calls that may be asked about never share a link.
  */
 export function needsOwnLink(relayed: Relayed, sharing: Sharing): boolean {
   const { session, takesInputRequired } = relayed.peer

@@ -13,9 +13,9 @@ export interface BackendListsOptions {
   readonly signal: AbortSignal
   /** Compares the definitions of its tools with the pinned ones; returns the names of withheld tools. */
   readonly withheldOf: (tools: readonly Json[]) => Promise<ReadonlySet<string>>
-  /** The lists have changed, or the server has come up. */
+  /** Called when the lists have changed or the server has come up. */
   readonly onLists: () => void
-  /** The lists have expired and should be refreshed. */
+  /** Called when the lists have expired and should be refreshed. */
   readonly onStale: () => void
 }
 
@@ -59,8 +59,8 @@ export class BackendLists {
   }
 
   /**
-   * Reads the lists and compares their definitions. Only lists that will be served: others would be taken for the
-   * served ones.
+   * Reads the lists and compares their definitions. Use it only for lists that will be served, because the comparison
+   * pins new definitions.
    */
   async readChecked(link: Link): Promise<CheckedLists> {
     const read = await this.read(link)
@@ -93,7 +93,7 @@ export class BackendLists {
     this.#keepFor(ttlMs === undefined ? this.#limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS))
   }
 
-  /** Keeps the previous lists for a while longer after a failed read. */
+  /** Extends the life of the previous lists after a failed read. */
   keep(): void {
     this.#keepFor(this.#limitMs)
   }

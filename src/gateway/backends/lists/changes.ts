@@ -8,13 +8,13 @@ export interface ListChangesOptions {
   /** Whether this link is still the one to listen on. */
   readonly isWanted: () => boolean
   readonly onNotification: (method: string, params: Json) => void
-  /** The stream has ended: the server may be another one, or gone. */
+  /** Called when the stream has ended: the server may have restarted, or be gone. */
   readonly onEnded: () => void
 }
 
 const LISTS = { notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true } }
 const RETRY = { firstMs: 500, maxMs: 30_000 }
-/** Refusals before giving up; a stopping server also refuses for a while. */
+/** Refusals before giving up: a stopping server also refuses for a while. */
 const MAX_REFUSALS = 5
 
 /** Listens until it is no longer wanted or the server refuses. Not all servers have such a stream. */
@@ -39,8 +39,8 @@ export async function followListChanges(link: Link, options: ListChangesOptions)
 const PAUSE_MS = 500
 
 /**
- * The notifications after which the lists are refreshed. Changes before the acknowledgement of a subscription were not
- * reported, so the acknowledgement is one of them.
+ * The notifications after which the lists are refreshed. The acknowledgement of a subscription is one of them, because
+ * changes before it were not reported.
  */
 export const LISTS_MAY_DIFFER =
   /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|subscriptions\/acknowledged)$/

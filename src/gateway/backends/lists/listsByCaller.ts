@@ -38,7 +38,7 @@ const LEAST_MS = 1000
 
 export class ListsByCaller {
   readonly #limits: CallerListLimits
-  /** The default for `ttlMs`. */
+  /** The ttl of lists whose server gives none. */
   readonly #usualMs: number
   readonly #byCaller = new Map<string, CallersLists>()
   readonly #quota: Quota<CallersLists>
@@ -55,13 +55,13 @@ export class ListsByCaller {
     return this.#byCaller.get(caller)?.lists
   }
 
-  /** Whether they are still kept for a caller. */
+  /** Whether a caller still has these lists. */
   keeps(lists: ServerLists): boolean {
     for (const own of this.#byCaller.values()) if (own.lists === lists) return true
     return false
   }
 
-  /** The same, refreshed if expired; waits at most `waitMs`. */
+  /** The last lists of this caller, refreshed if expired; waits at most `waitMs`. */
   async latest(of: ListingCaller, read: () => Promise<ReadLists>, waitMs: number): Promise<ServerLists | undefined> {
     const own = this.#byCaller.get(of.caller) ?? this.#add(of)
     if (performance.now() >= own.until) {

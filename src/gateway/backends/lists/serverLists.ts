@@ -33,9 +33,9 @@ const LISTINGS: Readonly<Record<ServerListName, ListMethod>> = {
   resourceTemplates: { method: 'resources/templates/list', capability: 'resources', key: 'uriTemplate' },
 }
 
-/** Far more than any server has; the rest is left out. `bytes` and `readChars` are for all lists together. */
+/** Far more than any server has; entries beyond are left out. `bytes` and `readChars` apply to all lists together. */
 const LIMITS = { pages: 1000, entries: 20_000, bytes: 4 * 1024 * 1024, readChars: 16 * 1024 * 1024 }
-/** Tool definitions are compared part by part at each read, which takes longer. */
+/** A lower limit for tools, because each read compares their definitions part by part. */
 const MAX_TOOLS = 5000
 
 /** The caching hints of a list: the strictest of its pages. Without hints it is stale at once, and public. */
@@ -82,7 +82,7 @@ class ListReading {
   readonly #link: ListingLink
   readonly #signal: AbortSignal
   readonly #hashes = new Map(LISTS.map((list) => [list, createHash('sha256')]))
-  /** Of all pages, whatever they are filled with. */
+  /** The characters of all pages, including entries that are left out. */
   #readChars = 0
 
   constructor(link: ListingLink, signal: AbortSignal) {
@@ -136,7 +136,7 @@ class ListReading {
     return hasRoom
   }
 
-  /** The shortest ttl decides: all lists are refreshed together. */
+  /** The shortest ttl counts, because all lists are refreshed together. */
   #note(list: ServerListName, page: number, result: Json): void {
     const { ttlMs } = result
     const hints = hintsIn(result)
@@ -144,7 +144,10 @@ class ListReading {
     if (typeof ttlMs === 'number' && ttlMs > 0) this.ttlMs = Math.min(ttlMs, this.ttlMs ?? ttlMs)
   }
 
-  /** Many servers declare resources and have no templates; some declare capabilities that they do not have. */
+  /**
+   * Reads a page; an unknown method is an empty list. Many servers declare resources and have no templates, and some
+   * declare capabilities that they do not have.
+   */
   async #page(method: string, cursor: string | undefined): Promise<Json> {
     const params = cursor === undefined ? {} : { cursor }
     try {
@@ -177,7 +180,10 @@ function charsIn(value: unknown): number {
   return chars + values * CHARS_EACH
 }
 
-/** The characters of all strings and names of a value, and the number of values. Long texts cost nothing. */
+/**
+ * The characters of all strings and names of a value, and the number of values. The length of a text does not matter
+ * for the time it takes.
+ */
 export function sizeOf(value: unknown): { readonly chars: number; readonly values: number } {
   const open: unknown[] = [value]
   let [chars, values] = [0, 0]
@@ -194,7 +200,10 @@ export function sizeOf(value: unknown): { readonly chars: number; readonly value
   return { chars, values }
 }
 
-/** Declares all questions, because some servers list more to clients that can be asked; refuses each one. */
+/**
+ * A list request that declares all questions, because some servers list more to clients that can be asked; it refuses
+ * each question.
+ */
 function listRequest(method: string, params: Json, onCancel: Relayed['onCancel']): Relayed {
   const request = ownRequest(method, params, { onCancel })
   const ask = (): Promise<Json> => Promise.reject(new RemoteError(CODES.INVALID_REQUEST, 'Nobody can be asked.'))

@@ -22,9 +22,9 @@ export interface ExchangeRequest {
   readonly body?: string
   /** Receives the events of a streamed response. Without it the response is read as text. */
   readonly sink?: EventSink | undefined
-  /** Receives the exchange that can be cancelled; a new one after each login. */
+  /** Receives the exchange, which can be cancelled; called again with a new one after a login. */
   readonly onOpen?: ((exchange: Exchange) => void) | undefined
-  /** Whether the request was cancelled. Then it is not sent again after a login. @default never */
+  /** Whether the request was cancelled, and is not sent again after a login. @default never */
   readonly isCancelled?: (() => boolean) | undefined
   /** Called synchronously when the response begins: its first event may be in the same chunk. */
   readonly onReply?: ((reply: Reply) => void) | undefined
@@ -56,7 +56,7 @@ export class Exchange implements AnswerReceiver {
   readonly #target: ExchangeTarget
   /** The exchanges in flight. */
   readonly #all: Set<Exchange>
-  /** Needed until the response has begun. */
+  /** Cleared when the response has begun. */
   #opening: { readonly request: ExchangeRequest; readonly settle: PromiseWithResolvers<Reply> } | undefined
   #sent: UpstreamRequest | undefined
   #redirects = 0
@@ -174,7 +174,7 @@ class TextBody {
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
-    this.#whole.promise.catch(() => {}) // it may go unread
+    this.#whole.promise.catch(() => {}) // perhaps it is never read
   }
 
   get whole(): Promise<string> {

@@ -11,8 +11,8 @@ const RESPONSE_MS = 60_000
 const MAX_SENDS = 3
 
 /**
- * Sends a notification, or the answer to a question: `post` sends the message. It is retried if its connection breaks,
- * because a server may get it twice; it is not retried after a timeout.
+ * Sends a notification, or the answer to a question; `post` sends the message. A broken connection is retried, because
+ * servers tolerate duplicates; a timeout is not.
  */
 export async function sendNotice(
   post: (onOpen: (exchange: Exchange) => void) => Promise<Reply>,
@@ -31,7 +31,7 @@ export async function sendNotice(
   for (let sends = 1; ; sends++) {
     try {
       const reply = await post(onOpen)
-      return void (await reply.text().catch(() => {})) // it has been delivered
+      return void (await reply.text().catch(() => {})) // the message has been delivered, so a broken body does not matter
     } catch (error) {
       const isReply = error instanceof SdkHttpError || error instanceof SessionLost
       if (isReply || isLate || isClosed() || sends === MAX_SENDS) throw error
@@ -46,14 +46,14 @@ export interface RefusedReply extends RefusedPost {
   readonly text: string
 }
 
-/** Statuses by which a server refuses credentials, whatever its text. */
+/** Statuses by which a server refuses credentials, whatever the text of the response. */
 const ACCESS: ReadonlySet<number> = new Set([401, 403])
 /** Maximum length of the text in the error. */
 const MAX_CHARS = 65_536
 
 /**
- * The error of a refused POST: a session that the server does not know, the error that answers the request, or the
- * status. The text beside the status has the limits of a message.
+ * The error of a refused POST: a lost session, the server's error for the request, or the status. The text beside the
+ * status has the limits of a message.
  */
 export function refusalOfPost({ id, method }: Json, reply: RefusedReply, maxBytes: number): Error {
   const { status, headers, text } = reply

@@ -46,8 +46,8 @@ export class Requester {
   }
 
   /**
-   * Sends a request with a login. The login reads only status and headers of a response; the body takes the same way as
-   * without a login.
+   * Sends a request with a login. The login reads only status and headers of a response; the body is read as without a
+   * login.
    */
   async #authorized(authorizer: Authorizer, request: ExchangeRequest): Promise<Reply> {
     const { url = '' } = this.#target

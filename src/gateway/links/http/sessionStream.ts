@@ -1,6 +1,6 @@
 /**
- * A stream of a server's messages: the response to one request, or messages that belong to none. It outlives its
- * connections: a response resumes after the last event id, and the other stream is reopened.
+ * A stream of a server's messages: the response to one request, or the stream of messages that belong to no request. It
+ * outlives its connections: a response resumes after the last event id, and the other stream is reopened.
  */
 import { MessageOverLimit, type StreamEvent } from '../../../client/internal.ts'
 import { backoffMs, type RequestId } from '../../../protocol/index.ts'
@@ -25,7 +25,7 @@ export type Reopening = 'open' | 'failed' | 'refused'
 /** The request that a stream answers. */
 export interface StreamedRequest {
   readonly id: RequestId
-  /** The stream has ended without the response, and cannot be resumed. */
+  /** Called when the stream has ended without the response and cannot be resumed. */
   readonly onEnd: (() => void) | undefined
 }
 
@@ -74,7 +74,7 @@ export class SessionStream implements EventSink {
     return this.#isAbandoned
   }
 
-  /** Marks the response as no longer needed: it has come, or the request was cancelled. */
+  /** Marks the response as no longer needed: it has arrived, or the request was cancelled. */
   abandon(): void {
     this.#isAbandoned = true
   }
@@ -87,22 +87,22 @@ export class SessionStream implements EventSink {
   }
 
   /**
-   * Handles the end of the connection. An event that is too large would come again after the same event id, so the
-   * stream does not resume there.
+   * Handles the end of the connection. An event that is too large would be sent again after the same event id, so the
+   * stream is not resumed there.
    */
   end(error?: Error): void {
     if (error instanceof MessageOverLimit) {
       this.#lastEventId = undefined
       if (this.#request !== undefined) this.#owner.exceeded(this.#request.id, error)
     }
-    this.#goOn(0)
+    this.#reopenLater(0)
   }
 
   /**
    * Reopens the stream with backoff. A stream of no request retries without limit; a response that cannot be resumed
    * ends.
    */
-  #goOn(failures: number): void {
+  #reopenLater(failures: number): void {
     if (this.#isAbandoned) return this.#over()
     const isLost = this.#lastEventId === undefined || failures >= MAX_FAILURES
     if (this.#request !== undefined && isLost) return this.#over()
@@ -113,7 +113,7 @@ export class SessionStream implements EventSink {
   async #reopen(failures: number): Promise<void> {
     if (this.#isAbandoned) return this.#over()
     const outcome = await this.#owner.reopen(this, this.#lastEventId)
-    if (outcome === 'failed') this.#goOn(failures + 1)
+    if (outcome === 'failed') this.#reopenLater(failures + 1)
     else if (outcome === 'refused') this.#over()
   }
 

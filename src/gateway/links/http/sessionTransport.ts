@@ -1,6 +1,6 @@
 /**
  * The session era over Streamable HTTP (2025-03-26 to 2025-11-25), on undici's `dispatch`. A session may wait for a
- * person for hours, and the official SDK's transport with `fetch` needs four times the memory meanwhile.
+ * person for hours, during which the official SDK's transport with `fetch` needs four times the memory.
  *
  * - A message is one POST. The response to a request is JSON, or a stream, which resumes by `Last-Event-ID` when it
  *   breaks.
@@ -59,7 +59,7 @@ const SESSION = 'mcp-session-id'
 const VERSION = 'mcp-protocol-version'
 const STREAM = 'text/event-stream'
 const WHOLE = 'application/json'
-/** The previous gateway's stream may stay open for a while, and servers take only one. */
+/** The status while the previous gateway's stream is still open: servers accept only one. */
 const TAKEN = 409
 /** Refusals that may be temporary. */
 const PASSING: ReadonlySet<number> = new Set([401, 408, TAKEN, 425, 429])
@@ -93,7 +93,7 @@ export class SessionTransport implements Transport, StreamOwner {
     this.#version = options.session?.version
   }
 
-  /** Resolves when the stream for messages of no request is open, or will not be for now. */
+  /** Resolves when the stream for messages of no request is open, or cannot be opened for now. */
   get listening(): Promise<void> {
     return this.#listening.promise
   }
@@ -124,7 +124,7 @@ export class SessionTransport implements Transport, StreamOwner {
     if ((await this.reopen(stream, undefined)) === 'failed') stream.end()
   }
 
-  /** Ends the session at the server, which need not allow that. */
+  /** Ends the session at the server, which may refuse that. */
   async endSession(): Promise<void> {
     if (this.sessionId === undefined) return
     const ended = this.#requester
@@ -177,7 +177,7 @@ export class SessionTransport implements Transport, StreamOwner {
     this.onmessage?.(message as unknown as JSONRPCMessage, on === undefined ? undefined : { relatedRequestId: on })
   }
 
-  /** Answers a message over the limit with an error: to the server for a request, to the caller for a response. */
+  /** Reports a message over the limit as an error: to the server for a request, to the caller for a response. */
   #refuse(limit: Pick<MessageOverLimit, 'id' | 'method' | 'message'>): void {
     const refusal = refusalOf(limit)
     if (refusal === undefined) return

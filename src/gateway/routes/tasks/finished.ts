@@ -1,7 +1,7 @@
 /**
- * Results of calls that a session-era client made as tasks and that a stateless-era server answered at once: in the
- * stateless era the server decides on tasks, in the session era the client. They are kept for a while as completed
- * tasks.
+ * Results of calls that a session-era client made as tasks and that a stateless-era server answered at once. In the
+ * stateless era the server decides on tasks, in the session era the client. The results are kept for a while as
+ * completed tasks.
  */
 import { randomUUID } from 'node:crypto'
 import { isObject, type Json, ProtocolError, relatedTask, unref } from '../../../protocol/index.ts'
@@ -24,7 +24,7 @@ export interface FinishedLimits {
 }
 
 const LIMITS: FinishedLimits = { ttlMs: 300_000, maxCharsOfCaller: 32 * 1024 * 1024, maxChars: 128 * 1024 * 1024 }
-/** The cost of a result beside its characters. */
+/** The size of an entry beside its characters. */
 const ENTRY_CHARS = 1000
 
 export class FinishedTasks implements TaskSource {

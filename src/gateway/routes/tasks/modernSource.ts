@@ -68,7 +68,7 @@ export class ModernTaskSource implements TaskSource {
         await this.#ask(call, id, exposed, questions, left.signal)
         for (const key of questions.keys()) answered.add(key)
       } else {
-        // A key that is no longer open may be used for another question.
+        // The key of an answered question may be used again for another question.
         for (const key of answered) if (!open.some(([each]) => each === key)) answered.delete(key)
         await this.#pause(task, left.signal)
       }
@@ -122,7 +122,7 @@ export class ModernTaskSource implements TaskSource {
   }
 }
 
-/** The call for its polls. There may be thousands, so they do not listen for its cancellation. */
+/** The call for polls. There may be thousands, so they do not listen for its cancellation. */
 function polling(call: Call): Call {
   const { channel } = call
   const { push } = channel

@@ -2,7 +2,8 @@
  * The open request for the result of a task of a session-era server, and the server's questions on it.
  *
  * - A question goes to every client that follows or reads the task; the first answer counts.
- * - The request ends with the task, after `maxMs`, or when the last follower has left and no client has read the task.
+ * - The request ends with the task, after `maxMs`, or when the last follower has disconnected and no client has read
+ *   the task.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, sleep, unref } from '../../../protocol/index.ts'
@@ -25,10 +26,10 @@ interface Follower {
   readonly exposed: string
 }
 
-/** The way back from the request. */
+/** The channel from the server back to the followers. */
 type ResultWay = Pick<Relayed, 'ask' | 'notify' | 'onCancel' | 'isDelivered'>
 
-/** A server sends its questions as soon as the result is requested. */
+/** Wait for questions: a server sends them as soon as the result is requested. */
 const QUESTIONS_MS = 1000
 
 export class OpenResult {
@@ -103,7 +104,10 @@ export class OpenResult {
     return promise
   }
 
-  /** A client that has left, or cannot be asked on its connection, leaves the question to others. */
+  /**
+   * Asks one follower. A client that has disconnected, or cannot be asked on its connection, leaves the question to
+   * others.
+   */
   #pass({ call, ask, exposed }: Follower, key: string, { request, refuse }: TaskQuestion): void {
     ask?.(askedFor(request, exposed)).then(
       (response) => this.answer({ [key]: response }),

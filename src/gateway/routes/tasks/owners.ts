@@ -1,7 +1,7 @@
 /**
- * Ids and owners of tasks at the gateway. An id names the server, its own id of the task, and the process of the gateway
- * that owns the task, so nothing has to be remembered. It is valid only for the caller of the task, because servers see
- * all callers as one.
+ * Ids and owners of tasks at the gateway. An id contains the server, the server's id of the task, and the process of
+ * the gateway that owns the task, so the gateway stores nothing. It is valid only for the caller of the task, because
+ * servers see all callers as one.
  *
  * A process owns a task if the server keeps it in a session or child process of that process. Requests about it may
  * reach any gateway, and are forwarded to the owner as requests of the stateless era.
@@ -40,7 +40,7 @@ export class TaskIds {
     return `${encodeURIComponent(own.server)}${place}:${own.id}:${mark}`
   }
 
-  /** Returns undefined for an id that is none of the gateway, or belongs to a task of another caller. */
+  /** Returns undefined for an id of another issuer, or of another caller's task. */
   resolve(exposed: string, principal: Principal | undefined): OwnTaskId | undefined {
     const { server: written, place, id, mark } = PARTS.exec(exposed)?.groups ?? {}
     const server = written === undefined ? undefined : decoded(written)
@@ -86,7 +86,7 @@ export class TaskOwners {
     return this.#parts?.scope.self
   }
 
-  /** The owner of a new task of a server; undefined if any process can ask for it. */
+  /** The owner of a new task of a server; undefined if any process can request it. */
   ownerAt({ config, era, isShared }: Backend): Instance | undefined {
     const isProcess = !('url' in config.address)
     return isProcess || (era === 'legacy' && !isShared) ? this.self : undefined

@@ -64,7 +64,7 @@ export class RelayedTasks implements Tasks, TaskService {
     return { tasks: { ...list, cancel: {}, requests: { tools: { call: {} } } } }
   }
 
-  /** The result for the caller, if the call has become a task at a server or was to become one. */
+  /** The result for the caller of a call that has become a task at a server, or was to become one. */
   shaped(result: Json, call: Call, backend: Backend): Json {
     const { resultType } = result
     const asksForTask = call.peer.era === 'legacy' && isObject(call.params['task'])
@@ -100,14 +100,14 @@ export class RelayedTasks implements Tasks, TaskService {
   }
 
   method({ method, peer, forwardedBy }: Call): Answering | undefined {
-    // Another gateway forwards it for a session-era client.
+    // Another gateway forwards a list in this form for a session-era client.
     const isList = method === 'tasks/list' && forwardedBy
     const here = (peer.era === 'modern' && !isList ? this.#modern : this.#session).get(method)
     return here && (async (call) => (await this.#elsewhere(call)) ?? here(call))
   }
 
   async #elsewhere(call: Call): Promise<string | undefined> {
-    if (call.peer.era !== 'modern') return undefined // its dialect has other requests, and its questions are asked here
+    if (call.peer.era !== 'modern') return undefined // a session-era client is answered here: its dialect has other requests, and it is asked here
     const { taskId } = call.params
     const own = typeof taskId === 'string' ? this.#options.ids.resolve(taskId, call.principal) : undefined
     const answer = own && (await this.#owners.answer(call, own))
@@ -179,7 +179,7 @@ export class RelayedTasks implements Tasks, TaskService {
       taskIds: found.map(({ exposed }) => exposed),
       begin: () => {
         const read = (each: NamedTask): Promise<Json> => this.#read(call, each)
-        watchTasks(found, read, send, stopped.signal).catch(() => {}) // the client has left
+        watchTasks(found, read, send, stopped.signal).catch(() => {}) // the client has disconnected
       },
       stop: () => stopped.abort(),
     }
@@ -224,7 +224,7 @@ export class RelayedTasks implements Tasks, TaskService {
     return { ...(await this.#source(found).status(call, found.id)), taskId: found.exposed }
   }
 
-  /** The tasks of the caller's sessions. On a server that all callers share, the owner of a task is unknown. */
+  /** The tasks of the caller's sessions. On a server that all callers share, the owner of a listed task is unknown. */
   async #list(call: Call): Promise<readonly Json[]> {
     const lists = this.#options
       .backends()
@@ -258,7 +258,7 @@ export class RelayedTasks implements Tasks, TaskService {
     if (this.#owners.isElsewhere(own)) return this.#owners.source(own)
     if (this.#finished.has(id)) return this.#finished
     const known = this.#sources.get(backend)
-    // After an upgrade it may speak the other dialect.
+    // After an upgrade the server may speak the other dialect.
     const isLegacy = backend.era === 'legacy'
     if (known !== undefined && known instanceof SessionTaskSource === isLegacy) return known
     const source = isLegacy ? new SessionTaskSource(backend) : new ModernTaskSource(backend.name, requestsTo(backend))

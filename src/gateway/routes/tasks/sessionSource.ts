@@ -1,6 +1,6 @@
 /**
- * Tasks of a server of the session era (2025-11-25). It asks only while `tasks/result` is open, and each question once. So
- * all followers of a task, here or through other gateways, share one such request.
+ * Tasks of a server of the session era (2025-11-25). It asks only while `tasks/result` is open, and each question once.
+ * So all followers of a task, here or through other gateways, share one such request.
  */
 import { isObject, type Json, RemoteError, toObject } from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'
@@ -29,7 +29,8 @@ export class SessionTaskSource implements TaskSource {
     if (isOver(status)) return { ...task, ...(await this.#outcome(call, id)) }
     if (status['status'] !== 'input_required') return task
     const questions = await this.#openResult(call, id).questions()
-    // All are answered, and the server has not confirmed it yet; or it asks in a way that is not visible here.
+    // All questions are answered and not yet confirmed by the server, or the server asks in a way that is not visible
+    // here.
     if (questions.size === 0) return { ...task, status: 'working' }
     return { ...task, inputRequests: toObject(questions) }
   }

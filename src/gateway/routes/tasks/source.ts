@@ -34,7 +34,7 @@ export async function requestFor(
   const relayed = relayedOf({ call: { ...call, method }, trace: {} }, sent.params, { state })
   const answer = await backend.request({ ...relayed, ...sent, params: relayed.params })
   const { result } = answer
-  // The server's changes of the state get its prefix, in the answer and in the result within it.
+  // The server's state changes get its prefix, in the answer and in the result within it.
   const named = state.result(answer)
   return isObject(result) ? { ...named, result: state.result(result) } : named
 }
@@ -94,7 +94,7 @@ export function taskModeOf(
   { peer, params, forwardedBy }: Call,
   { backend, name, listed }: CalledTool,
 ): RelayedTaskMode {
-  // Another gateway has decided this for its session-era client.
+  // Another gateway has chosen this mode for its session-era client.
   if (forwardedBy && isObject(params['task']) && backend.era === 'legacy') return 'session'
   const support = takesTasks(backend) ? taskSupportOf(listed) : 'never'
   if (peer.era === 'legacy') {
@@ -105,7 +105,8 @@ export function taskModeOf(
       `The tool "${name}" does not run as a task; call it without "params.task".`,
     )
   }
-  // A tool that need not be a task is called plainly: questions park the call, without support for tasks in the client.
+  // A tool that need not be a task is called without one: its questions park the call, and the client needs no support
+  // for tasks.
   if (support !== 'required' || backend.era === 'modern') return 'plain'
   if (declaresTasks(peer.capabilities)) return 'session'
   throw new ProtocolError(

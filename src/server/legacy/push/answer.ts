@@ -2,7 +2,7 @@
 import { ECHO_META_KEY, isObject, type Json, type ResponseMessage } from '../../../protocol/index.ts'
 import { ServerError } from '../../errors.ts'
 
-/** The result of an answer without the state that it echoes. */
+/** The result of an answer, without the echoed state. */
 export function bareResult({ result }: ResponseMessage): Json | undefined {
   const meta = result?.['_meta']
   if (result === undefined || !isObject(meta) || !(ECHO_META_KEY in meta)) return result

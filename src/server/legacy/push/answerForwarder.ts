@@ -1,4 +1,4 @@
-/** Answers to pushed questions: each goes to the call that asked, at whichever instance that is. */
+/** Answers to pushed questions: forwards each to the instance with the call that asked. */
 import { goneReply, movedReply, type Owners } from '../../../cluster/index.ts'
 import type { Json, ResponseMessage } from '../../../protocol/index.ts'
 import type { Caller } from '../../call.ts'
@@ -30,14 +30,14 @@ const OWNER_GONE =
 const STOPPING = 'This instance is being stopped. Send the answer again, to another one.'
 const OWNER_UNREACHABLE = 'Another instance asked this, and it cannot be reached from here.'
 
-// One instance after the other may have stopped while a call waited.
+// Several instances in a row may have stopped while a call waited.
 const MAX_HOPS = 10
-// Limit per caller. Each search reaches all instances several times.
+// Limit per caller. Each search asks all instances several times.
 const SEARCHES_PER_SECOND = 100
-// Limit per caller. Each forward is a message to one instance, which may be gone.
+// Limit per caller. Each forwarded answer is a message to one instance, which may be gone.
 const FORWARDS_PER_SECOND = 1000
 
-/** The message as it came, for another instance. */
+/** The unchanged message, for another instance. */
 function bodyOf({ id, result, error, state }: ResponseMessage): Json {
   return { jsonrpc: '2.0', id, result, error, state }
 }
@@ -53,7 +53,7 @@ export class AnswerForwarder {
     this.#forwards = new CallerRate(FORWARDS_PER_SECOND, options.clock)
   }
 
-  /** `sink` is absent if the answer was forwarded here: it is forwarded once. */
+  /** Takes an answer, or forwards it. `sink` is absent if it was forwarded here; then it is not forwarded again. */
   async take(
     message: ResponseMessage,
     caller: Caller,

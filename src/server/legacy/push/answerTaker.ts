@@ -2,10 +2,10 @@
  * Takes the answers to pushed questions, and decides where their calls continue.
  *
  * - The sealed id of a question names the instance that asked. Its answer is forwarded there from any instance.
- * - Only when that instance is gone may another resume the call: from the state that the answer brings (SEP-1685) or
- *   that is in the store. Without a state the call is lost with its instance, and the answering client gets an error.
- * - Each answer that continues a call is claimed once, under the call's generation, by the instance that continues it.
- *   So a call never forks, however many answers come, where, and how often.
+ * - Only when that instance is gone may another resume the call: from the state that the answer brings (SEP-1685), or
+ *   from the store. Without a state the call is lost with its instance, and the answering client gets an error.
+ * - The instance that continues a call claims the call's generation, once for each answer. So a call never forks,
+ *   however many answers arrive at however many instances.
  */
 import { readJournal } from '../../../journal/index.ts'
 import type { ResponseMessage } from '../../../protocol/index.ts'
@@ -23,7 +23,7 @@ import type { WaitingCalls } from './waitingCalls.ts'
 
 /** The outcome of an answer. */
 export type Taken =
-  /** The call continues where it is, or has ended. */
+  /** The call continues at its owner, or has ended. */
   | { readonly kind: 'settled' }
   /** The call is resumed here, and the caller of this method must run it. */
   | { readonly kind: 'resumed'; readonly call: ResumedCall; readonly state: PushState }
@@ -33,9 +33,9 @@ export type Taken =
   | { readonly kind: 'left' }
   /** The instance that asked is gone, and no instance can resume the call. */
   | { readonly kind: 'lost'; readonly state?: PushState }
-  /** The call came to its end at an instance that is gone, or here; its client may not know. */
+  /** The call has ended, at an instance that is gone or here; its client may not know. */
   | { readonly kind: 'ended'; readonly state: PushState }
-  /** The instance that asked has no address that this one knows, and they share no bus. */
+  /** The instance that asked has no known address, and there is no common bus. */
   | { readonly kind: 'unreachable' }
 
 export interface AnswerTakerOptions extends Pick<PushStatesOptions, 'sealer' | 'clock' | 'logger'> {
@@ -50,7 +50,7 @@ export interface AnswerTakerOptions extends Pick<PushStatesOptions, 'sealer' | '
 
 interface ArrivedAnswer extends NamedQuestion {
   readonly response: ResponseMessage
-  /** The state that came with it. */
+  /** The state that came with the answer. */
   readonly echo: BroughtState | undefined
 }
 
@@ -81,7 +81,10 @@ export class AnswerTaker {
       })
   }
 
-  /** Takes an answer. `gone`: the instances that did not answer. Throws if its state is not the one that was sent. */
+  /**
+   * Takes an answer. `gone`: the instances that did not answer. Throws if the answer brings another state than was
+   * sent.
+   */
   async take(response: ResponseMessage, caller: Caller, gone: ReadonlySet<string>): Promise<Taken> {
     const { self, ids, states, calls, owners } = this.#options
     const asked = ids.read(response.id, caller)
@@ -98,12 +101,15 @@ export class AnswerTaker {
     return this.#takeFrom(instance, answer, caller, gone)
   }
 
-  /** Whether the end of this instance can be detected, so that another may resume its calls. */
+  /** Whether it can be detected that this instance is gone, so that another may resume its calls. */
   mayResume({ url }: Instance): boolean {
     return url !== undefined || this.#relay !== undefined
   }
 
-  /** Claims the next generation of each waiting call that another instance may have resumed, or leaves the call to that. */
+  /**
+   * Claims the next generation of each waiting call, unless another instance has resumed the call; then the call is
+   * left to that instance.
+   */
   async reclaim(): Promise<void> {
     const reclaim = async (asking: PushedCall): Promise<void> => {
       await this.#claimNext(asking, asking.claims.generation)
@@ -114,7 +120,7 @@ export class AnswerTaker {
     )
   }
 
-  /** Makes answers to this call wait until it is decided whether it is resumed here. */
+  /** Delays answers to this call until it is decided whether it is resumed here. */
   async decide<T>(call: string, deciding: () => Promise<T>): Promise<T> {
     await this.#resuming.get(call)
     const decided = deciding()
@@ -124,7 +130,7 @@ export class AnswerTaker {
     return decided
   }
 
-  /** An answer to a question of a call that is here; undefined when it is not. */
+  /** Takes an answer for a call of this instance; undefined if the call is not here. */
   async #takeHere(answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
     const { question, call } = answer
     const asking = this.#options.calls.get(call)
@@ -138,7 +144,7 @@ export class AnswerTaker {
     return asking.arrive(this.#settle(asking, answer, caller))
   }
 
-  /** An answer to a question that an earlier process asked for a call that is here. */
+  /** Takes an answer for a call of this instance whose question an earlier process asked. */
   async #takeEarlier(asking: PushedCall, answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
     const { calls, states, self } = this.#options
     const { question, instance, response, echo } = answer
@@ -150,7 +156,7 @@ export class AnswerTaker {
     }
     if (key === undefined) return this.#ignore(NOT_OPEN)
     const report = await states.examine(echo)
-    const movedTo = await asking.move.underWay
+    const movedTo = await asking.move.newOwner
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
     if (calls.get(asking.name) !== asking) return undefined
     const { carried, generation } = asking.claims
@@ -164,7 +170,7 @@ export class AnswerTaker {
 
   async #settle(asking: PushedCall, { question, response, echo }: ArrivedAnswer, caller: Caller): Promise<Taken> {
     const report = await this.#options.states.examine(echo)
-    const movedTo = await asking.move.underWay
+    const movedTo = await asking.move.newOwner
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
     const other = asking.claims.carried ? await this.#claimNext(asking, asking.open.askedIn(question)) : undefined
     if (other !== undefined) return { kind: 'elsewhere', instance: other }
@@ -173,22 +179,22 @@ export class AnswerTaker {
   }
 
   /**
-   * Claims the next generation of a call that was `asked` something in one, or leaves the call to the instance that has
-   * claimed it already, which it returns.
+   * Claims the next generation of a call. `asked`: the generation of the question. If another instance has claimed it,
+   * leaves the call to that instance and returns it.
    */
   async #claimNext(asking: PushedCall, asked: number | undefined): Promise<Instance | undefined> {
     const { calls, generations, self } = this.#options
     const { name, claims, cost } = asking
     const other = await claims.advance(asked, async (generation) => {
       const claimant = await generations.claim(name, generation, cost.caller || undefined)
-      // If the ledger fails, the process that has the call continues it.
+      // If the ledger fails, the process that holds the call continues it.
       return typeof claimant === 'string' || claimant.id === self.id ? undefined : claimant
     })
     if (other !== undefined) calls.leave(asking, other)
     return other
   }
 
-  /** An answer to a question of an instance that cannot be reached by its address. */
+  /** Takes an answer whose instance cannot be reached by its address. */
   async #takeFrom(
     instance: Instance,
     { question, call, response, echo }: ArrivedAnswer,
@@ -205,7 +211,7 @@ export class AnswerTaker {
     if (!this.mayResume(instance)) return { kind: 'unreachable' }
     const brought = echo ?? (await states.readStored(question, caller))
     if (brought === undefined) return LOST
-    const taken = await this.#goOn(brought.state, response, caller, new Set([...gone, instance.id]))
+    const taken = await this.#resumeOnce(brought.state, response, caller, new Set([...gone, instance.id]))
     if (taken.kind === 'resumed') report()
     if (echo === undefined) this.#inherit(question, brought.state)
     return taken
@@ -219,8 +225,16 @@ export class AnswerTaker {
     asking.earlier.inherit(question)
   }
 
-  /** Resumes the call of an instance that is gone from the state, unless another instance has. */
-  async #goOn(state: PushState, response: ResponseMessage, caller: Caller, gone: ReadonlySet<string>): Promise<Taken> {
+  /**
+   * Resumes the call of an instance that is gone, from its state, unless another instance has done so. Concurrent
+   * answers wait for the first.
+   */
+  async #resumeOnce(
+    state: PushState,
+    response: ResponseMessage,
+    caller: Caller,
+    gone: ReadonlySet<string>,
+  ): Promise<Taken> {
     const underWay = this.#resuming.get(state.call)
     if (underWay !== undefined) {
       const taken = await underWay
@@ -245,7 +259,8 @@ export class AnswerTaker {
     const { call, key, request, stream } = state
     const journal = readJournal(call, 0, state.journal)
     const { generations, calls, owners, self } = this.#options
-    // What this instance claimed is not here any more: it has ended, or another instance has claimed it since.
+    // A claim of this instance counts as gone: the call is not here, so it has ended or was claimed by another instance
+    // since.
     const former = new Set([...gone, self.id])
     const claimed = await generations.claimAfter(call, state.generation, former, quotaCaller(caller))
     if (claimed === 'unknown') return { kind: 'lost', state }

@@ -1,6 +1,6 @@
 /**
- * Pushes questions to session-era clients, and lets calls wait for their answers. The answers themselves are taken in
- * answerTaker.ts. When a call ends, its open questions end with it; when the process stops, they go to another instance.
+ * Pushes questions to session-era clients, and lets calls wait for the answers, which answerTaker.ts takes. When a call
+ * ends, its open questions end with it; when the process stops, another instance gets them.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { readJournal, ScopeClosed } from '../../../journal/index.ts'
@@ -29,7 +29,7 @@ export interface PushBrokerOptions
   readonly self: Self
   /** The configured bus to other instances, if any. */
   readonly bus: EventBus | undefined
-  /** Common to all instances. */
+  /** Shared by all instances. */
   readonly ledger: Ledger
   readonly owners: Owners
 }
@@ -37,7 +37,9 @@ export interface PushBrokerOptions
 const NONE: ReadonlySet<string> = new Set()
 // A killed process may accept connections for a moment after another instance has found it gone.
 const ENDED_WITHIN_MS = 500
-/** The largest parameters of a call that has states. Others are not written and sealed only to find that out. */
+/**
+ * Maximum size of the parameters of a call that has states, so that larger ones are not serialized and sealed in vain.
+ */
 const MAX_CARRIED_CHARS = 1024 * 1024
 
 export class PushBroker {
@@ -67,12 +69,12 @@ export class PushBroker {
     options.owners.add({ has: (call) => this.has(call) })
   }
 
-  /** Whether this client may repeat its answer, from which another instance resumes the call when this one is gone. */
+  /** Whether this client may repeat its answer to an instance that resumes the call after this one is gone. */
   mayAnswerAgain(instance: Instance, caller: Caller): boolean {
     return this.#states.mayEcho(caller) && this.#answers.mayResume(instance)
   }
 
-  /** The call on this stream that waits for an answer at an instance that is gone, as the store has it. */
+  /** The stored call on this stream that waits for an answer and whose instance is gone. */
   async stored(question: string, stream: string, asker: Instance, caller: Caller): Promise<CallHandOff | undefined> {
     if (!this.#answers.mayResume(asker)) return undefined
     const { state } = (await this.#states.readStored(question, caller)) ?? {}
@@ -123,9 +125,9 @@ export class PushBroker {
       return { promise }
     }
     const { question, id, message } = await this.#write(asking, asked)
-    await asking.move.underWay // its new owner may resume it and ask this
+    await asking.move.newOwner // the new owner may resume the call and ask this itself
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
-    this.#calls.makeRoomFor(asking, call) // again, because other calls may have come meanwhile
+    this.#calls.makeRoomFor(asking, call) // again, because other calls may have come in the meantime
     const promise = asking.open.wait(question, { ...waiting, id })
     try {
       way.send(message)
@@ -138,10 +140,10 @@ export class PushBroker {
   async #askAgain(asking: PushedCall, asked: PushedQuestion): Promise<void> {
     const { question, id, message } = await this.#write(asking, asked)
     // The question may have been answered by now.
-    if (asking.move.underWay !== undefined) return
+    if (asking.move.newOwner !== undefined) return
     const before = asking.open.waitAlso(asked.carried.key, question, { id, generation: asking.claims.generation })
     if (before === undefined) return
-    asked.way.send(withdrawal(before), message) // together, or a client may be left with nothing to answer
+    asked.way.send(withdrawal(before), message) // in one write, or a client may be left with no question to answer
   }
 
   async #write(
@@ -155,7 +157,7 @@ export class PushBroker {
     return { question, id, message }
   }
 
-  /** Repeats questions after an instance crashed, perhaps with an answer that it was about to forward here. */
+  /** Repeats the questions after an instance has crashed, perhaps with an answer that it was about to forward here. */
   askAgain(): void {
     clearTimeout(this.#askingAgain)
     const ask = (): void => this.#calls.movable().forEach((asking) => asking.open.askAgain())
@@ -163,15 +165,18 @@ export class PushBroker {
   }
 
   /**
-   * Others took this process for gone. Calls that they have resumed are left to them; the questions of the rest are
-   * repeated, since their answers may have been refused.
+   * Handles that others took this process for gone. Calls that they have resumed are left to them; the questions of the
+   * rest are repeated, since their answers may have been refused.
    */
   async reclaim(): Promise<void> {
     await this.#answers.reclaim()
     this.askAgain()
   }
 
-  /** Marks the call as waiting for something that any instance could wait for; returns the function that ends this. */
+  /**
+   * Marks a call that waits for something other than an answer, for which any instance could wait. Returns the function
+   * that ends this.
+   */
   waitAnywhere(call: Call, carried: Omit<CarriedCall, 'key'>, elsewhere: PushElsewhere): () => void {
     const asking = this.#calls.get(carried.id) ?? this.#calls.enter(carried.id, 0)
     this.#prepare(asking, call, carried, elsewhere)
@@ -182,7 +187,10 @@ export class PushBroker {
     }
   }
 
-  /** Takes an answer. `gone`: the instances that did not answer. Throws if its state is not the one that was sent. */
+  /**
+   * Takes an answer. `gone`: the instances that did not answer. Throws if the answer brings another state than was
+   * sent.
+   */
   take(response: ResponseMessage, caller: Caller, gone: ReadonlySet<string> = NONE): Promise<Taken> {
     return this.#answers.take(response, caller, gone)
   }
@@ -199,12 +207,12 @@ export class PushBroker {
     return asking.end()
   }
 
-  /** Drains before the process ends: each waiting call is handed off; when the signal aborts, the rest fail. */
+  /** Drains before the process ends: hands off each waiting call; when the signal aborts, the rest fail. */
   drain(patience: AbortSignal): Promise<void> {
     return this.#departure.begin(patience)
   }
 
-  /** Resumes a call of another instance, unless another one has. Repeats only a question whose answer may be lost. */
+  /** Resumes a call of another instance, unless a third one has. Repeats only questions whose answers may be lost. */
   resume(handedOff: CallHandOff, stream: string, caller: Caller): Promise<ResumedCall | undefined> {
     return this.#answers.decide(handedOff.call, () => this.#resume(handedOff, stream, caller))
   }
@@ -212,9 +220,9 @@ export class PushBroker {
   async #resume(handedOff: CallHandOff, stream: string, caller: Caller): Promise<ResumedCall | undefined> {
     const { call, generation, carried, request, journal, questions } = handedOff
     if (this.has(call)) return undefined
-    // Claims the call, so that an instance that finds only its state does not resume it as well.
+    // The claim stops an instance that finds only the call's state from resuming it as well.
     const claimant = carried ? await this.#generations.claim(call, generation, quotaCaller(caller)) : 'fresh'
-    // An instance that hands its call over has claimed nothing; one that was killed may have.
+    // An instance that hands a call off has not claimed it; one that was killed may have.
     const isHandedOff = !questions.some(({ mayBeLost }) => mayBeLost)
     if (claimant !== 'fresh' && !(claimant === 'unknown' && isHandedOff)) return undefined
     if (carried) for (const { question } of questions) this.#states.inherit(question)
@@ -233,7 +241,7 @@ export class PushBroker {
     return this.#ids.read(response.id, caller)?.call
   }
 
-  /** Whether this instance, or one that is not `gone`, is known to have the call: it may move repeatedly. */
+  /** Whether this instance, or one that is not `gone`, is known to have the call, which may move repeatedly. */
   isAwaited(call: string, gone: ReadonlySet<string>): boolean {
     const owner = this.#options.owners.get(call)
     return this.has(call) || (owner !== undefined && !gone.has(owner.id))
@@ -243,7 +251,7 @@ export class PushBroker {
     return this.#departure.hasBegun
   }
 
-  /** Notes how the call goes to another instance when this process stops. */
+  /** Sets how the call is handed off when this process stops. */
   #prepare(asking: PushedCall, call: Call, carried: Omit<CarriedCall, 'key'>, way: PushElsewhere): void {
     asking.move.snapshot = () => ({
       caller: { peer: call.peer, principal: call.principal, address: call.address },

@@ -12,7 +12,7 @@ const snapshot = { call: { request: { id: 7 } }, caller: { peer: { session: 's' 
 
 function waiting(more: object = {}) {
   const call = {
-    move: { isBound: false, underWay: undefined as unknown, snapshot: () => snapshot },
+    move: { isBound: false, newOwner: undefined as unknown, snapshot: () => snapshot },
     claims: { carried: false },
     canMove: true,
     ended: false,
@@ -53,10 +53,10 @@ describe('a call', () => {
     const call = waiting()
     const { isOver } = begin([call], () => taken.promise)
     await soon()
-    expect([isOver(), log, call.move.underWay]).toEqual([false, [], taken.promise])
+    expect([isOver(), log, call.move.newOwner]).toEqual([false, [], taken.promise])
     taken.resolve(other)
     await soon()
-    expect([isOver(), log, call.move.underWay]).toEqual([true, ['left to other'], undefined])
+    expect([isOver(), log, call.move.newOwner]).toEqual([true, ['left to other'], undefined])
   })
 
   test('that ended here meanwhile is cancelled there', async () => {

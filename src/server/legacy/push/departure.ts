@@ -1,6 +1,6 @@
 /**
- * Hands off the calls of a process that stops: each goes to another instance as soon as one is there. Until then it
- * stays, its answers are taken and it may ask more, because this instance may not have met another yet.
+ * Hands off the calls of a process that stops, each as soon as another instance accepts it. Until then the call stays,
+ * takes answers and may ask more, because this instance may not have met another yet.
  */
 import { type RequestId, sleep } from '../../../protocol/index.ts'
 import type { Instance } from '../../../cluster/index.ts'
@@ -10,9 +10,9 @@ import type { WaitingCalls } from './waitingCalls.ts'
 
 export interface DepartureOptions {
   readonly calls: WaitingCalls
-  /** Whether another instance could take a call. */
+  /** Whether another instance could accept a call. */
   readonly canHandOff: () => Promise<boolean>
-  /** Hands a call off; returns its new owner, or undefined if no instance takes it. */
+  /** Hands a call off; returns its new owner, or undefined if no instance accepts it. */
   readonly handOff: (stream: StreamHandOff) => Promise<Instance | undefined>
   /** Cancels a request that runs at another instance. */
   readonly cancel: (session: string, request: RequestId) => void
@@ -35,25 +35,25 @@ export class Departure {
     return this.#patience !== undefined
   }
 
-  /** Migrates waiting calls; on abort, the rest fail. */
+  /** Hands off the waiting calls; on abort, the rest fail. */
   async begin(patience: AbortSignal): Promise<void> {
     this.#patience = patience
     await Promise.all(this.#options.calls.movable().map((asking) => this.#leave(asking, patience)))
   }
 
-  /** The call waits now. */
+  /** Hands off a call that waits from now on, if this process is stopping. */
   waits(asking: PushedCall): void {
     if (this.#patience !== undefined) void this.#leave(asking, this.#patience)
   }
 
-  /** Does nothing for a call on a connection that no other instance has. */
+  /** Hands off one call. Does nothing for a call whose connection only this instance has. */
   async #leave(asking: PushedCall, patience: AbortSignal): Promise<void> {
     if (this.#leaving.has(asking)) return
     this.#leaving.add(asking)
     if (asking.move.isBound) await this.#stay(asking, patience)
     while (asking.canMove && asking.move.snapshot !== undefined) {
-      // A call with a state outside this process need not wait for a taker: the instance that gets its answer resumes
-      // it.
+      // A call with a state outside this process need not wait for a new owner: the instance that gets its answer
+      // resumes it.
       const hasTaker = asking.claims.carried || (await this.#options.canHandOff())
       if (hasTaker && (await this.#handOff(asking))) break
       if (asking.claims.carried || patience.aborted) {
@@ -65,31 +65,31 @@ export class Departure {
     this.#leaving.delete(asking)
   }
 
-  /** No other instance can resume it, so it can be answered here until the signal aborts. */
+  /** Keeps a call that no other instance can resume; it can be answered here until the signal aborts. */
   async #stay(asking: PushedCall, patience: AbortSignal): Promise<void> {
     while (asking.isWaiting && !patience.aborted) await sleep(LOOK_AGAIN_MS, patience).catch(() => {})
     await this.#giveUp(asking)
   }
 
-  /** Returns whether another instance has the call now. */
+  /** Returns whether another instance has accepted the call. */
   async #handOff(asking: PushedCall): Promise<boolean> {
     const { move } = asking
     await asking.arrived()
-    const snapshot = asking.canMove ? move.snapshot?.() : undefined // an answer may have let it go on
+    const snapshot = asking.canMove ? move.snapshot?.() : undefined // an answer may have continued the call
     if (snapshot === undefined) return false
     // Answers to its questions wait until the new owner is known.
-    move.underWay = this.#options.handOff(snapshot)
-    const to = await move.underWay
-    move.underWay = undefined
+    move.newOwner = this.#options.handOff(snapshot)
+    const to = await move.newOwner
+    move.newOwner = undefined
     if (to === undefined) return false
     const { call, caller } = snapshot
-    // The call ended or was cancelled here meanwhile, which the new owner does not know.
+    // The call has ended or was cancelled here in the meantime, so it is cancelled at the new owner.
     if (asking.ended) this.#options.cancel(caller.peer.session ?? '', call.request.id)
     this.#options.calls.leave(asking, to)
     return true
   }
 
-  /** A call that waits for something other than an answer continues here until the process ends. */
+  /** Ends a waiting call. One that waits for something other than an answer continues until the process ends. */
   async #giveUp(asking: PushedCall): Promise<void> {
     await asking.arrived()
     if (!asking.isWaiting) return

@@ -1,6 +1,6 @@
 /**
- * Questions of a call that a process before this one asked, and their answers. The handler runs again from the top, so an
- * answer may come before it has asked again.
+ * The questions that an earlier process asked for a call, and their answers. The handler runs again from the top, so an
+ * answer may arrive before the handler has asked again.
  */
 import type { Json, RequestId, ResponseMessage } from '../../../protocol/index.ts'
 import type { Caller, CarriedCall } from '../../call.ts'
@@ -20,10 +20,10 @@ export class EarlierQuestions {
   readonly #answers = new Map<string, EarlyAnswer>()
   /** Questions that have been answered. */
   readonly #taken = new Set<RequestId>()
-  /** Questions whose states are kept until the end, because their answers may be repeated. */
+  /** Questions whose states are kept until the call ends, because their answers may be repeated. */
   readonly #inherited = new Set<string>()
 
-  /** Another instance has asked these: they are not asked again. */
+  /** Adds questions that another instance has asked, so that they are not asked again. */
   resume(questions: readonly ResumedQuestion[]): void {
     for (const resumed of questions) {
       this.#resumed.set(resumed.key, resumed)
@@ -42,7 +42,7 @@ export class EarlierQuestions {
     return resumed
   }
 
-  /** The state of this question, by which the call was found, goes with the call. */
+  /** Keeps the state of a question from which the call was resumed until the call ends. */
   inherit(question: string): void {
     this.#inherited.add(question)
   }
@@ -55,7 +55,7 @@ export class EarlierQuestions {
     return this.#taken.has(question)
   }
 
-  /** Notes that this question is answered. */
+  /** Marks the question as answered. */
   markTaken(question: RequestId): void {
     this.#taken.add(question)
   }
@@ -66,8 +66,8 @@ export class EarlierQuestions {
   }
 
   /**
-   * The answer that came before the handler asked again, if any, and if its sender may answer. Throws if the client
-   * answered with an error.
+   * The answer that came before the handler asked again, if its sender may answer. Throws if the client answered with
+   * an error.
    */
   takeAnswer({ key, mayAnswer, onAnswer }: CarriedCall): Json | undefined {
     const early = this.#answers.get(key)

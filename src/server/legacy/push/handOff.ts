@@ -28,21 +28,21 @@ export interface CallHandOff {
   /** The name of the call. */
   readonly call: string
   readonly generation: number
-  /** Whether a state of the call exists from which another instance could resume it, too. */
+  /** Whether a state of the call exists from which another instance could also resume it. */
   readonly carried: boolean
   readonly request: Pick<ResumedCall, 'id' | 'method' | 'params'>
   readonly journal: unknown
   readonly questions: readonly ResumedQuestion[]
 }
 
-/** A stream with the messages that its client may not have seen, and its call, if that is not over. */
+/** A stream, the messages that its client may not have seen, and its call, if that has not ended. */
 export interface StreamHandOff {
   readonly name: string
   readonly caller: Caller
   /** The number of its last event. */
   readonly position: number
   readonly kept: readonly (readonly [number: number, message: string])[]
-  /** The last progress sent to its client; a run that starts again does not fall behind it. */
+  /** The last progress sent to its client, which a run that starts again does not fall behind. */
   readonly progress: number | null
   readonly call?: CallHandOff
 }

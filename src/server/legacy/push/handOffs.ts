@@ -1,4 +1,4 @@
-/** Streams and their calls on the way from an instance that stops to another one. */
+/** The hand-off of streams and their calls from a stopping instance to another one. */
 import type { Caller } from '../../call.ts'
 import type { Instance, Owners } from '../../../cluster/index.ts'
 import type { ResumedCall, StreamHandOff } from './handOff.ts'
@@ -7,7 +7,7 @@ import type { StreamResumption } from '../streams/resumption.ts'
 import type { LegacyStream } from '../streams/stream.ts'
 import type { LegacyStreams } from '../streams/streams.ts'
 
-/** Hands a stream off; returns its new owner, or undefined if no instance takes it. */
+/** Hands a stream off; returns its new owner, or undefined if no instance accepts it. */
 export type HandOff = (stream: StreamHandOff) => Promise<Instance | undefined>
 
 export interface HandOffsOptions {
@@ -19,7 +19,7 @@ export interface HandOffsOptions {
   readonly resume: (call: ResumedCall, caller: Caller, stream: LegacyStream) => void
 }
 
-/** Also announces the new owner of the stream and its call, which may have just started without knowing other instances. */
+/** Also announces the new owner of the stream and its call, because a new instance may not know the others yet. */
 export function announced(owners: Owners, handOff: HandOff): HandOff {
   return async (stream) => {
     const to = await handOff(stream)
@@ -31,7 +31,7 @@ export function announced(owners: Owners, handOff: HandOff): HandOff {
 
 export class HandOffs {
   readonly #options: HandOffsOptions
-  /** Streams that another instance has, too. */
+  /** Streams that were handed off. */
   readonly #handedOff = new WeakSet<LegacyStream>()
   readonly #underWay = new Set<Promise<void>>()
   #isLeaving = false
@@ -41,8 +41,8 @@ export class HandOffs {
   }
 
   /**
-   * Hands off the streams with messages that their clients have yet to come back for: now, and after each later
-   * `finished`. Resolves when the known ones have arrived.
+   * Hands off the streams with messages that their clients have not come back for: now, and after each later
+   * `finished`. Resolves when the known ones are handed off.
    */
   async unseen(): Promise<void> {
     this.#isLeaving = true
@@ -55,20 +55,20 @@ export class HandOffs {
     await Promise.all(this.#underWay)
   }
 
-  /** A call has come to its end. */
+  /** Called when a call has ended. */
   finished(): void {
     if (this.#isLeaving) void this.unseen()
   }
 
   /**
-   * Takes a stream of a stopping instance, with its call if that is not over; returns false if this one is stopping,
-   * too.
+   * Takes a stream of a stopping instance, with its call if that has not ended; returns false if this instance is
+   * stopping as well.
    */
   async resume(handedOff: StreamHandOff): Promise<boolean> {
     const { streams, pushes, returning, resume } = this.#options
     if (pushes.isDraining) return false
     const { name, caller, call } = handedOff
-    if (call !== undefined && pushes.has(call.call)) return true // it was sent twice, because a reply was late
+    if (call !== undefined && pushes.has(call.call)) return true // a duplicate, sent because a reply was late
     if (call === undefined) {
       streams.resume(handedOff)
       returning.noteClaimed(name, caller)

@@ -8,30 +8,30 @@ import type { PushStream } from './state.ts'
 export interface PushWay {
   /** Sends messages together: a connection that breaks brings all of them or none. */
   send(...messages: readonly Json[]): void
-  /** Absent if no other instance reaches the client. */
+  /** Hands the call off; absent if no other instance reaches the client. */
   readonly elsewhere?: PushElsewhere
 }
 
-/** How a call that waits goes to another instance. */
+/** The hand-off of a waiting call. */
 export interface PushElsewhere {
-  /** The stream as it is, for another instance. */
+  /** The current contents of the stream, for another instance. */
   contents(): Pick<StreamHandOff, 'name' | 'position' | 'kept' | 'progress'>
-  /** Lets go of the call: another instance answers it. */
+  /** Releases the call: another instance answers it. */
   handOff(): void
 }
 
-/** A question of a call, and how it goes to the client. */
+/** A question of a call, and its channel to the client. */
 export interface PushedQuestion {
   readonly call: Call
   readonly request: InputRequest
   readonly carried: CarriedCall
-  /** Whether it has a state outside this process. */
+  /** Whether the question has a state outside this process. */
   readonly isCarried: boolean
   readonly stream: PushStream
   readonly way: PushWay
 }
 
-/** The client need not answer the question with this id. */
+/** Notifies the client that the question with this id needs no answer. */
 export function withdrawal(requestId: string): Json {
   const reason = 'It is asked once more, or was answered.'
   return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason } }

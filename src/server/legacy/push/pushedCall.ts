@@ -6,21 +6,27 @@ import { EarlierQuestions } from './earlierQuestions.ts'
 import type { CallHandOff, StreamHandOff } from './handOff.ts'
 import { WaitingQuestions } from './waitingQuestions.ts'
 
-/** How a call goes to another instance. */
+/** The hand-off of a call. */
 interface CallMove {
   /** Whether no other instance can resume the call. */
   isBound: boolean
-  /** The call as it is, for another instance; absent until it has asked. */
+  /** A snapshot of the call for another instance; absent until it has asked. */
   snapshot: (() => StreamHandOff & { readonly call: CallHandOff }) | undefined
-  /** Settles with the new owner of the call, or undefined if no instance takes it; absent without a hand-off. */
-  underWay: Promise<Instance | undefined> | undefined
-  /** Whether another instance has resumed the call, or may. */
+  /**
+   * Resolves with the new owner of the call, or undefined if no instance accepts it; absent without a hand-off in
+   * progress.
+   */
+  newOwner: Promise<Instance | undefined> | undefined
+  /** Whether another instance has resumed the call, or may resume it. */
   isOver: boolean
   /** Called once when this process leaves the call to others. */
   onOver: () => void
 }
 
-/** What a waiting call counts for: its caller, empty until it asks, and the size of its parameters, held in memory. */
+/**
+ * The quota entry of a waiting call: its caller, empty until it asks, and the size of its parameters, which are held in
+ * memory.
+ */
 interface CallCost {
   caller: string
   chars: number
@@ -30,10 +36,10 @@ export class PushedCall {
   readonly name: string
   /** The claims of the call. */
   readonly claims: CallClaims
-  readonly move: CallMove = { isBound: false, snapshot: undefined, underWay: undefined, isOver: false, onOver() {} }
+  readonly move: CallMove = { isBound: false, snapshot: undefined, newOwner: undefined, isOver: false, onOver() {} }
   readonly cost: CallCost = { caller: '', chars: 0 }
   readonly open: WaitingQuestions
-  /** The questions of an earlier process. */
+  /** The questions that an earlier process asked. */
   readonly earlier = new EarlierQuestions()
   ended = false
   /** Whether the call waits for something other than an answer, for which any instance could wait. */
@@ -59,19 +65,22 @@ export class PushedCall {
     return this.isWaiting || this.waitsAnywhere
   }
 
-  /** Notes an answer until it is taken, because the call cannot be handed off meanwhile. */
+  /** Tracks an answer until it is taken, because the call cannot be handed off in the meantime. */
   arrive<T>(taking: Promise<T>): Promise<T> {
     const arriving = taking.finally(() => this.#arriving.delete(arriving))
     this.#arriving.add(arriving)
     return arriving
   }
 
-  /** Resolves when the answers that are here are taken: they may let the call go on. */
+  /** Resolves when the arrived answers are taken: they may continue the call. */
   async arrived(): Promise<void> {
     while (this.#arriving.size > 0) await Promise.allSettled(this.#arriving)
   }
 
-  /** Takes an answer to a question of an earlier process; false when it is answered already, or not for them. */
+  /**
+   * Takes an answer to a question of an earlier process; returns false if that was answered before, or may not be
+   * answered by this caller.
+   */
   takeAnswer(key: string, response: ResponseMessage, answerer: Caller): boolean {
     if (this.earlier.isTaken(response.id)) return false
     const question = this.open.withKey(key)
@@ -91,8 +100,8 @@ export class PushedCall {
   }
 
   /**
-   * Releases the call without notifying its client; its questions stay open for the new owner. Returns false if it is
-   * released already.
+   * Releases the call without notifying its client; its questions stay open for the new owner. Returns false if it was
+   * already released.
    */
   handOff(): boolean {
     if (this.move.isOver) return false
@@ -119,8 +128,8 @@ class CallClaims {
   }
 
   /**
-   * Continues the call in its next generation: `claim` decides whether this process may, once for all questions that
-   * were `asked` in one generation. Returns the instance that has resumed it instead, if any.
+   * Continues the call in its next generation, once for all questions that were `asked` in one generation. `claim`
+   * decides whether this process may; returns the instance that has resumed the call instead, if any.
    */
   async advance(
     asked: number | undefined,

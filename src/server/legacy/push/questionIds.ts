@@ -5,14 +5,16 @@ import type { Caller } from '../../call.ts'
 import { type Instance, readInstance, type Self, writeInstance } from '../../../cluster/index.ts'
 import { bindingOf } from '../../binding.ts'
 
-/** A question by its name, the call that asked it, and the instance where that was. */
+/** The name of a question, of its call, and the instance that asked. */
 export interface NamedQuestion {
   readonly question: string
   readonly call: string
   readonly instance: Instance
 }
 
-/** The ids of pushed questions on the wire: seals, bound to the session, that name the call and the instance that ask. */
+/**
+ * The ids of pushed questions on the wire: seals, bound to the session, that name the call and the instance that asks.
+ */
 export class QuestionIds {
   readonly #sealer: Sealer
   readonly #self: Self
@@ -27,7 +29,7 @@ export class QuestionIds {
     return this.#sealer.seal('question', bindingOf(caller), { id: question, body })
   }
 
-  /** Returns undefined for an id that this server did not give to a question in this session. */
+  /** Returns undefined for an id that is no question of this server in this session. */
   read(id: RequestId, caller: Caller): NamedQuestion | undefined {
     if (typeof id !== 'string' || caller.peer.session === undefined) return undefined
     try {

@@ -1,6 +1,6 @@
 /**
- * Relays answers to the instance that asked, when they came to another one. They are sent on the bus, sealed for the
- * session that answered, so that neither the bus nor another session can read or forge one.
+ * Relays answers over the bus to the instance that asked. They are sealed for the session that answered, so that
+ * neither the bus nor another session can read or forge one.
  */
 import { isObject, type ResponseMessage } from '../../../protocol/index.ts'
 import { StateError } from '../../../state/internal.ts'
@@ -14,7 +14,7 @@ import { bareResult } from './answer.ts'
 import type { NamedQuestion } from './questionIds.ts'
 import { bindingOf } from '../../binding.ts'
 
-/** A question by its name, and the call that asked it. */
+/** The name of a question, and of its call. */
 type AskedQuestion = Pick<NamedQuestion, 'question' | 'call'>
 
 export interface PushRelayOptions {
@@ -22,7 +22,7 @@ export interface PushRelayOptions {
   readonly sealer: Sealer
   /** The caller whose question waits in this process, if any. */
   readonly callerOf: (asked: AskedQuestion) => Caller | undefined
-  /** Continues the call with an answer; false when another process has done so. */
+  /** Continues the call with an answer; returns false if another process has done so. */
   readonly take: (asked: AskedQuestion, response: ResponseMessage, answerer: Caller) => Promise<boolean>
   readonly clock: () => number
 }
@@ -32,18 +32,18 @@ interface RelayedAnswer {
   readonly answerer: Caller
 }
 
-/** Without a principal for an anonymous caller, and in messages of earlier versions. */
+/** `principal` is absent for an anonymous caller, and in messages of earlier versions. */
 type RelayedBody = Pick<ResponseMessage, 'result' | 'error'> & Partial<Pick<Caller, 'principal'>>
 
-// Long enough for a message broker, short enough for a person. After this the instance that asked counts as ended.
+// Long enough for a message broker, short enough for a person. After this the instance that asked counts as gone.
 const TAKEN_WITHIN_MS = 500
-// Limit per caller. Each answer reaches all instances, once or twice.
+// Limit per caller. Each answer is sent to all instances, once or twice.
 const ANSWERS_PER_SECOND = 100
 
 export class PushRelay {
   readonly #options: PushRelayOptions
   readonly #offers = new Map<string, (taken: boolean) => void>()
-  /** Answers that are being offered, so that one which comes many times is offered once at a time. */
+  /** Answers that are being offered, so that concurrent duplicates are offered once. */
   readonly #underWay = new Map<string, Promise<boolean>>()
   readonly #allowance: CallerRate
 
@@ -99,7 +99,7 @@ export class PushRelay {
     taking.catch(() => {}) // a rule on who may answer has thrown, so it was not taken
   }
 
-  /** The answer, or undefined when it is not for this question and from this session. */
+  /** The answer; undefined if it is for another question, or from another session. */
   #open(question: string, answer: string, caller: Caller): RelayedAnswer | undefined {
     try {
       const { id, body } = this.#options.sealer.open('push', bindingOf(caller), answer)
@@ -114,7 +114,7 @@ export class PushRelay {
   }
 }
 
-/** The instance of the answer is unknown, so it is refused, and the client may send it again. */
+/** The error for an answer over the rate limit: its instance is unknown, and the client may send it again. */
 export function tooManyAnswers(): LimitError {
   return new LimitError('LIMIT_REQUESTS', 'Too many answers came to questions of other instances; send it again.', 1)
 }

@@ -1,6 +1,6 @@
 /**
- * The state of a pushed question (SEP-1685): everything another process needs to continue the call from the answer. It
- * is sent to clients that echo it, or saved in the store, or both, as the carry mode of the question says.
+ * The state of a pushed question (SEP-1685): everything that another process needs to continue the call from the
+ * answer. It is sent to clients that echo it, or stored, or both, by the carry mode of the question.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { InputRequest } from '@modelcontextprotocol/client'
@@ -46,7 +46,7 @@ export interface BroughtState {
   readonly state: PushState
   /** The token as the client sent it; absent if it could not be opened, and this is the stored state. */
   readonly token?: string
-  /** Why the client's own could not be opened. */
+  /** The reason why the client's own state could not be opened. */
   readonly refused?: StateError
 }
 
@@ -60,13 +60,13 @@ export interface PushStatesOptions {
   readonly logger: () => Logger
 }
 
-/** The facts about its stream that a question needs. */
+/** The stream of a question. */
 export interface PushStream {
   readonly name: string
   readonly position: number
   /** Whether its client is connected. */
   readonly connected: boolean
-  /** Notes the question that its client owes an answer to, where any instance can go on with the call from it. */
+  /** Sets the question that its client has to answer, if any instance could resume the call from that answer. */
   noteOwed(question: string | undefined): void
 }
 
@@ -82,14 +82,14 @@ const NOTHING = (): void => {}
 
 export class PushStates {
   readonly #options: PushStatesOptions
-  /** Questions with stored states, which are deleted when they are answered here. */
+  /** Questions with stored states, which are deleted when the questions are answered here. */
   readonly #stored = new Set<string>()
 
   constructor(options: PushStatesOptions) {
     this.#options = options
   }
 
-  /** Whether this client may get the states of questions, which come back with its answers. */
+  /** Whether this client may get the states of questions and echo them with its answers. */
   mayEcho({ peer }: Caller): boolean {
     return this.#options.rules.mayEcho(echoPlace(peer.capabilities) !== undefined)
   }
@@ -100,7 +100,10 @@ export class PushStates {
     return client || store
   }
 
-  /** The message of the question, with its state if the client is to echo it. `asking` is absent if it has none. */
+  /**
+   * The message of the question, with its state if the client is to echo it. `asking` is absent for a question without
+   * a state.
+   */
   async write(
     { id, question }: QuestionName,
     request: InputRequest,
@@ -111,7 +114,7 @@ export class PushStates {
     const message = { jsonrpc: '2.0', id, ...inSessionEra(request, question) }
     if (asking === undefined) return message
     const { mode, place, carriers } = this.#carriersOf(request, call.peer, asking.carry)
-    // ST-16: without a state, with the client or in the store, only the process that asked can take the answer.
+    // ST-16: without a state, at the client or in the store, only the process that asked can take the answer.
     const named = { question, ...(carriers.store && { id }) }
     const state = sealedWithin(() => this.#seal(named, call, asking, stream, mode))
     if (state === undefined) return message
@@ -120,8 +123,8 @@ export class PushStates {
   }
 
   /**
-   * The state that an answer echoes; undefined when there is none. Throws when it is not the one that was sent, unless
-   * the store has that one ('client-first').
+   * The state that an answer echoes, if any. Throws if another state was sent with the question, unless the store has
+   * that one ('client-first').
    */
   async readEcho(
     response: ResponseMessage,
@@ -140,15 +143,15 @@ export class PushStates {
     }
   }
 
-  /** The state in the store, for an answer that came without one. */
+  /** The stored state, for an answer without one. */
   async readStored(question: string, caller: Caller): Promise<BroughtState | undefined> {
     const state = await this.#options.store?.get(question)
     return state === undefined ? undefined : this.#open(state, question, caller)
   }
 
   /**
-   * Compares a state with the stored one, if it should be in both. This must happen before the answer is taken, because
-   * the row is deleted with its question; call the returned function when it has been taken.
+   * Compares a state with the stored one, if both should exist. Call it before the answer is taken, because the stored
+   * state is deleted with its question; call the returned function after that.
    */
   async examine(brought: BroughtState | undefined): Promise<() => void> {
     const { rules, logger, onDifference } = this.#options
@@ -164,7 +167,7 @@ export class PushStates {
     return () => onDifference({ method, name: String(params['name'] ?? params['uri']), reason })
   }
 
-  /** Notes a question of a resumed call, whose state may be in the store. */
+  /** Registers a question of a resumed call, whose state may be in the store. */
   inherit(question: string): void {
     if (this.#options.store !== undefined) this.#stored.add(question)
   }

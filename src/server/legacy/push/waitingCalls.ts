@@ -27,7 +27,7 @@ export class WaitingCalls {
   readonly #owners: Owners
   readonly #onClosed: (question: string) => void
   readonly #calls = new Map<string, PushedCall>()
-  /** Calls that were left to others, which happens when this process stops. */
+  /** Calls that were left to others when this process stopped. */
   readonly #left = new Set<string>()
 
   /** `onClosed` is called with each question that no longer waits. */
@@ -49,7 +49,7 @@ export class WaitingCalls {
     return this.#calls.get(name)
   }
 
-  /** The calls that another instance could go on with right now. */
+  /** The calls that another instance could resume right now. */
   movable(): PushedCall[] {
     return [...this.#calls.values()].filter(({ canMove }) => canMove)
   }
@@ -69,7 +69,7 @@ export class WaitingCalls {
     this.#quota.delete(asking)
   }
 
-  /** Leaves a call to its new owner, if there is one yet; its questions stay open there. */
+  /** Leaves a call to its new owner, if that is known; its questions stay open there. */
   leave(asking: PushedCall, to?: Instance): void {
     const {
       name,
@@ -88,7 +88,7 @@ export class WaitingCalls {
     return this.#left.has(name)
   }
 
-  /** Enters a call of another instance with its open questions. */
+  /** Adds a call of another instance with its open questions. */
   resume(name: string, generation: number, questions: readonly ResumedQuestion[]): void {
     this.enter(name, generation).earlier.resume(questions)
   }
@@ -97,7 +97,7 @@ export class WaitingCalls {
   makeRoomFor(asking: PushedCall, call: Call): void {
     const { cost } = asking
     cost.caller ||= quotaCaller(call)
-    if (asking.isWaiting) return // it is counted already
+    if (asking.isWaiting) return // the call is already counted
     cost.chars ||= JSON.stringify(call.params).length
     const counted = { ...cost, evictable: 'never' } as const
     this.#quota.delete(asking)

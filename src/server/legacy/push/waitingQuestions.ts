@@ -10,7 +10,7 @@ interface Waiting {
   readonly id: string
   readonly caller: Caller
   readonly stream: PushStream
-  /** Whether the question has a state outside this process, from which another could resume. */
+  /** Whether the question has a state outside this process, from which another process could resume the call. */
   readonly isCarried: boolean
   readonly key: string
   /** The call's generation when it asked. */
@@ -86,8 +86,8 @@ export class WaitingQuestions {
   }
 
   /**
-   * Notes a repeated question under its new id: an answer to either answers both. Returns the id before it; undefined
-   * if the question no longer waits.
+   * Adds a repeated question under its new id: an answer to either answers both. Returns the previous id; undefined if
+   * the question no longer waits.
    */
   waitAlso(key: string, question: string, { id, generation }: Pick<Waiting, 'id' | 'generation'>): string | undefined {
     const last = this.#asking(key).at(-1)?.[1]
@@ -105,7 +105,9 @@ export class WaitingQuestions {
     }
   }
 
-  /** The generation was claimed without an answer, so the answers to these questions need another claim. */
+  /**
+   * Moves the questions to a generation that was claimed without an answer, so that their answers claim the next one.
+   */
   renew(generation: number): void {
     for (const [question, waiting] of this.#open) this.#open.set(question, { ...waiting, generation })
   }
@@ -121,19 +123,19 @@ export class WaitingQuestions {
     return waiting !== undefined
   }
 
-  /** The question cannot be answered. */
+  /** Rejects the wait for an answer. */
   fail(question: string, error: Error): void {
     this.#close(question)?.reject(error)
   }
 
-  /** Ends all questions; returns the ids of those that were open, without those that were repeated. */
+  /** Ends all questions; returns the ids of the open ones, of a repeated question only the newest. */
   failAll(why: string): readonly string[] {
     const newest = new Map(Array.from(this.#open.values(), ({ key, id }) => [key, id]))
     for (const question of this.#open.keys()) this.fail(question, unanswered(why))
     return [...newest.values()]
   }
 
-  /** Ends the waits here; the questions stay open at another instance. */
+  /** Releases the questions, which stay open at another instance. */
   release(): () => void {
     const open = [...this.#open.values()]
     this.#open.clear()
@@ -161,7 +163,7 @@ export class WaitingQuestions {
     stream.noteOwed([...this.#open].findLast(([, { isCarried }]) => isCarried)?.[0])
   }
 
-  /** The open questions with this key: one, and those that were sent once more for it. */
+  /** The open questions with this key: the first, and its repeats. */
   #asking(key: string | undefined): [question: string, waiting: Waiting][] {
     return [...this.#open].filter(([, waiting]) => waiting.key === key)
   }

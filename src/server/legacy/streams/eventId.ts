@@ -1,11 +1,13 @@
 /**
- * Event ids: the sealed name of the stream, the event's number in it, and the question that its client still has to
+ * Event ids: the sealed name of the stream, the number of the event, and the question that the client still has to
  * answer.
  */
 export interface EventPlace {
   readonly name: string
   readonly after: number
-  /** The question that the client owed an answer to when it saw the event, where any instance can go on with the call from it. */
+  /**
+   * The question that the client had to answer at this event, if any instance could resume the call from that answer.
+   */
   readonly owed: string | undefined
 }
 
@@ -15,7 +17,7 @@ export function eventId({ name, after, owed }: EventPlace): string {
   return `${name}:${after}${owed === undefined ? '' : `:${owed}`}`
 }
 
-/** Returns undefined if it is no event id. The sealed name identifies the stream's maker. */
+/** Returns undefined if it is no event id. The sealed name identifies the server that issued it. */
 export function readEventId(id: string): EventPlace | undefined {
   const { name, digits, owed } = EVENT_ID.exec(id)?.groups ?? {}
   return name === undefined ? undefined : { name, after: Number(digits), owed }

@@ -38,14 +38,14 @@ export class GetStreams {
     if (!sink.disconnected) this.#connect(caller, this.#streams.at(place, caller), sink, place.after)
   }
 
-  /** Ends every stream, also those that come later: their clients come back, to another instance. */
+  /** Ends every stream, and from then on each new one: their clients reconnect to another instance. */
   closeAll(): void {
     this.#isClosed = true
     for (const { stream } of this.#bySession.values()) stream.finish()
     this.#bySession.clear()
   }
 
-  /** No client can come back to a stream of a session that has ended. */
+  /** Drops the stream of a session that has ended, to which no client can come back. */
   #drop(session: string): void {
     const { stream } = this.#bySession.get(session) ?? {}
     if (stream === undefined) return
@@ -75,7 +75,7 @@ export class GetStreams {
     }
   }
 
-  /** A session is notified of all lists, and of the resources it subscribed to. */
+  /** The events for a session: changes of all lists, and of the resources that it subscribed to. */
   #filterOf(session: string) {
     const resourceSubscriptions = [...this.#facts.watchedBy(session)]
     return {

@@ -1,6 +1,7 @@
 /**
- * The instances that take part in a stream whose own instance is gone: where its client waits, and where its call was
- * resumed. They may not know each other. Each adds its name to a shared ledger after those before it, and meets them.
+ * The instances that participate in a stream whose own instance is gone: the one where its client waits, and the one
+ * that has resumed its call. They may not know each other. Each adds its name to a list in a shared ledger, and meets
+ * the earlier ones.
  */
 import { Claims, type ClaimsOptions, type Members } from '../../../cluster/index.ts'
 import { digestOf } from '../../../state/internal.ts'
@@ -26,7 +27,7 @@ export class Participants {
   }
 
   /**
-   * Resolves when all earlier participants are being met; with false if there is no ledger to find them in. `holder`:
+   * Joins the participants; resolves when all earlier ones are being met, with false if there is no ledger. `holder`:
    * the owner of the stream.
    */
   async join(stream: string, holder: string): Promise<boolean> {
@@ -35,7 +36,7 @@ export class Participants {
     const name = `stream/${digestOf(stream)}`
     for (let place = 0; place < MAX_PARTICIPANTS; place++) {
       const claimant = await this.#claims.claim(name, place, holder)
-      // Later participants have met this instance.
+      // Later participants meet this instance.
       if (typeof claimant === 'string' || claimant.id === self.id) break
       members.meet(claimant)
     }

@@ -1,13 +1,13 @@
 /**
  * Resumes streams: clients that lost the connection come back, to any instance, with the id of the last event they saw.
  *
- * - A stream of this instance continues here; one of another instance is fetched from there.
- * - When its instance is gone, the client waits here briefly for another one to resume the call: an answer may be on its
- *   way there.
- * - When none does, and the client still has to answer, the answer may be lost with its instance. If the store has the
- *   call, it is resumed here and asks again; if the client has it, the stream waits until the client answers or repeats
- *   its answer.
- * - Otherwise the client gets an error: the call is lost.
+ * - A stream of this instance continues here; a stream of another instance is fetched from there.
+ * - When its instance is gone, the client waits here briefly for another one to resume the call: an answer may be on
+ *   its way there.
+ * - When none does, and the client still has to answer, its answer may be lost with the instance. If the store has the
+ *   call, the call is resumed here and asks again. If the client has the state, the stream waits until the client
+ *   answers or repeats its answer.
+ * - Otherwise the call is lost, and the client gets an error.
  */
 import { type Instance, movedReply, type Owners, type Self } from '../../../cluster/index.ts'
 import { CODES, MAX_TIMER_MS, type RequestId, unref } from '../../../protocol/index.ts'
@@ -27,16 +27,16 @@ import type { PushState } from '../push/state.ts'
 import { Participants, type ParticipantsOptions } from './participants.ts'
 import type { LegacyStreams, StreamPosition } from './streams.ts'
 
-/** The official clients come back again and again to a stream that ended without a result; this makes them stop. */
+/** The official clients reconnect without end to a stream that ended without a result; this status stops them. */
 export const NO_STREAM: HttpReply = { status: 405, headers: { allow: 'POST' } }
 
-/** The reply to another instance: the stream was here, and the instance that gets its client's answer resumes it. */
+/** The reply to another instance for a released stream, which the instance with its client's answer resumes. */
 const RELEASED: HttpReply = { status: 410 }
-// One instance after the other may have stopped while a call waited.
+// Several instances in a row may have stopped while a call waited.
 const MAX_MOVES = 8
 
-// The number of the event with that error; no stream gets that far. A client that comes back after it has nothing to
-// wait for.
+// The number of the event with the error of a lost call; no stream gets that far. A client that comes back after it has
+// nothing to wait for.
 const LOST_EVENT = 999_999_999
 
 type LostCode = (typeof LOST_CODES)[number]
@@ -56,7 +56,7 @@ export interface StreamResumptionOptions extends ParticipantsOptions {
   readonly bus: EventBus
   readonly owners: Owners
   readonly self: Self
-  /** Resumes a call of another instance, unless another one has. */
+  /** Resumes a call of another instance, unless a third one has. */
   readonly resumeCall: (stream: StreamHandOff) => Promise<unknown>
   readonly ttlSeconds: number
   readonly clock: () => number
@@ -65,7 +65,7 @@ export interface StreamResumptionOptions extends ParticipantsOptions {
 
 interface WaitingClient {
   readonly request: ClientRequest
-  /** Ends the wait for an answer of the client. */
+  /** Ends the wait for the client's answer. */
   timer: ReturnType<typeof setTimeout> | undefined
 }
 
@@ -96,7 +96,7 @@ export class StreamResumption {
     if (place.after === LOST_EVENT) return NO_STREAM
     let instance: Instance | undefined = owners.get(place.name) ?? place.instance
     const isOwn = instance.id === self.id
-    // A stream that a client waits for is here in name only.
+    // A stream for which a client only waits here is not here.
     const isHere =
       streams.get(place.name) === undefined ? isOwn && !streams.isReleased(place.name) : !this.#waiting.has(place.name)
     if (isOwn) instance = undefined
@@ -116,7 +116,7 @@ export class StreamResumption {
     return undefined
   }
 
-  /** A client that came to another instance, for a stream of this one. */
+  /** Connects a client that reached another instance to a stream of this one. */
   resumeHere(lastEventId: string, caller: Caller, sink: Sink): HttpReply | undefined {
     const { streams, owners } = this.#options
     const place = streams.positionOf(lastEventId, caller)
@@ -125,7 +125,7 @@ export class StreamResumption {
     return streams.isReleased(place.name) ? RELEASED : this.#connect(place, caller, sink)
   }
 
-  /** Notes that this instance has resumed a stream of another one, and its call. */
+  /** Records that this instance has resumed a stream of another one, and its call. */
   noteClaimed(stream: string, caller: Caller, call?: string): void {
     const { owners, self } = this.#options
     const announce = (): void => owners.change(call === undefined ? [stream] : [stream, call], self)
@@ -163,7 +163,7 @@ export class StreamResumption {
   #wait(place: StreamPosition, caller: Caller, request: ClientRequest, sink: Sink): void {
     const { streams, owners } = this.#options
     const { name, after } = place
-    if (sink.disconnected) return // its client may wait on another connection already
+    if (sink.disconnected) return // the client may already wait on another connection
     this.#stopWaiting(name)
     const stream = streams.at(place, caller)
     stream.connect(sink, after)
@@ -172,7 +172,7 @@ export class StreamResumption {
     sink.onDisconnect(() => {
       if (this.#waiting.get(name) !== waiting) return
       this.#stopWaiting(name)
-      streams.drop(stream) // or the client would come back to a stream without a sender
+      streams.drop(stream) // otherwise the client would come back to a stream without a sender
     })
     const isOver = (): boolean => this.#waiting.get(name) !== waiting
     void owners.seek(name, isOver).then(async (isFound) => {
@@ -189,11 +189,11 @@ export class StreamResumption {
   }
 
   /**
-   * Decides when no instance has resumed the call: this one does, if the store has it. Otherwise the client gets an
-   * error, unless it may still answer.
+   * Called when no instance has resumed the call: resumes it from the store, if that has it. Otherwise the client gets
+   * an error, unless its answer may still resume the call.
    */
   async #decide(place: StreamPosition, caller: Caller, waiting: WaitingClient): Promise<void> {
-    await this.#goOn(place, caller)
+    await this.#resumeStored(place, caller)
     if (this.#waiting.get(place.name) !== waiting) return
     if (!this.#mayAnswer(place, caller)) return this.#giveUp(place, caller)
     const ttlMs = Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)
@@ -201,7 +201,7 @@ export class StreamResumption {
   }
 
   /** Resumes the stored call, and repeats its question. */
-  async #goOn({ name, after, owed, instance }: StreamPosition, caller: Caller): Promise<void> {
+  async #resumeStored({ name, after, owed, instance }: StreamPosition, caller: Caller): Promise<void> {
     const { pushes, resumeCall, logger } = this.#options
     try {
       const call = owed === undefined ? undefined : await pushes.stored(owed, name, instance, caller)
@@ -214,13 +214,13 @@ export class StreamResumption {
     }
   }
 
-  /** Whether an answer of the client itself could resume the call; a stopping instance leaves that to others. */
+  /** Whether an answer of the client could resume the call. A stopping instance leaves that to others. */
   #mayAnswer({ owed, instance }: StreamPosition, caller: Caller): boolean {
     const { pushes } = this.#options
     return owed !== undefined && (pushes.isDraining || pushes.mayAnswerAgain(instance, caller))
   }
 
-  /** Follows another instance that has resumed the call: its messages go to the client that waits here. */
+  /** Connects the client that waits here to the instance that has resumed its call. */
   async #follow(name: string, instance: Instance): Promise<void> {
     const { streams, forwarder } = this.#options
     const request = this.#stopWaiting(name)
@@ -231,7 +231,7 @@ export class StreamResumption {
     if (sink !== undefined && !(await forwarder.join(instance, request, sink))) sink.end()
   }
 
-  /** Its instance may only be silent, so the call that its client gets an error for is cancelled. */
+  /** Sends the error of a lost call, and cancels the call, because its instance may only be silent. */
   #giveUp(place: StreamPosition, { peer: { session } }: Caller): void {
     const { streams, bus } = this.#options
     const stream = this.#stopWaiting(place.name) && streams.get(place.name)

@@ -1,7 +1,7 @@
 /**
  * A resumable stream of the session era. It outlives its connection: messages are kept for a while, and a client that
- * lost the connection reconnects with its last event id and gets the rest. At another instance it gets only messages
- * that are yet to come.
+ * lost the connection reconnects with its last event id and gets the rest. At another instance it gets only later
+ * messages.
  *
  * Event numbers only increase, also from one instance to the next: an instance that continues a stream starts above all
  * numbers that the previous one can have used, so that no new message has a number that the client has seen.
@@ -18,15 +18,15 @@ const CHARS_EACH = 100
 const NUMBERS_EACH = 1_000_000
 
 export interface LegacyStreamOptions {
-  /** A seal, so that any instance can check the stream's owner. */
+  /** A seal, by which any instance can check the stream's owner. */
   readonly name: string
   /** Whether the client knows events without data (2025-11-25). */
   readonly primes: boolean
-  /** The number of the last event that was sent elsewhere. */
+  /** The number of the last event that another instance sent. */
   readonly after?: number
   /** The question that its client still has to answer. */
   readonly owed?: string | undefined
-  /** Called when the stream is connected, disconnected or finished, or keeps another number of characters. */
+  /** Called when the stream is connected, disconnected or finished, or its kept characters change. */
   readonly onChange?: () => void
 }
 
@@ -60,7 +60,7 @@ export class LegacyStream {
     return this.#number
   }
 
-  /** Whether the stream is complete, and no client has come back since a message was sent without a connection. */
+  /** Whether the stream is complete and no client has come back since a message was sent without a connection. */
   get isUnseen(): boolean {
     return this.#finished && this.#isUnseen
   }
@@ -84,9 +84,9 @@ export class LegacyStream {
   }
 
   /**
-   * Notes the question whose answer would let any instance resume the call. Event ids name it, because the instance
-   * that the client comes back to knows nothing else. A client that has answered is notified at once that the answer
-   * was taken: the next event may take long.
+   * Sets the question from whose answer any instance could resume the call. Event ids name it, because the instance
+   * that the client comes back to knows nothing else. When the answer was taken, an event says so at once: the next one
+   * may take long.
    */
   noteOwed(question: string | undefined): void {
     const isOver = this.#owed !== undefined && question === undefined
@@ -139,7 +139,7 @@ export class LegacyStream {
     this.#disconnect()
   }
 
-  /** Ends without a response: its client has cancelled the request, and waits for nothing. */
+  /** Ends without a response: the client has cancelled the request. */
   abandon(): void {
     this.finish()
     this.#isUnseen = false
@@ -172,19 +172,19 @@ export class LegacyStream {
     return { position: this.#number, kept, progress: this.progress ?? null }
   }
 
-  /** Resumes a stream of another instance. */
+  /** Adds the contents of a stream of another instance. */
   resume(position: number, kept: readonly (readonly [number, string])[]): void {
     for (const [number, message] of kept) {
-      if (number <= this.#number) continue // its client has seen it, or the stream was sent twice
+      if (number <= this.#number) continue // the client has seen it, or the stream was handed off twice
       this.#number = number
-      this.#sink?.write(sseEventWithId(this.#eventId(number), message)) // a client may wait for it here
+      this.#sink?.write(sseEventWithId(this.#eventId(number), message)) // for a client that already waits here
       this.#keep(message)
     }
     this.#number = Math.max(this.#number, position)
     this.#isUnseen = this.#sink === undefined
   }
 
-  /** Hands the connection to another owner, who continues it. */
+  /** Detaches the connection, which another owner continues. */
   detach(): Sink | undefined {
     const sink = this.#sink
     this.#forget()

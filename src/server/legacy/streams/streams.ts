@@ -12,10 +12,10 @@ import { LegacyStream } from './stream.ts'
 import type { Caller } from '../../call.ts'
 import { quotaCaller } from '../../limits/quotaCaller.ts'
 
-/** Whether a stream answers a call, or carries notifications that belong to none. */
+/** Whether a stream answers a call, or carries notifications that belong to no call. */
 export type StreamKind = 'call' | 'standalone'
 
-/** The last event that a client has seen: which stream, which number. */
+/** The position of the last event that a client has seen. */
 export interface StreamPosition extends EventPlace {
   readonly kind: StreamKind
   /** The instance that began the stream. */
@@ -44,7 +44,7 @@ export class LegacyStreams {
     this.#self = self
   }
 
-  /** `request`: the one that the stream answers; a stream without one carries messages that belong to none. */
+  /** `request`: the request that the stream answers; absent for a stream with messages that belong to none. */
   begin(caller: Caller, request?: RequestId): LegacyStream {
     const body = [request ?? null, writeInstance(this.#self)]
     const name = this.#sealer.seal('stream', bindingOf(caller), { id: newId(), body })
@@ -95,13 +95,13 @@ export class LegacyStreams {
     unref(setTimeout(() => this.#released.delete(name), KEPT_WHEN_GONE_MS))
   }
 
-  /** Forgets a stream that no call answers on. */
+  /** Drops a stream on which no call answers. */
   drop(stream: LegacyStream): void {
     this.#remove(stream)
     stream.forgetKept()
   }
 
-  /** Whether the stream was here and has another owner now. */
+  /** Whether the stream was here and now has another owner. */
   isReleased(name: string): boolean {
     return this.#released.has(name) && !this.#streams.has(name)
   }
@@ -125,7 +125,7 @@ export class LegacyStreams {
     throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID is not of a stream of this session.')
   }
 
-  /** The first event of a connection at this position: without one the official clients forget their position. */
+  /** The first event of a connection at this position: without an event the official clients forget their position. */
   opening(place: StreamPosition, caller: Caller): string {
     return primesFor(caller) ? ssePriming(eventId(place)) : ''
   }
