@@ -1,5 +1,5 @@
 /** `pannier gateway FILE`, as a process. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -150,6 +150,27 @@ test.each([[], ['--workers', '2']])(
     expect(existsSync(started)).toBe(false)
   },
 )
+
+test('with --watch a mounted secret of Kubernetes is read again when it changes', async () => {
+  const mounted = join(folder, 'secret')
+  // The kubelet writes a new folder, and replaces the link `..data`; the link of the file stays.
+  const put = (version: string, servers: object): void => {
+    mkdirSync(join(mounted, version), { recursive: true })
+    writeFileSync(
+      join(mounted, version, 'mcp.json'),
+      JSON.stringify({ mcpServers: servers, gateway: { admin: false } }),
+    )
+    symlinkSync(version, join(mounted, '..data_tmp'))
+    renameSync(join(mounted, '..data_tmp'), join(mounted, '..data'))
+  }
+  const { url: ours } = await modernServer()
+  put('..2026_1', { ours: { url: ours } })
+  symlinkSync('..data/mcp.json', join(mounted, 'mcp.json'))
+  const { url, shown } = await startProgram(join(mounted, 'mcp.json'), '--watch')
+  put('..2026_2', { theirs: { url: ours } })
+  await vi.waitFor(() => expect(shown()).toContain('was read again'), PATIENCE)
+  expect(await call(await connectClient('v2', url), 'theirs_add', { a: 1, b: 2 })).toBe('3')
+})
 
 test('an admin port that is in use is told with the setting for another', async () => {
   const port = Number(new URL((await modernServer()).url).port)

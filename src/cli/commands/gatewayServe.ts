@@ -158,11 +158,14 @@ function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
+/** The link that Kubernetes replaces when a mounted secret or config map changes; the link of the file stays. */
+const KUBERNETES_LINK = '..data'
+
 /** Watches the folder, because editors put a new file in the place of the old one. */
 function watchFile(file: string, changed: () => Promise<void>): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const watcher = watch(dirname(file), (_, name) => {
-    if (name !== basename(file)) return
+    if (name !== basename(file) && name !== KUBERNETES_LINK) return
     clearTimeout(timer)
     timer = setTimeout(() => void changed(), SETTLED_MS)
   })
