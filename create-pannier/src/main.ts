@@ -45,7 +45,9 @@ function lastLines({ folder, template }: Project, isInstalled: boolean): string 
     ...(isInstalled ? [] : ['npm install']),
     ...TEMPLATES[template].next,
   ]
-  return ['', `The project is in ${path}. Next:`, '', ...commands.map((command) => `  ${command}`), '', ENTRY].join('\n')
+  return ['', `The project is in ${path}. Next:`, '', ...commands.map((command) => `  ${command}`), '', ENTRY].join(
+    '\n',
+  )
 }
 
 const ENTRY = 'README.md has the entry for Claude, Cursor, VS Code and other clients.'

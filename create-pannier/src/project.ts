@@ -43,7 +43,9 @@ export function assertEmpty(path: string): void {
   const [first, ...more] = readdirSync(path).filter((name) => name !== '.git')
   if (first === undefined) return
   const others = more.length === 0 ? '' : ` and ${more.length} more`
-  throw new Error(`The folder ${path} is not empty: it has ${first}${others}. Choose another folder, or empty it first.`)
+  throw new Error(
+    `The folder ${path} is not empty: it has ${first}${others}. Choose another folder, or empty it first.`,
+  )
 }
 
 export function createProject(project: Project): void {
@@ -74,10 +76,14 @@ function fillIn(text: string, { folder, name }: Project): string {
   const own: Readonly<Record<string, string>> = {
     '/path/to/my-server': folder.replaceAll('\\', '/'),
     'my-server': name,
-    'a-key-of-your-own': randomBytes(32).toString('base64url'),
     '"pannier": "*"': `"pannier": "^${ownVersion}"`,
   }
-  return text.replaceAll(PLACEHOLDERS, (found) => own[found] ?? found)
+  return text.replaceAll(PLACEHOLDERS, (found) => own[found] ?? newKey())
+}
+
+/** As `pannier keys new` makes them. */
+function newKey(): string {
+  return randomBytes(32).toString('base64url')
 }
 
 function readManifest(path: string): { version: string } {

@@ -22,7 +22,7 @@ export async function askMissing({ folder, template, yes }: Options): Promise<Ch
   if (!process.stdin.isTTY) {
     throw new Error('There is no terminal to ask at. Give a folder and --template NAME, or --yes for the defaults.')
   }
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     return { template: template ?? (await askTemplate(terminal)), folder: folder ?? (await askFolder(terminal)) }
   } finally {
@@ -32,12 +32,12 @@ export async function askMissing({ folder, template, yes }: Options): Promise<Ch
 
 async function askTemplate(terminal: Interface): Promise<TemplateName> {
   const lines = TEMPLATE_NAMES.map((name, index) => `  ${index + 1}  ${name.padEnd(9)} ${TEMPLATES[name].title}`)
-  console.log(['What do you build?', ...lines].join('\n'))
+  console.error(['What do you build?', ...lines].join('\n'))
   for (;;) {
     const answer = (await ask(terminal, 'Number or name (1): ')) || DEFAULT_TEMPLATE
     const name = TEMPLATE_NAMES[Number(answer) - 1] ?? answer
     if (isTemplate(name)) return name
-    console.log(`Answer with a number from 1 to ${TEMPLATE_NAMES.length}, or with a name.`)
+    console.error(`Answer with a number from 1 to ${TEMPLATE_NAMES.length}, or with a name.`)
   }
 }
 
@@ -48,7 +48,7 @@ async function askFolder(terminal: Interface): Promise<string> {
       assertEmpty(folder)
       return folder
     } catch (error) {
-      console.log((error as Error).message)
+      console.error((error as Error).message)
     }
   }
 }
@@ -61,7 +61,7 @@ async function ask(terminal: Interface, question: string): Promise<string> {
   try {
     return (await terminal.question(question, { signal: closed.signal })).trim()
   } catch (error) {
-    console.log()
+    console.error()
     throw new Cancelled('Nothing was made.', { cause: error })
   } finally {
     terminal.off('close', close)

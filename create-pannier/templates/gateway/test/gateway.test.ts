@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { connect, fixed } from 'pannier/client'
 import { createGateway, readGatewayConfig } from 'pannier/gateway'
+import { newKey } from 'pannier/state'
 
+process.env['PANNIER_LOG_LEVEL'] = 'error'
 process.env['PORT'] = '0' // any free port
 const releases = await import('../servers/releases.ts')
 process.env['RELEASES_URL'] = releases.url
+process.env['BRANCHES_KEYS'] ??= newKey()
 
 const gateway = createGateway(await readGatewayConfig('mcp.json'))
 const { url } = await gateway.listen()
