@@ -1,4 +1,4 @@
-/** The server and its tools. How it is reached is in the other file of this folder. */
+/** The server and its tools. The files beside this one start it. */
 import { createServer, type Server, type ServerOptions } from 'pannier/server'
 import { z } from 'zod'
 
