@@ -2,6 +2,7 @@
 // `node scripts/docs.ts check fences|links|requirements` only looks, and exits with 1 when something is wrong.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import template from '../create-pannier/templates/http/package.json' with { type: 'json' }
 import data from '../docs/requirements.json' with { type: 'json' }
 import manifest from '../package.json' with { type: 'json' }
 import { fenceProblems, fillFences } from './docs/fences.ts'
@@ -12,11 +13,13 @@ import { citationsInTests, requirementProblems, requirementsPage } from './requi
 const requirementsPath = 'docs/requirements.md'
 const files = listFiles()
 const exists = (path: string): boolean => existsSync(join(root, path))
+/** Those of this package, and of a project that `npm create pannier` makes. */
+const scripts = [manifest, template].flatMap((each) => Object.keys(each.scripts))
 const isPage = (path: string): boolean => /^([^/]+|(docs|examples|changes)\/.+)\.md$/.test(path)
 
 const checks: Record<string, () => string[]> = {
   fences: () => fenceProblems(readTexts(files.filter(isPage)), readTexts(files.filter(isTest)), read),
-  links: () => linkProblems(readTexts(files.filter(isPage)), { exists, read, scripts: Object.keys(manifest.scripts) }),
+  links: () => linkProblems(readTexts(files.filter(isPage)), { exists, read, scripts }),
   requirements: checkRequirements,
 }
 

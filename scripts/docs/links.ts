@@ -6,7 +6,7 @@ export interface Repository {
   /** Whether a file or folder is there, by its path in the repository. */
   exists(path: string): boolean
   read(path: string): string | undefined
-  /** The names in package.json's scripts. */
+  /** The names of scripts that pages may run. */
   scripts: readonly string[]
 }
 
@@ -16,6 +16,7 @@ const folders = [
   'docs',
   'examples',
   'scripts',
+  'create-pannier',
   'bench',
   'conformance',
   'probe-corpus',

@@ -52,7 +52,14 @@ export const stages: readonly Stage[] = [
     ? [{ ...repeatable(checks('conformance', [['node', source, 'conformance/run.ts']])), startsPrograms: true }]
     : []),
   { ...checks('types', [['tsc', '--noEmit']]), onlyNamed: true },
-  { ...checks('peers', [['node', source, 'scripts/peers.ts']]), onlyNamed: true },
+  // One after the other, because both build the package.
+  {
+    ...checks(
+      'installed',
+      ['peers', 'created'].map((name) => ['node', source, `scripts/${name}.ts`]),
+    ),
+    onlyNamed: true,
+  },
   {
     ...repeatable(checks('suite', [['node', source, 'conformance/run.ts']], longForms)),
     startsPrograms: true,

@@ -40,7 +40,7 @@ test('the demo says why its first question carries no state, and that it answers
   expect(stdout).toContain('The demo answers itself.')
 })
 
-test('the file that the first guide installs has the name and version of the package', () => {
-  const { name, version } = JSON.parse(readText('package.json')) as { name: string; version: string }
+test.each(['package.json', 'create-pannier/package.json'])('the first guide names the packed file of %s', (path) => {
+  const { name, version } = JSON.parse(readText(path)) as { name: string; version: string }
   expect(readText('docs/start.md')).toContain(`/${name}-${version}.tgz`)
 })

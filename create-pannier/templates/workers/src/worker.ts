@@ -1,0 +1,5 @@
+import { createMyServer } from './server.ts'
+
+const server = createMyServer()
+
+export default { fetch: server.fetch }
