@@ -148,7 +148,8 @@ function limitReason(error: unknown): string {
 
 function httpReason(status: number | undefined): string | undefined {
   if (status === undefined) return undefined
-  if (status === 404 || status === 405) return `there is no MCP endpoint at this path (HTTP ${status}).`
+  if (status === 404 || status === 405)
+    return `there is no MCP endpoint at this path (HTTP ${status}). Many servers have it at /mcp.`
   return status >= 300 && status < 400
     ? 'it redirects to another host; use that address.'
     : `it answers HTTP ${status}.`

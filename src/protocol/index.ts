@@ -34,7 +34,15 @@ export {
   mismatch,
   requestHeaders,
 } from './headers.ts'
-export { assertOptionNames, isMisspelt, isOneTypo, nameAdvice, type OptionNames, optionsNamed } from './optionNames.ts'
+export {
+  assertOptionNames,
+  isMisspelt,
+  isOneTypo,
+  nameAdvice,
+  nearestName,
+  type OptionNames,
+  optionsNamed,
+} from './optionNames.ts'
 export {
   answersInShape,
   areQuestions,

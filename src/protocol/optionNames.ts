@@ -19,11 +19,16 @@ export function optionsNamed<T extends object>(given: T, names: OptionNames<T>):
 
 /** Ends a sentence about a name that is not known: with the nearest that is, or else with all of them. */
 export function nameAdvice(name: string, known: readonly string[]): string {
-  const nearest = known
+  const nearest = nearestName(name, known)
+  return nearest === undefined ? `. It has: ${known.join(', ')}.` : `; did you mean "${nearest}"?`
+}
+
+/** The known name that is most like this one, unless none is like it. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  return known
     .map((each) => ({ each, distance: distance(name.toLowerCase(), each.toLowerCase()) }))
     .filter(({ each, distance: edits }) => contains(name, each) || edits <= Math.max(2, Math.floor(each.length / 3)))
-    .toSorted((a, b) => a.distance - b.distance)[0]
-  return nearest === undefined ? `. It has: ${known.join(', ')}.` : `; did you mean "${nearest.each}"?`
+    .toSorted((a, b) => a.distance - b.distance)[0]?.each
 }
 
 /** Whether a name is most likely meant to be this one, among names that others may choose freely. */

@@ -75,6 +75,14 @@ test('without a file the program names those in the usual places, and starts not
   expect(existsSync(started)).toBe(false)
 })
 
+test('without mcp.json in the folder, accept says how to name the file', async () => {
+  expect(await gateway(['accept'])).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: 'error: There is no mcp.json in this folder. Name the file that the gateway serves with --config FILE.\n',
+  })
+})
+
 test('a changed definition is shown, and accepted by the name of its tool or its server', async () => {
   write('mcp.json', '{ "servers": { "files": { "command": "f" }, "mail": { "command": "m" } } }')
   const pins = pinFile(join(folder, 'mcp.pins.json'))

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { Command } from 'commander'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
@@ -97,7 +98,7 @@ async function check(file: string, { display }: CommandContext): Promise<ExitCod
 }
 
 interface AcceptFlags {
-  readonly config: string
+  readonly config?: string
   readonly pins?: string
   readonly postgres?: string
 }
@@ -108,7 +109,7 @@ function gatewayAcceptCommand(): Command {
     .description('Accept new or changed definitions of tools that are withheld; without NAME, show them.')
     .usage('[options] [NAME …]')
     .argument('[names...]')
-    .option('--config <file>', 'the mcp.json file that is served', 'mcp.json')
+    .option('--config <file>', 'the mcp.json file that is served (default: mcp.json in this folder)')
     .option('--pins <file>', 'where the definitions are pinned (default: as the file says, else beside it)')
     .option('--postgres <url>', 'the database, where they are pinned in it and the file does not name it')
     .action((names: string[], _: object, command: Command) =>
@@ -138,7 +139,8 @@ async function accept(names: readonly string[], flags: AcceptFlags, { display }:
     )
     throw new InputError(`"${given}" is a file, and no name of a tool. Write: ${command}`)
   }
-  const config = await readGatewayConfig(flags.config)
+  if (flags.config === undefined && !existsSync(USUAL_FILE)) throw new InputError(NO_USUAL_FILE)
+  const config = await readGatewayConfig(flags.config ?? USUAL_FILE)
   const catalog = createNames(namedServers(config))
   const nameOf = ({ server, tool }: OfferedTool): string => catalog.exposed(server, tool)
   const { store, close } = openPins(config, flags)
@@ -166,4 +168,6 @@ async function accept(names: readonly string[], flags: AcceptFlags, { display }:
   }
 }
 
+const USUAL_FILE = 'mcp.json'
+const NO_USUAL_FILE = 'There is no mcp.json in this folder. Name the file that the gateway serves with --config FILE.'
 const CHANGED_AGAIN = 'A definition has changed again since it was shown. Nothing was accepted; look at it once more.'

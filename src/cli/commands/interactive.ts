@@ -12,7 +12,7 @@ import {
   type Task,
   taskOf,
 } from '../../client/index.ts'
-import { ABSENT_META_KEY, isObject, type Json } from '../../protocol/index.ts'
+import { ABSENT_META_KEY, isObject, type Json, nearestName } from '../../protocol/index.ts'
 import { type CallOptions, withServer } from '../connection.ts'
 import { AbsentServerError, EXIT, type ExitCode, failureOf, InputError, NO_ANSWERER_HINT } from '../exit.ts'
 import {
@@ -195,15 +195,26 @@ interface NamedList<Item> {
   readonly meta: unknown
 }
 
-/** The item with this name. Throws an error that lists the names, or that says why a gateway has not reached the server. */
+/** The item with this name. Throws an error that lists the names or the nearest of them, or that says why a gateway has not reached the server. */
 export function findListed<Item extends { readonly name: string }>(name: string, list: NamedList<Item>): Item {
   const { kind, items, meta } = list
   const item = items.find((one) => one.name === name)
   if (item !== undefined) return item
   const absent = absentServer(name, meta)
   if (absent !== undefined) throw new AbsentServerError(absent)
-  const names = items.map((one) => plainLine(one.name, 60)).join(', ')
-  throw new InputError(`The server has no ${kind} "${plainLine(name, 60)}"; it has ${names || 'none'}.`)
+  const names = items.map((one) => one.name)
+  throw new InputError(`The server has no ${kind} "${plainLine(name, 60)}"${namesAdvice(name, kind, names)}`)
+}
+
+/** A longer list hides the name that was meant. */
+const MAX_NAMES = 20
+
+function namesAdvice(name: string, kind: string, names: readonly string[]): string {
+  if (names.length === 0) return '; it has none.'
+  if (names.length <= MAX_NAMES) return `; it has ${names.map((each) => plainLine(each, 60)).join(', ')}.`
+  const nearest = nearestName(name, names)
+  const meant = nearest === undefined ? '.' : `; did you mean ${plainLine(nearest, 60)}?`
+  return `${meant} "pannier ${kind}s" lists all ${names.length}.`
 }
 
 /** Why a gateway has not reached the server of a name. */

@@ -59,7 +59,7 @@ type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions' |
 /** The reply for a path without a route. */
 export const NOT_FOUND = refusal(
   404,
-  `All servers are at ${UNION_PATH}, one of them at ${UNION_PATH}/NAME, and a view at ${VIEWS_PATH}/NAME.`,
+  `No server or view is at this path. All servers are at ${UNION_PATH}, one of them at ${UNION_PATH}/NAME, and a view at ${VIEWS_PATH}/NAME.`,
 )
 
 export class Routes {
