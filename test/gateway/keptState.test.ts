@@ -44,6 +44,26 @@ describe.each(['http', 'stdio'])('a server over %s that keeps something', (over)
     for (const [at, client] of clients.entries()) expect(await call(client, 'it_recall')).toBe(first[at])
   })
 
+  test('leaves room for a newcomer where two callers have all of it, and tells the one who loses something', async () => {
+    const it = await entryOf(over, { maxProcesses: 4, maxSessions: 4 })
+    const { url } = await startGateway({ it }, { principal })
+    const clientOf = (user: string, at: number, capabilities: object): Promise<AnyClient> =>
+      connectClient(CLIENTS[at] ?? 'v1', url, { 'x-user': user }, capabilities)
+    const clients: AnyClient[] = []
+    for (const user of ['ann', 'bob'])
+      for (const capabilities of [{}, { roots: {} }]) {
+        const client = await clientOf(user, clients.length % CLIENTS.length, capabilities)
+        await call(client, 'it_note', { text: 'milk' })
+        clients.push(client)
+      }
+    const [first = expect.fail(), ...others] = clients
+    const late = await clientOf('cem', 2, {})
+    expect(await call(late, 'it_note', { text: 'late' })).toBe('noted')
+    for (const client of others) expect(await textsOf(client, 'it_recall')).toEqual(['milk'])
+    expect(await textsOf(late, 'it_recall')).toEqual(['late'])
+    expect(await textsOf(first, 'it_recall')).toEqual(['', expect.stringContaining('was closed to make room')])
+  })
+
   test('tells a caller once that it is gone, after idleSeconds without a call', async () => {
     const it = await entryOf(over, { idleSeconds: 1 })
     const { url, gateway } = await startGateway({ it }, { principal })
