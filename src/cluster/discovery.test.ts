@@ -19,9 +19,9 @@ function begin(reply: () => Delivery, known: Instance[] = []) {
     (fields: object, text: string): void =>
       void told.push({ level, ...fields, text })
   const logger = { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
-  const members = { meetAgain, known: () => known }
+  const members = { meetAgain, known: () => known, isStopping: false }
   const discovery = new Discovery({ self, members, messenger: { send }, logger: () => logger })
-  return { discovery, send, meetAgain, told }
+  return { discovery, send, meetAgain, told, members }
 }
 
 test('an address is looked at five times a second, later each second, and given up after a hundred looks', async () => {
@@ -144,4 +144,15 @@ test('the own address is not missing', async () => {
   await vi.advanceTimersByTimeAsync(200_000)
   expect(discovery.missing).toEqual([])
   expect(send).toHaveBeenCalledTimes(100)
+})
+
+test('an instance that stops does not report that nobody is at its own address', async () => {
+  let reply = found(self)
+  const { discovery, members, told, send } = begin(() => reply)
+  await discovery.seek('http://me/mcp', true)
+  members.isStopping = true
+  reply = nobody
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(send.mock.calls.length).toBeGreaterThan(1)
+  expect(told).toEqual([])
 })

@@ -7,7 +7,7 @@ import { MAX_ADDRESSES, MAX_LOOKS, OFTEN_LOOKS, OFTEN_MS, RARELY_MS, SELDOM_MS }
 
 export interface DiscoveryOptions {
   readonly self: Self
-  readonly members: Pick<Members, 'meetAgain' | 'known'>
+  readonly members: Pick<Members, 'meetAgain' | 'known' | 'isStopping'>
   readonly messenger: Pick<Messenger, 'send'>
   readonly logger: () => Logger
 }
@@ -108,7 +108,8 @@ export class Discovery {
   #noteMissing({ url: address, isConfigured, logged }: Search, why: string): void {
     const kind = why === UNOPENED ? 'unopened' : 'nobody'
     if (this.#configured.has(address)) this.#missing.set(address, { address, kind, why })
-    if (!isConfigured || logged.has(kind)) return
+    // The address may be this instance's own, whose listener is closed at a stop.
+    if (!isConfigured || logged.has(kind) || this.#options.members.isStopping) return
     logged.add(kind)
     const logger = this.#options.logger()
     if (kind === 'unopened') logger.warn({ address }, OTHER_KEYS)

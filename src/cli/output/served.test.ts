@@ -15,6 +15,7 @@ interface Row {
   readonly isRejected?: boolean
   readonly tools?: number
   readonly startedInMs?: number
+  readonly unmatched?: { readonly allow: readonly string[]; readonly deny: readonly string[] }
 }
 
 function backend({ name = 'files', version = '2025-11-25', tools = 3, withheld = [], ...row }: Row) {
@@ -28,7 +29,12 @@ function backend({ name = 'files', version = '2025-11-25', tools = 3, withheld =
     config: { address: url === undefined ? { command: 'npx' } : { url }, settings: { state } },
     connector: { about: { version }, condition, startedInMs: row.startedInMs },
     prober: { verdict },
-    lists: { latest, withheld: new Set(withheld), served: () => ({ tools: latest.tools.slice(withheld.length) }) },
+    lists: {
+      latest,
+      withheld: new Set(withheld),
+      unmatched: row.unmatched ?? { allow: [], deny: [] },
+      served: () => ({ tools: latest.tools.slice(withheld.length) }),
+    },
   }
 }
 
@@ -98,6 +104,11 @@ test('pins that cannot be used are a reason, and no command would help', () => {
 test('the command that accepts withheld definitions can be typed as it stands, whatever the file is called', () => {
   const text = servedText(gatewayOf([{ withheld: ['t0'] }], { file: 'my mcp.json' }), 40)
   expect(text).toContain("tools with: pannier gateway accept --config 'my mcp.json'\n")
+})
+
+test('a pattern that fits no tool needs attention: a denied tool with another name is served', () => {
+  const unmatched = { allow: [], deny: ['wirte_*'] }
+  expect(servedText(gatewayOf([{ unmatched }]))).toMatch(/^NEEDS ATTENTION\nfiles {2}"deny": "wirte_\*" fits none/)
 })
 
 test('a server that is refused needs attention', () => {

@@ -36,7 +36,7 @@ export function laterText(gateway: ShownGateway, names: readonly string[], width
   return ['Since then:', ...lines].join('\n')
 }
 
-/** Servers that are not there or left out, and those with withheld tools. Each has the width of the terminal. */
+/** Servers that are not there or left out, those with withheld tools, and patterns that fit no tool. Each has the width of the terminal. */
 function attentionLines(gateway: ShownGateway, backends: readonly ServedBackend[], width: number): readonly string[] {
   const notes = [
     ...backends.flatMap((backend) => attentionOf(backend, gateway)),
@@ -57,6 +57,9 @@ function attentionOf(backend: ServedBackend, { pinFaultOf }: ShownGateway): read
     ...(size === 0
       ? []
       : [[name, pinFaultOf(name) ?? `withheld: ${size} of ${lists.latest.tools.length} tools`] as const]),
+    ...Object.entries(lists.unmatched).flatMap(([member, patterns]: [string, readonly string[]]) =>
+      patterns.map((pattern) => [name, `"${member}": "${pattern}" fits none of its tools`] as const),
+    ),
   ]
 }
 
