@@ -39,7 +39,7 @@ interface Member {
   wasThere: boolean
   /** Whether the instance has answered or sent a message, or a member named it. */
   isVouchedFor: boolean
-  /** Whether it has announced its stop, after which nothing is lost when it is gone. */
+  /** Whether it has announced its stop, so that its end is no crash. */
   isStopping: boolean
   /** Whether it was taken for gone and has not been notified yet. */
   isDoubted: boolean
@@ -53,7 +53,7 @@ interface Member {
 export class Members {
   readonly #options: MembersOptions
   readonly #members = new Map<string, Member>()
-  /** Instances that are gone, while they are not asked again. */
+  /** Instances that are gone. They are not asked again while they are in this map. */
   readonly #lost: ExpiringMap<{ readonly hasLeft: boolean }>
   /** The events of the last seconds, for instances that join later. */
   readonly #recent = new EventQueue()

@@ -155,7 +155,6 @@ export interface WorkOptions {
 }
 
 export interface Working {
-  /** Adds a tool. */
   serve(tool: string): void
   /** Claims no more tasks; resolves when no task is running. It does not abort runs. */
   stop(): Promise<void>
@@ -197,11 +196,11 @@ export interface TaskEngine {
   /** Newest first; at most `limit` tasks, fewer if their results are large. */
   list(owner: string, after: string | undefined, limit: number): Promise<Page>
   /**
-   * Returns the changed task. It is ready to run once every question is answered. Without an owner the task may be of
-   * any owner, and only questions that name their approvers are answered.
+   * Returns the task after the change. It is ready to run once every question is answered. Without an owner the task
+   * may be of any owner, and only questions that name their approvers are answered.
    */
   answer(id: string, owner: string | undefined, answers: TaskAnswers): Promise<TaskRecord | undefined>
-  /** Returns the changed task. A task that has ended is not changed. */
+  /** Returns the task after the change. A task that has ended is not changed. */
   cancel(id: string, owner: string): Promise<TaskRecord | undefined>
   work(options: WorkOptions): Working
   /** Calls `listener` after every change that the owner can see, by any process; spurious calls are possible. */
@@ -243,7 +242,6 @@ export type EngineSettings = Readonly<Required<EngineOptions>>
 // About three thousand years in milliseconds: added to a date it is still a safe integer.
 export const MAX_OPTION = 1e14
 
-/** Checks the options and fills in the defaults. */
 export function engineSettings(options: EngineOptions): EngineSettings {
   const { leaseMs = LEASE_MS, keepMs = 7 * DAY_MS, maxLosses = MAX_LOSSES } = options
   const { maxEntryBytes = 4_194_304, maxTasksPerCaller = MAX_TASKS_PER_CALLER } = options

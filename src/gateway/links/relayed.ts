@@ -49,11 +49,10 @@ export interface Relayed {
   readonly headers?: Readonly<Record<string, string>>
   /** Sends a notification that belongs to this request. */
   notify(method: string, params: Json): void
-  /** Asks the caller during the call; absent if the caller cannot be asked so. */
+  /** Asks the caller during the call; absent if that is impossible. */
   readonly ask?: ((request: InputRequest) => Promise<Json>) | undefined
   /** @default 'here' */
   readonly presence?: () => Presence
-  /** Whether it has no time limit. */
   readonly isEndless?: boolean
   /** Whether the answer reaches a client; if not, it will be requested again. @default it does */
   readonly isDelivered?: () => boolean

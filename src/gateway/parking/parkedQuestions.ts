@@ -25,7 +25,7 @@ export interface BroughtAnswers {
 interface ParkedQuestion {
   readonly request: InputRequest
   readonly digest: string
-  /** Whether the server may ask it again, because it restarted or because another call may ask it. */
+  /** Whether the question may be asked again, because the server has restarted or another call may ask it. */
   isOrphaned: boolean
   answer: PromiseWithResolvers<Json>
 }
@@ -47,7 +47,6 @@ export class ParkedQuestions {
     this.#toReplay = [...answers]
   }
 
-  /** The number of open questions. */
   get size(): number {
     return this.#open.size
   }
@@ -106,8 +105,8 @@ export class ParkedQuestions {
   }
 
   /**
-   * Releases the open questions to other calls, because the asked client may be gone. If it comes back, its answers
-   * still fit the questions that are asked here again.
+   * Releases the open questions to other calls, because the asked client may be gone. If it comes back, its answers are
+   * accepted for questions that are asked here again.
    */
   release(): void {
     for (const question of this.#open.values()) {

@@ -42,7 +42,6 @@ import type { CallTarget } from '../telemetry/metrics.ts'
 const BACKEND_META = 'dev.pannier/backend'
 
 export interface RelayOptions {
-  /** The path of the route. */
   readonly path: string
   readonly parking: Parking
   readonly tickets: Tickets
@@ -58,7 +57,6 @@ interface Brought {
   readonly inputResponses: Json
 }
 
-/** A call and its target. */
 interface RelayingCall {
   readonly recorded: RecordedCall
   readonly target: BackendTarget
@@ -280,7 +278,7 @@ function recordedTarget({ method }: Call, { backend, name, listed }: BackendTarg
   return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
 }
 
-/** A schema that breaks the rules for mirrored parameters mirrors none. */
+/** The mirrored parameters of a tool; none if its schema breaks the rules for them. */
 export function mirroredIn(listed: Json | undefined): readonly ParamHeader[] {
   try {
     return isObject(listed?.['inputSchema']) ? findParamHeaders(listed['inputSchema']) : []

@@ -95,7 +95,7 @@ class ListReading {
     return Array.from(this.#hashes.values(), (hash) => hash.digest('base64url')).join(' ')
   }
 
-  /** Reads one list. Leaves out entries without a name, with one that cannot be called, and duplicates. */
+  /** Reads one list. Leaves out duplicates, and entries whose name is missing or cannot be called. */
   async list(list: ServerListName): Promise<readonly Json[]> {
     const { method, capability, key } = LISTINGS[list]
     if (!isObject(this.#link.about.capabilities[capability])) return []
@@ -181,8 +181,8 @@ function charsIn(value: unknown): number {
 }
 
 /**
- * The characters of all strings and names of a value, and the number of values. The length of a text does not matter
- * for the time it takes.
+ * The characters of all strings and names of a value, and the number of values. The time it takes does not depend on
+ * the length of texts.
  */
 export function sizeOf(value: unknown): { readonly chars: number; readonly values: number } {
   const open: unknown[] = [value]
