@@ -59,14 +59,14 @@ async function callTool(template: TemplateName, project: string): Promise<string
 }
 
 /** Follows the Dockerfile of a server in a folder of its own, without Docker, and calls the tool there. */
-async function callInImage(project: string): Promise<string | undefined> {
+async function callInImage(project: string, npm: NodeJS.ProcessEnv): Promise<string | undefined> {
   const image = join(folder, 'image')
   mkdirSync(image)
   const port = String(await freePort())
   let command: string[] = []
   for (const line of readFileSync(join(project, 'Dockerfile'), 'utf8').split('\n')) {
     const [instruction, ...words] = line.split(' ')
-    if (instruction === 'RUN') await run(image, ['sh', '-c', words.join(' ')], { NODE_ENV: 'production' })
+    if (instruction === 'RUN') await run(image, ['sh', '-c', words.join(' ')], { ...npm, NODE_ENV: 'production' })
     if (instruction === 'CMD') command = JSON.parse(words.join(' ')) as string[]
     if (instruction !== 'COPY') continue
     for (const path of words.slice(0, -1)) cpSync(join(project, path), join(image, path), { recursive: true })
@@ -102,7 +102,7 @@ try {
     await run(project, ['npm', 'test'])
     console.log(`${template}: ${seconds.toFixed(1)} s from npm create to the result of the tool`)
   }
-  assertDeleted('Dockerfile', await callInImage(join(folder, 'http')))
+  assertDeleted('Dockerfile', await callInImage(join(folder, 'http'), npm))
 } finally {
   registry.close()
   rmSync(folder, { recursive: true, force: true })

@@ -23,13 +23,21 @@ const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'pannier-created-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function create(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+interface Ended {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+async function create(...args: readonly string[]): Promise<Ended> {
   const running = run(process.execPath, [join(root, PROGRAM), ...args], { cwd: folder })
   running.child.stdin?.end()
-  return running.then(
-    (printed) => ({ code: 0, ...printed }),
-    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, stdout, stderr }),
-  )
+  try {
+    return { code: 0, ...(await running) }
+  } catch (error) {
+    const { code, stdout, stderr } = error as Ended
+    return { code, stdout, stderr }
+  }
 }
 
 const read = (...path: readonly string[]): string => readFileSync(join(folder, ...path), 'utf8')
@@ -68,7 +76,7 @@ describe.each(TEMPLATE_NAMES)('the template %s', (template) => {
   })
 })
 
-test('the HTTP server asks the client of the official SDK, and ends on SIGTERM', async () => {
+test('the HTTP server asks the client of the official SDK', async () => {
   await create('served', '--template', 'http', '--no-install')
   link('served')
   const command = [process.execPath, SOURCE, '--env-file=.env', 'src/http.ts']
