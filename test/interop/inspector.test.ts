@@ -28,7 +28,6 @@ afterAll(() => {
 const stdio = commandOf(STDIO_PROGRAM)
 
 const overHttp = () => [instance.url]
-// What follows `--` goes to the server's command, options and all.
 const overStdio = () => [stdio.command, ...stdio.args]
 
 describe.each([
@@ -38,9 +37,9 @@ describe.each([
   ['stdio', 'modern', overStdio],
 ] as const)('the Inspector over %s in the %s era', (_, era, target) => {
   async function inspect(...options: string[]): Promise<unknown> {
-    const [command = '', ...args] = target()
     const chosen = ['--protocol-era', era, '--format', 'json', ...options]
-    const { stdout } = await run(process.execPath, [inspector, '--cli', command, ...chosen, '--', ...args], {
+    // What follows `--` is the address, or the server's command, options and all.
+    const { stdout } = await run(process.execPath, [inspector, '--cli', ...chosen, '--', ...target()], {
       env: { ...process.env, ...stdio.env, HOME: home, USERPROFILE: home },
     })
     return (JSON.parse(stdout) as { result: unknown }).result

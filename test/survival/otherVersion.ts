@@ -1,6 +1,7 @@
 /** Another version of the repository, beside which this one runs during a rolling update. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../scripts/repository.ts'
 
@@ -11,7 +12,7 @@ export function folderOfVersion(commit: string): string {
   const id = run('git', ['rev-parse', '--verify', `${commit}^{commit}`], root)
     .toString()
     .trim()
-  const folder = join(root, 'node_modules/.cache/pannier-versions', id)
+  const folder = join(tmpdir(), 'pannier-versions', id)
   const isComplete = join(folder, 'node_modules/.installed')
   if (existsSync(isComplete)) return folder
   rmSync(folder, { recursive: true, force: true })

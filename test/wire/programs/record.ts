@@ -60,8 +60,10 @@ async function recordDeparted(): Promise<Recording['departed']> {
   const send = globalThis.fetch
   globalThis.fetch = async (input, init) => {
     const headers = new Headers(init?.headers)
-    const message = headers.get('content-type') === MESSAGE_TYPE ? letters.read(headers, String(init?.body)) : {}
-    if (message['kind'] !== undefined) messages.set(message['kind'], message) // a message without one is a greeting to anybody
+    const isMessage = headers.get('content-type') === MESSAGE_TYPE
+    const message = isMessage && typeof init?.body === 'string' ? letters.read(headers, init.body) : {}
+    // An instance finds out who is at an address by a message without a kind.
+    if (message['kind'] !== undefined) messages.set(message['kind'], message)
     return send(input, init)
   }
   const staying = recordedServer({ keys, clock }, reserve)
