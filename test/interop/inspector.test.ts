@@ -1,5 +1,7 @@
 /** The Inspector's command line, as a person would type it. */
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -8,28 +10,39 @@ import { commandOf, type Instance, startHere, STDIO_PROGRAM } from './fixtures/i
 
 const run = promisify(execFile)
 const manifest = fileURLToPath(import.meta.resolve('@modelcontextprotocol/inspector/package.json'))
-const inspector = join(dirname(manifest), 'cli/build/cli.js')
+const inspector = join(dirname(manifest), 'clients/launcher/build/index.js')
+
+/** It keeps files in the home folder. */
+const home = mkdtempSync(join(tmpdir(), 'pannier-inspector-'))
 
 let instance: Instance
 
 beforeAll(async () => {
   instance = await startHere()
 })
-afterAll(() => instance.close())
+afterAll(() => {
+  instance.close()
+  rmSync(home, { recursive: true })
+})
 
 const stdio = commandOf(STDIO_PROGRAM)
 
+const overHttp = () => [instance.url]
+const overStdio = () => [stdio.command, ...stdio.args]
+
 describe.each([
-  ['HTTP', () => [instance.url]],
-  // What follows `--` goes to the server's command, options and all.
-  ['stdio', () => [stdio.command, ...stdio.args]],
-] as const)('the Inspector over %s', (_, target) => {
+  ['HTTP', 'legacy', overHttp],
+  ['HTTP', 'modern', overHttp],
+  ['stdio', 'legacy', overStdio],
+  ['stdio', 'modern', overStdio],
+] as const)('the Inspector over %s in the %s era', (_, era, target) => {
   async function inspect(...options: string[]): Promise<unknown> {
-    const [command = '', ...args] = target()
-    const { stdout } = await run(process.execPath, [inspector, '--cli', command, ...options, '--', ...args], {
-      env: { ...process.env, ...stdio.env },
+    const chosen = ['--protocol-era', era, '--format', 'json', ...options]
+    // What follows `--` is the address, or the server's command, options and all.
+    const { stdout } = await run(process.execPath, [inspector, '--cli', ...chosen, '--', ...target()], {
+      env: { ...process.env, ...stdio.env, HOME: home, USERPROFILE: home },
     })
-    return JSON.parse(stdout)
+    return (JSON.parse(stdout) as { result: unknown }).result
   }
 
   test('lists the tools', async () => {

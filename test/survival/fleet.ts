@@ -12,7 +12,7 @@ import { type Balancer, startBalancer } from './balancer.ts'
 import { PassedRequests } from './passedRequests.ts'
 import type { Passed, Trace } from './verdict.ts'
 
-const program = fileURLToPath(new URL('programs/instance.ts', import.meta.url))
+const INSTANCE = fileURLToPath(new URL('programs/instance.ts', import.meta.url))
 
 interface Member {
   readonly child: ChildProcess
@@ -24,6 +24,8 @@ export class Fleet {
   readonly #folder = mkdtempSync(join(tmpdir(), 'pannier-survival-'))
   readonly #keys = newKey()
   readonly #members: Member[] = []
+  readonly #programs: readonly string[]
+  #started = 0
   /** The newest process at each address. */
   readonly #processes = new Map<string, number>()
   readonly #passed = new PassedRequests()
@@ -32,14 +34,16 @@ export class Fleet {
   /** How long each instance took to stop, in milliseconds. */
   readonly stopMs: number[] = []
 
-  private constructor(balancer: Balancer) {
+  private constructor(balancer: Balancer, programs: readonly string[]) {
     this.#balancer = balancer
+    this.#programs = programs
     balancer.onPass = (session, body, target) => this.#passed.note(session, body, this.#processes.get(target) ?? 0)
     writeFileSync(this.#effects, '')
   }
 
-  static async start(count: number): Promise<Fleet> {
-    const fleet = new Fleet(await startBalancer())
+  /** `programs`: of different versions, which instances run by turns. */
+  static async start(count: number, programs: readonly string[] = [INSTANCE]): Promise<Fleet> {
+    const fleet = new Fleet(await startBalancer(), programs)
     await Promise.all(Array.from({ length: count }, () => fleet.#add()))
     return fleet
   }
@@ -102,6 +106,7 @@ export class Fleet {
   async #add(port = '0'): Promise<void> {
     const { PATH = '' } = process.env
     const env = { PATH, ...quickStart, PANNIER_KEYS: this.#keys, PANNIER_LOG_LEVEL: 'silent' }
+    const program = this.#programs[this.#started++ % this.#programs.length] ?? INSTANCE
     const child = spawn(process.execPath, ['--conditions=pannier-source', program], {
       env: { ...env, EFFECTS: this.#effects, PORT: port },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -24,6 +24,8 @@ export interface RollingPlan {
   readonly atOnce: number
   /** How the balancer learns that a gateway is being stopped: by nothing, by /health, or by a status 503. */
   readonly balancer: 'plain' | 'checks' | 'retries'
+  /** Programs of different versions, which gateways run by turns. @default that of this version */
+  readonly programs?: readonly string[]
   readonly until: Until
 }
 
@@ -46,7 +48,7 @@ interface RollingGateway {
   stop(): Promise<void>
 }
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const CHECK_EVERY_MS = 100
 const BETWEEN_STOPS_MS = 300
 
@@ -98,6 +100,8 @@ async function gatewaysOf(plan: RollingPlan, file: string, outcome: RollingOutco
     PANNIER_LOG_LEVEL: 'info',
     PANNIER_PEERS: places.map(({ port }) => `http://127.0.0.1:${port}`).join(','),
   }
+  const { programs = [MAIN] } = plan
+  let started = 0
   return places.map(({ port, adminPort }) => {
     const options = ['gateway', file, '--port', `${port}`, '--admin-port', `${adminPort}`, ...(plan.args ?? [])]
     let stop = async (): Promise<void> => {}
@@ -105,6 +109,7 @@ async function gatewaysOf(plan: RollingPlan, file: string, outcome: RollingOutco
       url: `http://127.0.0.1:${port}/mcp`,
       health: `http://127.0.0.1:${adminPort}/health`,
       start: async () => {
+        const main = programs[started++ % programs.length] ?? MAIN
         const args = ['--conditions=pannier-source', main, ...options]
         const child = start(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
         plan.until(() => kill(child))

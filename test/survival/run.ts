@@ -2,9 +2,14 @@
  * `npm run survive`: 1,000 calls of each kind by the official session-era clients over three instances behind a plain
  * balancer, then the same while instances are restarted, and while they are killed. `-- --calls 50` makes fewer.
  * `-- --trouble drain` is the last part alone: 20,000 requests of each kind of connection while instances are stopped.
+ * `-- --beside v0.1.0` runs instances, and then gateways, of that version and this one by turns while they are restarted.
  */
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { root } from '../../scripts/repository.ts'
 import { reportDrain } from './drainReport.ts'
+import { folderOfVersion } from './otherVersion.ts'
+import { rollUnderLoad } from './rollingGateways.ts'
 import { survive, type Trouble, troubles } from './survive.ts'
 import { isSound, type ToolName, tools } from './verdict.ts'
 
@@ -15,11 +20,12 @@ const { values } = parseArgs({
     requests: { type: 'string', default: '20000' },
     instances: { type: 'string', default: '3' },
     tool: { type: 'string', multiple: true },
+    beside: { type: 'string' },
   },
 })
-const chosen = (Object.keys(troubles) as Trouble[]).filter(
-  (name) => values.trouble === undefined || values.trouble === name,
-)
+const other = values.beside === undefined ? undefined : folderOfVersion(values.beside)
+const wanted = values.trouble ?? (other === undefined ? undefined : 'restarts')
+const chosen = (Object.keys(troubles) as Trouble[]).filter((name) => wanted === undefined || wanted === name)
 const plan = {
   calls: Number(values.calls),
   atOnce: 10,
@@ -28,6 +34,28 @@ const plan = {
   // So that instances live longer than a client waits for an answer to what became of its call.
   everyMs: 2000,
   tools: (Object.keys(tools) as ToolName[]).filter((name) => values.tool?.includes(name) ?? true),
+  programs: versionsOf('test/survival/programs/instance.ts'),
+}
+
+/** A program of the other version, if there is one, and of this one. */
+function versionsOf(path: string): string[] {
+  return [other, root].flatMap((folder) => (folder === undefined ? [] : [join(folder, path)]))
+}
+
+/** Gateways of both versions behind one balancer, which are restarted in turn. */
+async function reportGateways(): Promise<boolean> {
+  const ends: (() => unknown)[] = []
+  const until = (end: () => unknown): void => void ends.unshift(end)
+  const fleet = { gateways: 3, balancer: 'plain', stops: 12, atOnce: 1 } as const
+  const { calls, failed, doubled, gone, reasons } = await rollUnderLoad({
+    ...fleet,
+    programs: versionsOf('src/cli/main.ts'),
+    until,
+  })
+  for (const end of ends) await end()
+  console.log(`\ngateways: ${fleet.stops} restarts, ${calls} calls, ${failed} failed, ${doubled} doubled, ${gone} gone`)
+  for (const [why, count] of reasons) console.log(`  ${count} times ${why}`)
+  return failed + doubled + gone === 0
 }
 
 function stopTimes(stopMs: readonly number[]): string {
@@ -52,8 +80,8 @@ for (const trouble of chosen) {
   })
   if (times > 0) console.log(`  ${times} ${trouble}${stopMs.length > 0 ? `; ${stopTimes(stopMs)}` : ''}`)
 }
-if (values.trouble === undefined || values.trouble === 'drain')
-  isGood = (await reportDrain(Number(values.requests))) && isGood
+if (other !== undefined) isGood = (await reportGateways()) && isGood
+if (wanted === undefined || wanted === 'drain') isGood = (await reportDrain(Number(values.requests))) && isGood
 console.log(
   isGood ? '\nNo call hung, none happened twice, and none failed but those whose instance was killed.' : '\nNot sound.',
 )

@@ -26,6 +26,8 @@ export interface SurviveOptions extends Omit<Plan, 'isOver'> {
   readonly together?: boolean
   /** @default all */
   readonly tools?: readonly ToolName[]
+  /** Programs of different versions, which instances run by turns. @default that of this version */
+  readonly programs?: readonly string[]
   readonly onOutcome?: (outcome: Outcome) => void
 }
 
@@ -38,7 +40,7 @@ export interface Survival {
 }
 
 export async function survive(options: SurviveOptions): Promise<Survival> {
-  const fleet = await Fleet.start(options.instances)
+  const fleet = await Fleet.start(options.instances, options.programs)
   const trouble = new Troubles(fleet, options)
   const isOver = (): boolean => trouble.times >= (options.times ?? 0)
   const run = async ({ tool, client }: Kind): Promise<Outcome> => {

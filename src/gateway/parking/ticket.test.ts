@@ -31,6 +31,15 @@ test('a ticket opens for its caller and its call, with all that it was sealed wi
   expect(tickets.open(callOf(state), { ...subject, args: { path: '/a' } })).toEqual(ticket)
 })
 
+// Sealed by 0.1.0 for a hundred years. Gateways of two versions stand side by side during an update.
+test('a ticket that version 0.1.0 sealed opens to the same content', () => {
+  const recorded =
+    'AQABwojEguW7ZMrWKaII4rwljCJ_7K6_RKKxrqGqauic6rD0s54TtoGvadHbMQDSypiTKNFQcdMOZnKY8Kq5r43rYtYU01v6dkYfv9xyqrzM_DkPPo-zjF354CaVTasWqr0OjSRIz7WCvLxQVwQv6DHPupJwasbUt9eP_7bvY4kgpxPiagVuZ6kAI0cdUBkARdhV92AZeHmcojt9aTcGsh9Q4gFYkf3XZB8yU4PE1ycYjoHAQwnZ0jX1YjknZHOJsfwqDCNPkB-s1iWLnFfkkjKiNR-IqAf5HivEN3xlhLc3pFTd9pxirMQtoaoajAAkvFNj5pWu5wYT6BiFyj4lDlX0YPKdRgEvIHZroKwryV9noQpsx8bL0GFkB-SPVR29PsUP3xU'
+  const recordedKeys = createKeyring('nEKBtJvtWkrTfbzJnE3kSaqSaoHzX1L07lKlYPjoIlE')
+  const reading = new Tickets({ keyring: recordedKeys, audience: 'gateway /mcp', ttlSeconds: 60 })
+  expect(reading.open(callOf(recorded), subject)).toEqual(ticket)
+})
+
 test('a request without a state brings no ticket', () => {
   expect(tickets.open(callOf(), subject)).toBeUndefined()
 })
