@@ -1,12 +1,13 @@
 /**
- * How often a task is tried whose process dies.
+ * Retries of tasks whose process dies.
  *
- * - A task that loses its process is run again at once, beside the others that were lost with it: most processes that die
- *   were killed, and their tasks are innocent.
- * - A task that has lost two processes in a row without progress is a suspect: it may have crashed them. It is run again
- *   after a pause, and a worker runs one suspect at a time and claims nothing else until it makes progress (a new step, a
- *   question), ends, or has run for a while. Pause and time double with each process.
- * - A loss is charged to the suspect that its worker ran alone, or to the only task of that worker. Others are not charged.
+ * - A task that loses its process is run again at once, beside the others that were lost with it: most processes that
+ *   die were killed, and their tasks are innocent.
+ * - A task that has lost two processes in a row without progress is a suspect: it may have crashed them. It is run
+ *   again after a pause. A worker runs one suspect at a time and claims nothing else until the suspect makes progress
+ *   (a new step, a question), ends, or has run for a while. Pause and time double with each process.
+ * - A loss is charged to the suspect that its worker ran alone, or to the only task of that worker. Other tasks are not
+ *   charged.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs } from '../protocol/index.ts'
@@ -21,17 +22,17 @@ export function isSuspect(attempts: number): boolean {
   return attempts > 1
 }
 
-/** The pause before a task is run again that has lost this number of processes in a row. */
+/** The pause before the next run of a task that has lost this number of processes in a row. */
 export function retryMs(attempts: number): number {
   return isSuspect(attempts) ? backoffMs(attempts - 1, { firstMs: 250, maxMs: 30_000 }) : 0
 }
 
-/** For how long a worker claims nothing beside a suspect that has lost this number of processes in a row. */
+/** Time during which a worker claims nothing beside a suspect that has lost this number of processes in a row. */
 export function aloneMs(attempts: number): number {
   return backoffMs(attempts - 1, { firstMs: 500, maxMs: 60_000 })
 }
 
-/** The place of the suspect beside which a worker claims nothing. */
+/** The slot of the suspect beside which a worker claims nothing. */
 export class SuspectSlot {
   readonly #onFree: () => void
   #current: object | undefined
@@ -46,20 +47,20 @@ export class SuspectSlot {
     return this.#current !== undefined
   }
 
-  /** Whether other tasks come before suspects now: after a suspect it is their turn, once. */
+  /** Whether other tasks come before suspects this time: once after each suspect. */
   takeTurn(): boolean {
     const isOthersTurn = this.#isOthersTurn
     this.#isOthersTurn = false
     return isOthersTurn
   }
 
-  /** Takes the slot for a lease. `record` writes that the suspect has run for long enough, before the slot is free. */
+  /** Takes the slot for a lease. `record` stores that the suspect has run for long enough, before the slot is freed. */
   take(lease: object, attempts: number, record: () => Promise<void>): void {
     this.#current = lease
     setTimeout(() => void this.#freeOnce(lease, record), aloneMs(attempts)).unref()
   }
 
-  /** The suspect has made progress, or its lease is over. */
+  /** Frees the slot: the suspect has made progress, or its lease is over. */
   free(lease: object): void {
     if (this.#current !== lease) return
     this.#current = undefined

@@ -35,30 +35,30 @@ export interface TaskFailure {
   readonly data?: unknown
 }
 
-/** What a handler gave to `ctx.progress`. */
+/** Progress that a handler reported by `ctx.progress`. */
 export interface TaskProgress {
   readonly progress: number
   readonly total?: number | undefined
 }
 
-/** What the owner of a task may see of it. */
+/** A task as its owner may see it. */
 export interface TaskRecord {
   readonly id: string
   readonly tool: string
   readonly status: TaskStatus
   readonly statusMessage: string | undefined
-  /** How far the task is; undefined where its handler has not said. */
+  /** Undefined if its handler has reported none. */
   readonly progress: TaskProgress | undefined
-  /** Milliseconds since 1970, by the engine's one clock. */
+  /** Milliseconds since 1970, by the engine's clock. */
   readonly createdAt: number
   readonly updatedAt: number
-  /** From creation. A task with null lives until it ends, and is then kept for `keepMs`. */
+  /** TTL from creation. A task with null lives until it ends, and is then kept for `keepMs`. */
   readonly ttlMs: number | null
   /** The unanswered questions by their keys on the wire. Empty unless the status is input_required. */
   readonly questions: ReadonlyMap<string, InputRequest>
   /** The handler's keys of questions that are asked again, by their keys on the wire. */
   readonly handlerKeys?: ReadonlyMap<string, string>
-  /** Who may answer, for those of the questions that are not for the owner. */
+  /** The approvers, for questions that are not for the owner. */
   readonly approvers: ReadonlyMap<string, Approvers>
   /** Set when the task is completed. */
   readonly result: Json | undefined
@@ -70,38 +70,40 @@ export interface NewTask {
   readonly id: string
   /** Identifies the caller; empty on a server that does not authenticate callers. */
   readonly owner: string
-  /** The quota that the task counts for: that of the principal, or for anonymous callers of the network or session. */
+  /**
+   * The quota in which the task counts: that of the principal, or for anonymous callers that of the network or session.
+   */
   readonly holder: string
-  /** Which of the holder's members has it: a session of a network. Its limit is that of one caller. */
+  /** The member of the holder: a session of a network. It has the limit of one caller. */
   readonly member?: string | undefined
   readonly tool: string
   readonly args: Json
-  /** What a run must know of the caller, as JSON. The engine does not read it. */
+  /** The facts about the caller that a run needs, as JSON. The engine does not read them. */
   readonly caller: Json
-  /** The journal of the call so far. Its id identifies the call: a call that is sent twice makes one task. */
+  /** The journal of the call so far. Its id identifies the call: a call that is sent twice creates one task. */
   readonly journal: Journal
   readonly ttlMs: number | null
 }
 
-/** A question that a run asks the owner of its task, or those whom it names. */
+/** A question of a run, for the owner of its task or for named approvers. */
 export interface NewQuestion {
-  /** The handler's key. If the task has used it on the wire before, the engine chooses another one there. */
+  /** The handler's key. If the task has already used it on the wire, the engine chooses another one there. */
   readonly key: string
   readonly request: InputRequest
-  /** Fingerprint of the question; undefined when it is not pinned. */
+  /** Fingerprint of the question; undefined if it is not pinned. */
   readonly question: string | undefined
-  /** How often it has been asked, this time included. */
+  /** How often it has been asked, including this time. */
   readonly times: number
-  /** Who may answer; undefined when that is the owner. */
+  /** The approvers who may answer; undefined if the owner may. */
   readonly approvers?: Approvers | undefined
 }
 
 /** A client's answers by the keys on the wire. Keys without an open question are ignored. */
 export interface TaskAnswers {
   readonly accepted: ReadonlyMap<string, Json>
-  /** Malformed answers. The engine asks these questions again under new keys; after a few times the run has to. */
+  /** Malformed answers. The engine asks these questions again under new keys; after a few times only the run does. */
   readonly refused: ReadonlySet<string>
-  /** The id of the principal who answers, which is stored with the accepted answers. */
+  /** The id of the answering principal, which is stored with the accepted answers. */
   readonly by?: string | undefined
 }
 
@@ -115,13 +117,13 @@ export interface Lease {
   readonly tool: string
   readonly args: Json
   readonly caller: Json
-  /** As committed so far, with the answers to the latest questions. */
+  /** The committed journal, with the answers to the latest questions. */
   readonly journal: Journal
   /** Aborted when the lease is lost: another worker has it, or the task was cancelled or has expired. */
   readonly signal: AbortSignal
   /**
-   * Whether the lease is over, also by the clock: after a freeze the timer that aborts the signal comes too late. Nothing
-   * may be begun then.
+   * Whether the lease is over, also by the clock: after a freeze the timer that aborts the signal is late. Nothing may
+   * be started after that.
    */
   isOver(): boolean
   /** Commits the result of a step; an empty object stands for undefined. */
@@ -130,10 +132,10 @@ export interface Lease {
   claim(key: string): Promise<'fresh' | 'running'>
   /** Withdraws a claim whose work was not done. */
   unclaim(key: string): Promise<void>
-  /** What the owner sees as `statusMessage`, and how far the task is. */
+  /** Stores the `statusMessage` that the owner sees, and the progress. */
   note(statusMessage: string, progress?: TaskProgress): Promise<void>
   /**
-   * Ends the lease: the task waits for the answers. Without questions it is ready again at once. `own` is the state that
+   * Ends the lease: the task waits for the answers. Without questions it is ready again at once. `own`: the state that
    * a handler in explicit style keeps between its runs.
    */
   ask(questions: readonly NewQuestion[], own: unknown): Promise<void>
@@ -155,17 +157,17 @@ export interface WorkOptions {
 export interface Working {
   /** Adds a tool. */
   serve(tool: string): void
-  /** Claims no more tasks; resolves when no run is under way. It does not abort runs. */
+  /** Claims no more tasks; resolves when no task is running. It does not abort runs. */
   stop(): Promise<void>
 }
 
 export interface EngineHost {
-  /** Servers with the same audience share tasks; those of another audience in the same store are separate. */
+  /** Servers with the same audience share tasks; tasks of another audience in the same store are separate. */
   readonly audience: string
   readonly logger: () => Logger
 }
 
-/** A page of a list ends early once its results have this many bytes. */
+/** A page of a list ends early once its results have this number of bytes. */
 export const PAGE_BYTES = 8_388_608
 
 export interface Page {
@@ -177,9 +179,12 @@ export interface Page {
 export interface TaskEngine {
   /** Connects and migrates the schema. Called once, before anything else. */
   open(host: EngineHost): Promise<void>
-  /** Why tasks are not run now; undefined while the store works. */
+  /** The reason why tasks are not run now; undefined while the store works. */
   trouble(): StateError | undefined
-  /** Creates a task, or gives the one that the same call has created before. A damaged store takes none (`STORE_CORRUPT`). */
+  /**
+   * Creates a task, or returns the one that the same call created before. A damaged store accepts none
+   * (`STORE_CORRUPT`).
+   */
   create(task: NewTask): Promise<TaskRecord>
   read(id: string, owner: string): Promise<TaskRecord | undefined>
   /**
@@ -187,16 +192,16 @@ export interface TaskEngine {
    * `approvers`.
    */
   awaiting(id: string): Promise<TaskRecord | undefined>
-  /** Those of the tasks that the owner has. It reads no results, which may be large. */
+  /** The ids among these of tasks that the owner has. Reads no results, which may be large. */
   existing(ids: readonly string[], owner: string): Promise<string[]>
   /** Newest first; at most `limit` tasks, fewer if their results are large. */
   list(owner: string, after: string | undefined, limit: number): Promise<Page>
   /**
-   * Gives the task as it is afterwards. It is ready to run once every question is answered. Without an owner the task is
-   * anybody's, and only questions that name their approvers are answered.
+   * Returns the changed task. It is ready to run once every question is answered. Without an owner the task may be of
+   * any owner, and only questions that name their approvers are answered.
    */
   answer(id: string, owner: string | undefined, answers: TaskAnswers): Promise<TaskRecord | undefined>
-  /** Gives the task as it is afterwards. A task that has ended is not changed. */
+  /** Returns the changed task. A task that has ended is not changed. */
   cancel(id: string, owner: string): Promise<TaskRecord | undefined>
   work(options: WorkOptions): Working
   /** Calls `listener` after every change that the owner can see, by any process; spurious calls are possible. */
@@ -235,7 +240,7 @@ export const ENGINE_OPTIONS: OptionNames<EngineOptions> = {
 
 export type EngineSettings = Readonly<Required<EngineOptions>>
 
-// In milliseconds about three thousand years: added to a date it is still a safe integer.
+// About three thousand years in milliseconds: added to a date it is still a safe integer.
 export const MAX_OPTION = 1e14
 
 /** Checks the options and fills in the defaults. */

@@ -22,7 +22,7 @@ export function entryText(what: string, value: unknown, maxBytes: number): strin
   return text
 }
 
-/** The same for an entry that has to be an object; a `toJSON` could turn it into something else. */
+/** The same for an entry that must be an object; a `toJSON` could turn it into something else. */
 export function objectText(what: string, value: unknown, maxBytes: number): string {
   const text = entryText(what, value, maxBytes)
   if (text.startsWith('{')) return text
@@ -63,7 +63,7 @@ export function readString(text: unknown): string {
   throw unreadable()
 }
 
-/** How far a task is, as `progressText` wrote it. */
+/** Reads progress as `progressText` wrote it. */
 export function readProgress(text: unknown): TaskProgress | undefined {
   if (text === null) return undefined
   const { progress, total } = readObject(text)
@@ -75,7 +75,7 @@ export function progressText(progress: TaskProgress | undefined): string | null 
   return progress === undefined ? null : JSON.stringify(progress)
 }
 
-/** Who may answer a question, as `approversText` wrote it. */
+/** Reads the approvers of a question as `approversText` wrote them. */
 export function readApprovers(text: string): Approvers {
   const { by, fourEyes } = readObject(text)
   if (!Array.isArray(by) || !by.every((each) => typeof each === 'string')) throw unreadable()

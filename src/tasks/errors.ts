@@ -16,7 +16,7 @@ export class TaskError extends CodedError<TaskCode> {
   override readonly name = 'TaskError'
 }
 
-/** Why a lease is over. */
+/** The reason why a lease is over. */
 export type LossReason = 'ended' | 'taken' | 'cancelled' | 'expired' | 'closed'
 
 const LOSSES: Record<LossReason, string> = {
@@ -35,7 +35,7 @@ export function leaseLost(reason: LossReason): TaskError {
 export const LOST_TOO_OFTEN =
   'The task has lost its worker too often without progress and has failed; its tool may crash the process.'
 
-/** The failure of a task with damaged rows. It has to end, or workers would claim it again and again. */
+/** The failure of a task with damaged rows. Such a task has to end, or workers would claim it again and again. */
 export const UNREADABLE = 'The stored data of this task is damaged and cannot be read.'
 
 export function entryTooLarge(what: string, bytes: number, maxBytes: number): TaskError {

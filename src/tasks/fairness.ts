@@ -1,12 +1,13 @@
 /**
- * Whose tasks are run next: those of the caller with the fewest running ones, and of these the oldest. So one caller
- * cannot crowd out another, and one who is alone has every slot. And how many tasks one caller may have.
+ * Fairness between callers: the next task is the oldest of the caller with the fewest running tasks. So one caller
+ * cannot crowd out another, and a single caller gets every slot. Also the limits on unfinished tasks.
  *
- * Anyone can begin sessions, so all the anonymous sessions of one network count as one caller here, whose members they are.
- * Each has a limit, and all together have a larger one, because many people may have one address.
+ * Anyone can begin sessions, so all anonymous sessions of one network count as one caller, of which they are members.
+ * Each member has a limit, and all together have a larger one, because many people may share an address.
  *
- * A claim looks at `MAX_CALLERS` of the waiting callers, the next ones each time, and where there are more also at those who
- * have waited longest. So its cost does not grow with the number of tasks and callers, and every caller gets a turn.
+ * A claim considers `MAX_CALLERS` of the waiting callers, the next ones each time, and if there are more also those
+ * that have waited longest. So its cost does not grow with the number of tasks and callers, and every caller gets a
+ * turn.
  */
 import { type TaskError, tooManyTasks } from './errors.ts'
 
@@ -15,17 +16,17 @@ export const MAX_TASKS_PER_CALLER = 1000
 
 export const MAX_CALLERS = 64
 
-/** How many more unfinished tasks than one caller all members of one holder may have. */
+/** The limit of all members of one holder together, as a multiple of the limit of one caller. */
 export const MEMBERS_SHARE = 10
 
-/** How many unfinished tasks there are of those who want another. */
+/** The unfinished tasks of a caller that creates another. */
 export interface Unfinished {
   readonly ofHolder: number
-  /** Undefined where the holder has no members. */
+  /** Undefined if the holder has no members. */
   readonly ofMember: number | undefined
 }
 
-/** Why there may be no other task, or undefined. */
+/** The error if the caller may not have another task. */
 export function refusalOfTask({ ofHolder, ofMember }: Unfinished, maxTasksPerCaller: number): TaskError | undefined {
   const ofCaller = ofMember ?? ofHolder
   if (ofCaller >= maxTasksPerCaller) return tooManyTasks('This caller has', maxTasksPerCaller)
@@ -33,18 +34,18 @@ export function refusalOfTask({ ofHolder, ofMember }: Unfinished, maxTasksPerCal
   return ofHolder < most ? undefined : tooManyTasks('Callers without a name, from this network, have', most)
 }
 
-/** A caller with tasks that are ready. */
+/** A caller with ready tasks. */
 export interface WaitingCaller {
   readonly holder: string
-  /** How many of the caller's tasks are being run. */
+  /** The number of the caller's running tasks. */
   readonly running: number
-  /** How many are ready; those beyond the number of free slots need not be counted. */
+  /** The number of ready tasks, counted up to the number of free slots. */
   readonly ready: number
-  /** The number of the oldest one; numbers grow with each task. */
+  /** The sequence number of the oldest ready task. */
   readonly oldest: number
 }
 
-/** How many tasks of each caller take the free slots. */
+/** The number of free slots for each caller. */
 export function fairShares(callers: readonly WaitingCaller[], slots: number): Map<string, number> {
   const shares = new Map<string, number>()
   const shareOf = ({ holder }: WaitingCaller): number => shares.get(holder) ?? 0

@@ -17,7 +17,7 @@ export type {
 } from './engine.ts'
 export { TASK_CODES, type TaskCode, TaskError } from './errors.ts'
 export { type Move, movingEngine } from './movingEngine.ts'
-// The names of pannier/postgres, which were exports of pannier/tasks first.
+// The names of pannier/postgres, which were exported by pannier/tasks first.
 export {
   type PostgresConnection,
   type PostgresOptions,

@@ -1,6 +1,6 @@
 /**
- * What src/postgres needs of this folder. Its types are public and stand in the index as well; the index also passes on
- * the names of src/postgres, which therefore cannot import it.
+ * Exports for src/postgres. The index exports these types as well, but also re-exports the names of src/postgres, which
+ * therefore cannot import it.
  */
 export { ENGINE_OPTIONS, type EngineOptions, type EngineSettings, engineSettings, type TaskEngine } from './engine.ts'
 export { TaskError } from './errors.ts'

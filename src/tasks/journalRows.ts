@@ -2,9 +2,9 @@
  * Converts between the journal of a task and the rows in which engines store it.
  *
  * - A key is used on the wire once in the life of a task. A question that is asked again gets a new key.
- * - Of several rows with the same handler's key the latest counts. An answer may still fail validation in the run, so an
- *   answered question also counts as asked before.
- * - The rows of a key tell how often its text has changed, and all rows how many questions there were.
+ * - The latest of several rows with the same handler's key counts. An answer may still fail validation in the run, so
+ *   an answered question also counts as asked before.
+ * - The rows of a key show how often its text has changed, and all rows the number of questions.
  */
 import type { Journal } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
@@ -14,13 +14,13 @@ import type { TaskRecord } from './engine.ts'
 export interface QuestionRow {
   /** The handler's key. */
   readonly key: string
-  /** Fingerprint of the question; undefined when it is not pinned. */
+  /** Fingerprint of the question; undefined if it is not pinned. */
   readonly question: string | undefined
-  /** How often it has been asked, this time included. */
+  /** How often it has been asked, including this time. */
   readonly times: number
   /** Undefined until it is answered. */
   readonly response: Json | undefined
-  /** The id of the principal who answered, where that is recorded. */
+  /** The id of the principal who answered, if recorded. */
   readonly by?: string | undefined
 }
 
@@ -55,7 +55,7 @@ export function journalOf({ call, round, own, begunAt, steps, asks }: JournalRow
   return journal
 }
 
-/** What was answered before the call became a task, as rows under the handler's keys. */
+/** The answers from before the call became a task, as rows under the handler's keys. */
 export function answeredBefore({ answers, open }: Journal): QuestionRow[] {
   return Array.from(answers, ([key, { question, response, by }]) => {
     return { key, question, times: open.get(key)?.times ?? 1, response, by }
@@ -63,14 +63,14 @@ export function answeredBefore({ answers, open }: Journal): QuestionRow[] {
 }
 
 /**
- * How often an engine asks a question because its answers were malformed. After that the run decides whether to ask
- * again; otherwise a client could make a task grow without limit.
+ * Maximum number of times that an engine repeats a question because of malformed answers. After that the run decides
+ * whether to ask again; otherwise a client could make a task grow without limit.
  */
 export const MAX_AUTOMATIC_REPEATS = 5
 
 /**
- * The key of the next question on the wire: the handler's when this task has not used it, else the first of `key~2`,
- * `key~3`… that is free. `asked` is the number of questions under the handler's key so far.
+ * The key of the next question on the wire: the handler's key if this task has not used it, else the first free one of
+ * `key~2`, `key~3`… `asked`: the number of questions under the handler's key so far.
  */
 export function nextWireKey(key: string, asked: number, isTaken: (wireKey: string) => boolean): string {
   for (let number = asked + 1; ; number++) {
@@ -79,7 +79,7 @@ export function nextWireKey(key: string, asked: number, isTaken: (wireKey: strin
   }
 }
 
-/** The questions that are asked again, by their keys on the wire, with the handler's keys. */
+/** The repeated questions: the handler's keys by the keys on the wire. */
 export function handlerKeysOf(
   keys: readonly (readonly [wireKey: string, key: string])[],
 ): Pick<TaskRecord, 'handlerKeys'> {

@@ -19,19 +19,19 @@ const POLL_SHARE = 1 / 8
 const MAX_POLL_MS = 1000
 const RETRY_SHARE = 1 / 64
 const MAX_RETRY_MS = 250
-// A shorter time would also hit a process or a database that is only busy.
+// A shorter timeout would also hit a busy process or database.
 const ATTEMPT_SHARE = 1 / 12
 const MIN_ATTEMPT_MS = 250
 
 export interface LeaseTimes {
-  /** How long after a renewal others may claim what it is for (a task, a caller), by the database's clock. */
+  /** Time after a renewal from which others may claim its task or caller, by the database's clock. */
   readonly holdMs: number
-  /** How long after a renewal the run is aborted, by the clock of its process. */
+  /** Time after a renewal at which the run is aborted, by the clock of its process. */
   readonly runMs: number
   readonly renewMs: number
-  /** The pause after a renewal that failed. */
+  /** The pause after a failed renewal. */
   readonly retryMs: number
-  /** After this time without a response, a renewal is given up: its connection may be dead. */
+  /** Timeout of a renewal: its connection may be dead. */
   readonly attemptMs: number
 }
 
@@ -45,7 +45,7 @@ export function leaseTimes(leaseMs: number): LeaseTimes {
   }
 }
 
-/** How often a worker checks whether tasks of others can be claimed. */
+/** Interval at which a worker checks whether tasks of others can be claimed. */
 export function pollInterval(leaseMs: number): number {
   return Math.min(leaseMs * POLL_SHARE, MAX_POLL_MS)
 }

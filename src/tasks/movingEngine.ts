@@ -1,6 +1,6 @@
 /**
- * Moves from one store to another while tasks run: new tasks are created in the new store, tasks of the old store stay
- * there until they end, and clients see no difference. Once the old store is empty, use the new engine alone.
+ * Migration from one store to another while tasks run: new tasks are created in the new store, tasks of the old store
+ * stay there until they end, and clients see no difference. Once the old store is empty, use the new engine alone.
  */
 import type { TaskAnswers, EngineHost, NewTask, Page, TaskEngine, TaskRecord, Working, WorkOptions } from './engine.ts'
 
@@ -33,7 +33,7 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     close: () => both(to.close(), from.close()),
   }
 
-  /** Opens both or none: a caller that retries must not open one of them twice. */
+  /** Opens both engines or none: a caller that retries must not open one of them twice. */
   async function open(host: EngineHost): Promise<void> {
     const engines = [to, from]
     const opened = await Promise.allSettled(engines.map((engine) => engine.open(host)))

@@ -1,4 +1,4 @@
-/** What both dialects of the `tasks/…` methods share. */
+/** The parts of the `tasks/…` methods that both dialects share. */
 import { hash } from 'node:crypto'
 import { hasEnded, type Json, progressMeta, ProtocolError } from '../../protocol/index.ts'
 import type { Call, TaskHost } from '../../server/index.ts'
@@ -34,7 +34,7 @@ export async function findTask({ engine, host }: DialectOptions, call: Call, id:
   return found
 }
 
-/** Stores the answers of a caller, with who that is. Undefined where the task does not exist any more. */
+/** Stores the answers of a caller, with its identity. Undefined if the task no longer exists. */
 export async function answerTask(
   { engine, host }: DialectOptions,
   call: Call,
@@ -62,7 +62,7 @@ export function taskIdIn({ taskId }: Json): string {
   throw new ProtocolError('PARAMS_INVALID', '"params.taskId" must be the id of a task.')
 }
 
-/** How far a task is that has not ended, for its `_meta`. */
+/** The progress of a task that has not ended, for its `_meta`. */
 export function progressOf({ status, progress }: TaskRecord): Json {
   return progress === undefined || hasEnded(status) ? {} : { _meta: progressMeta(progress) }
 }
@@ -76,7 +76,7 @@ export function ownerOf({ principal }: Pick<Call, 'principal'>): string {
   return principal === undefined ? '' : digestOf(principal.id)
 }
 
-/** Names of callers are only compared, so the store need not reveal them. */
+/** The digest of a caller's name. Names are only compared, so the store need not reveal them. */
 export function digestOf(name: string): string {
   return hash('sha256', name, 'base64url')
 }

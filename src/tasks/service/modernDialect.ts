@@ -62,7 +62,7 @@ export function modernTask(task: TaskView, pollMs: number): Json {
     case 'input_required':
       return { ...taskFields(task, pollMs, task.awaits), inputRequests: toObject(task.questions) }
     case 'completed':
-      // The structure of the result that the request would have had, and there `resultType` is required.
+      // The result as the request would have had it, in which `resultType` is required.
       return { ...taskFields(task, pollMs), result: { resultType: 'complete', ...task.result } }
     case 'failed':
       return { ...taskFields(task, pollMs), error: task.failure }
@@ -96,6 +96,6 @@ function taskFields(task: TaskRecord, pollMs: number, statusMessage = statusMess
 }
 
 function statusMessageOf({ status, statusMessage, failure }: TaskRecord): string | undefined {
-  if (status === 'input_required') return undefined // the message is about the run before the question
+  if (status === 'input_required') return undefined // the message is from the run before the question
   return statusMessage ?? failure?.message
 }

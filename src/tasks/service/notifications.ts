@@ -30,7 +30,7 @@ export async function listenToTasks(engine: TaskEngine, options: TaskListenOptio
   }
 }
 
-/** One after the other, with other work in between: tasks may be many, and their results large. */
+/** Sends one after the other, with other work in between: there may be many tasks with large results. */
 async function notifyAll(notifiers: readonly TaskNotifier[]): Promise<void> {
   for (const notifier of notifiers) {
     await notifier.notify()
@@ -66,7 +66,7 @@ class TaskNotifier {
         await this.#send()
       }
     } catch {
-      // The store is unavailable. The next change is sent again, and clients can poll.
+      // The store is unavailable. The next change is sent, and clients can poll.
     } finally {
       this.#isSending = false
     }
@@ -82,7 +82,7 @@ class TaskNotifier {
     const task = await this.#engine.read(this.#id, owner)
     if (task === undefined || this.#isStopped) return
     const message = modernTask(viewOf({ task, isOwner: true }, viewer, host), pollMs)
-    // A digest instead of the text, which may be long and would stay in memory as long as the subscription.
+    // A digest instead of the text, which may be long and would stay in memory while the subscription lasts.
     const digest = hash('sha256', JSON.stringify(message))
     if (digest === this.#sentDigest) return
     this.#sentDigest = digest

@@ -7,7 +7,7 @@ import type { TaskEngine, TaskRecord } from '../engine.ts'
 import type { FoundTask, Viewer } from './view.ts'
 import { waitForTask } from './waitFor.ts'
 
-/** Takes the answer of a request that was resumed on another instance than the one that asked. */
+/** Takes the answer that a resumed request brings to an instance other than the one that asked. */
 export async function answerCarried(options: DialectOptions, call: Call, found: FoundTask): Promise<void> {
   const { inputResponses } = call.params
   if (call.resumed === undefined || !isObject(inputResponses)) return
@@ -15,9 +15,9 @@ export async function answerCarried(options: DialectOptions, call: Call, found: 
 }
 
 export interface PushOptions {
-  /** Takes one answer. */
+  /** Stores one answer. */
   readonly answer: (responses: Json) => Promise<unknown>
-  /** Whether the question with this key is for who answers. */
+  /** Whether this caller may answer the question with this key. */
   readonly mayAnswer: (key: string, answerer: Viewer) => boolean
   readonly read: () => Promise<TaskRecord | undefined>
   /** The request whose stream carries the questions. */

@@ -3,8 +3,8 @@
  *
  * - Each step is committed before the handler continues, and the outcome of the run before its lease ends.
  * - A run whose lease is lost continues without effect: the engine refuses its writes.
- * - While the process drains, runs hand over at their next checkpoint. Tasks that have not stopped by the deadline go
- *   back to the queue, and another run continues from the last committed step.
+ * - While the process drains, runs end at their next checkpoint. Tasks that have not stopped by the deadline become
+ *   ready again, and another run continues from the last committed step.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs, CODES, unref } from '../../protocol/index.ts'
@@ -16,8 +16,8 @@ import { StateError } from '../../state/internal.ts'
 
 export class TaskRunner {
   readonly #host: TaskHost
-  /** The leases that are running, with what aborts each run. */
-  readonly #underWay = new Map<Lease, AbortController>()
+  /** The running leases, with the controller that aborts each run. */
+  readonly #running = new Map<Lease, AbortController>()
   #draining = false
 
   constructor(host: TaskHost) {
@@ -28,25 +28,25 @@ export class TaskRunner {
   readonly run = async (lease: Lease): Promise<void> => {
     if (lease.isOver()) return
     const stop = stopController(lease)
-    this.#underWay.set(lease, stop)
+    this.#running.set(lease, stop)
     try {
       await this.#runHandler(lease, stop.signal)
     } catch (error) {
       if (!isLeaseLost(error))
         this.#log('error', lease, error, 'The outcome of a task could not be stored; the task is run again.')
     } finally {
-      this.#underWay.delete(lease)
+      this.#running.delete(lease)
     }
   }
 
-  /** From now on runs hand over at their checkpoints. */
+  /** Ends runs at their next checkpoint from now on. */
   drain(): void {
     this.#draining = true
   }
 
-  /** Aborts the runs that are still under way and returns their tasks to the queue. */
+  /** Aborts the remaining runs and makes their tasks ready again. */
   async giveBackAll(): Promise<void> {
-    const left = [...this.#underWay]
+    const left = [...this.#running]
     for (const [, stop] of left) stop.abort()
     await Promise.allSettled(left.map(([lease]) => lease.giveBack()))
   }
@@ -66,7 +66,7 @@ export class TaskRunner {
       journal,
       signal,
       isOver: () => lease.isOver() || signal.aborted,
-      // `callerOf` in service.ts made the caller; the engine stores it unchanged.
+      // `callerOf` in service.ts created the caller; the engine stores it unchanged.
       caller: lease.caller as unknown as TaskCaller,
       commit: (key, result) => retried(() => lease.step(key, result)),
       claim: (use) => retried(() => lease.claim(use)),
@@ -74,10 +74,10 @@ export class TaskRunner {
       progress: status.progress,
       draining: () => this.#draining,
     })
-    // The status message stays visible while the task waits for input; a task that has ended has its own.
+    // The status message stays visible while the task waits for input; an ended task has its own.
     await status.end(outcome.kind === 'asked' ? 'written' : 'dropped')
     await retried(() => settle(lease, outcome, remembered)).catch((error: unknown) => {
-      // Another run would give the same result.
+      // Another run would have the same result.
       if (!isInvalidEntry(error)) throw error
       this.#log('error', lease, error, 'The outcome of a task cannot be stored; the task fails.')
       const failure = { code: CODES.INTERNAL_ERROR, message: error.message }
@@ -92,8 +92,8 @@ export class TaskRunner {
 }
 
 /**
- * Aborts when the lease is lost or when the process ends. `AbortSignal.any` would do, but Node never frees such a signal
- * once it has a listener, and handlers add one.
+ * Aborts when the lease is lost or the process ends. `AbortSignal.any` would do the same, but Node never frees such a
+ * signal once it has a listener, and handlers add one.
  */
 function stopController({ signal }: Lease): AbortController {
   const stop = new AbortController()
@@ -126,7 +126,7 @@ function questionsOf({ journal }: Lease, requests: Extract<RunOutcome, { kind: '
   })
 }
 
-/** What a handler reports, as it is stored. */
+/** The progress that a handler reports, as it is stored. */
 interface ReportProgress extends TaskProgress {
   readonly message: string
 }
@@ -138,7 +138,7 @@ export class StatusThrottle {
   #latest: ReportProgress | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #writing: Promise<void> | undefined
-  /** A message is being written, or was within the last interval. */
+  /** Whether a message is being written, or was written within the last interval. */
   #isPausing = false
   #hasEnded = false
 
@@ -153,7 +153,7 @@ export class StatusThrottle {
     if (!this.#isPausing) this.#flush()
   }
 
-  /** Nothing is written after this, except the latest message if it is to stay visible. */
+  /** Stops writing. The latest message is still written if it is to stay visible. */
   async end(latestMessage: 'written' | 'dropped' = 'dropped'): Promise<void> {
     const latest = this.#latest
     this.#hasEnded = true
@@ -171,7 +171,7 @@ export class StatusThrottle {
 
   /** One write at a time: with a slow store, an older message must not overwrite a newer one. */
   async #writeAndPause(latest: ReportProgress): Promise<void> {
-    // A failed write does not stop the run; the next step shows whether the lease is still held.
+    // A failed write does not stop the run; the next step shows whether the lease is still valid.
     await this.#write(latest).catch(() => {})
     if (this.#hasEnded) return
     this.#timer = unref(setTimeout(() => this.#flush(), this.#everyMs))
@@ -181,8 +181,8 @@ export class StatusThrottle {
 const BACKOFF = { firstMs: 25, maxMs: 2000 }
 
 /**
- * Retries a write of a run while the store is unavailable, until it succeeds or the lease is lost. Calls `onUnavailable` once,
- * with the first error.
+ * Retries a write of a run while the store is unavailable, until it succeeds or the lease is lost. Calls
+ * `onUnavailable` once, with the first error.
  */
 export async function retryWrite<T>(
   write: () => Promise<T>,

@@ -49,8 +49,8 @@ export function createTasks(engine: TaskEngine, options: TaskServiceOptions = {}
 }
 
 /**
- * Whether the client disconnected before it learned the id of its task, so that no request can name it. A later
- * round can be sent again, and then gets the same task.
+ * Whether the client disconnected before it got the id of its task, so that no request can name it. A later round can
+ * be sent again, and then gets the same task.
  */
 function isAbandoned({ channel }: Call, { round }: Journal): boolean {
   return channel.cancelled && round === 0
@@ -67,7 +67,7 @@ class EngineTaskService implements TaskService {
   #opening: Promise<TaskEngine> | undefined
   #working: Working | undefined
   #isOpen = false
-  /** Why the engine could not be opened the last time. */
+  /** The error of the last attempt to open the engine. */
   #unopened: unknown
   #isDraining = false
 
@@ -199,7 +199,7 @@ class EngineTaskService implements TaskService {
   }
 }
 
-/** Sessions cost nothing, so those of one network are counted together as well. */
+/** The quota of a caller. Sessions cost nothing, so those of one network also count together. */
 function holderAndMember(name: string): Pick<NewTask, 'holder' | 'member'> {
   const group = groupOf(name)
   return { holder: digestOf(group), member: group === name ? undefined : digestOf(name) }
@@ -219,7 +219,7 @@ function serviceSettings(options: TaskServiceOptions): TaskServiceSettings {
   return { ttlMs, maxTtlMs, pollMs, concurrency }
 }
 
-/** What a run must know of its caller: capabilities, principal and `_meta`. */
+/** The facts about its caller that a run needs: capabilities, principal and `_meta`. */
 function callerOf({ peer, principal, meta }: Call): TaskCaller {
   const { era, version, client, capabilities } = peer
   return { peer: { era, version, client, capabilities }, principal, meta }

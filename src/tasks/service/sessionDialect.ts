@@ -1,7 +1,7 @@
 /**
  * Tasks of the session era: revision 2025-11-25 as published, and SEP-2322 for clients that declared
  * `dev.pannier/rounds`. They differ in `tasks/result` while input is required: the first pushes the questions on the
- * stream of that request and waits for the end, the second returns them at once and takes the answers by
+ * stream of that request and waits for the end; the second returns them at once and takes the answers by
  * `tasks/input_response`.
  */
 import { randomUUID } from 'node:crypto'
@@ -129,15 +129,15 @@ async function taskResult(options: DialectOptions, call: Call): Promise<string> 
   const { isOwner } = found
   const read = isOwner ? () => engine.read(id, ownerOf(call)) : () => engine.awaiting(id)
   const view = (task: TaskRecord): TaskView => viewOf({ task, isOwner }, call, host)
-  // A client that is asked by results gets an empty one where it can answer nothing; others wait for the approvers.
+  // A client that is asked by results gets an empty result if it can answer nothing; others wait for the approvers.
   const until = (task: TaskRecord): boolean => {
     if (task.status !== 'input_required') return hasEnded(task.status)
     return !isOwner || call.peer.takesInputRequired || view(task).questions.size > 0
   }
   const carried = { id: call.resumed?.id ?? randomUUID(), body: () => ({}) }
   for (;;) {
-    const goOn = call.channel.waitAnywhere?.(carried)
-    const now = await waitForTask(engine, { id, read, until, signal: disconnect.signal }).finally(goOn)
+    const endWait = call.channel.waitAnywhere?.(carried)
+    const now = await waitForTask(engine, { id, read, until, signal: disconnect.signal }).finally(endWait)
     if (!isOwner && (now === undefined || view(now).questions.size === 0)) return host.write(answerTaken(id), call.peer)
     const task = view(assertKnown(now))
     if (hasEnded(task.status)) return host.write(ended(task), call.peer)
@@ -150,7 +150,7 @@ async function taskResult(options: DialectOptions, call: Call): Promise<string> 
   }
 }
 
-/** For those who were asked and did not make the task: what becomes of it is for its owner. */
+/** The result for approvers who do not own the task: only its owner gets the outcome. */
 function answerTaken(id: string): Json {
   const text = 'There is nothing more to answer; the result of the task goes to its owner.'
   return { content: [{ type: 'text', text }], _meta: relatedTask(id) }
@@ -173,7 +173,7 @@ function wireKeysOf({ questions, handlerKeys }: TaskRecord): ReadonlyMap<string,
   return new Map(Array.from(questions.keys(), (wireKey) => [handlerKeys?.get(wireKey) ?? wireKey, wireKey]))
 }
 
-/** Answers under the handler's keys, as answers to the questions that are open. */
+/** Converts answers under the handler's keys into answers to the open questions. */
 function toWireKeys(task: TaskRecord, responses: Json): Json {
   const wireKeys = wireKeysOf(task)
   return toObject(new Map(Object.entries(responses).map(([key, response]) => [wireKeys.get(key) ?? key, response])))

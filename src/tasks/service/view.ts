@@ -1,9 +1,9 @@
 /**
  * A task as one caller may see and answer it.
  *
- * - Its owner sees all of it. The approvers that an open question names see that question and the bare status, while it is
- *   open. For all others the task does not exist.
- * - A client is sent only questions that it declares (MRTR). The others wait for a client that has declared them.
+ * - Its owner sees everything. The approvers that an open question names see that question and the bare status, while
+ *   the question is open. For all others the task does not exist.
+ * - A client gets only questions that it declares (MRTR). Other questions wait for a client that has declared them.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import {
@@ -21,12 +21,12 @@ import type { TaskAnswers, TaskRecord } from '../engine.ts'
 /** A task that a caller may see. */
 export interface FoundTask {
   readonly task: TaskRecord
-  /** Whether the caller made it. If not, the caller may answer a question of it. */
+  /** Whether the caller created the task. Otherwise the caller may answer one of its questions. */
   readonly isOwner: boolean
 }
 
 export interface TaskView extends TaskRecord {
-  /** What the task waits for beside the questions that are shown; undefined when that is all. */
+  /** A description of what the task waits for beside the questions shown; undefined if nothing else. */
   readonly awaits: string | undefined
 }
 
@@ -69,7 +69,7 @@ export function answerableBy(
   )
 }
 
-/** Throws when the owner answers a question that others have to answer. */
+/** Throws when the owner answers a question that is for others. */
 export function assertAnswerable(task: TaskRecord, answerable: ReadonlyMap<string, unknown>, responses: Json): void {
   for (const [key, { by }] of task.approvers) {
     if (answerable.has(key) || !Object.hasOwn(responses, key)) continue
@@ -84,8 +84,8 @@ function approversBeside({ approvers }: TaskRecord, answerable: ReadonlyMap<stri
 }
 
 /**
- * Sorts the answers of a client. Malformed answers are refused here, before any handler runs; the run then validates the others
- * against the schema of its handler.
+ * Separates malformed answers, which are refused before any handler runs. The run then validates the others against the
+ * schema of its handler.
  */
 export function sortAnswers(questions: ReadonlyMap<string, InputRequest>, responses: Json): TaskAnswers {
   const accepted = new Map<string, Json>()

@@ -1,7 +1,7 @@
 /** Waits until a task meets a condition, whichever process changes it. */
 import type { TaskEngine, TaskRecord } from '../engine.ts'
 
-// Nothing notifies of a task that expires, so waiting also polls.
+// No event announces that a task has expired, so waiting also polls.
 const POLL_MS = 10_000
 
 export interface WaitOptions {
@@ -20,7 +20,7 @@ export async function waitForTask(engine: TaskEngine, options: WaitOptions): Pro
   signal.addEventListener('abort', change.notify, { once: true })
   try {
     for (;;) {
-      // Before the read: a change during the read must not be missed.
+      // Subscribed before the read, so that a change during the read is not missed.
       const changed = change.next(POLL_MS)
       const task = await read()
       if (task === undefined || signal.aborted || until(task)) return signal.aborted ? undefined : task

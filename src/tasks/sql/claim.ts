@@ -1,9 +1,9 @@
 /**
- * Claims tasks: it sets the worker, the next generation and the end of the lease in their rows. The generation is the
+ * Claims tasks: sets the worker, the next generation and the end of the lease in their rows. The generation is the
  * fencing token: every write of a lease names it.
  *
- * Rows that another transaction has locked are passed over, so a claim waits for nothing. Journals are read when the rows
- * are locked, so that the last commits of an earlier worker are included.
+ * Rows that another transaction has locked are skipped, so a claim waits for nothing. Journals are read while the rows
+ * are locked, so they include the last commits of an earlier worker.
  */
 import type { Journal } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
@@ -16,7 +16,7 @@ import type { ReadyTasks } from './ready.ts'
 import { notExpired, READY, statement, SUSPECT, type TaskStore } from './store.ts'
 import { failTask } from './transitions.ts'
 
-/** What a run needs of its task. */
+/** A claimed task, as a run needs it. */
 export interface ClaimedTask {
   readonly task: number
   readonly generation: number
@@ -28,7 +28,7 @@ export interface ClaimedTask {
   readonly args: Json
   readonly caller: Json
   readonly journal: Journal
-  /** How many processes the task has lost in a row. */
+  /** The number of processes that the task has lost in a row. */
   readonly attempts: number
   /** Whether it has lost workers since its last progress. */
   readonly hasLosses: boolean
@@ -46,7 +46,7 @@ export interface ClaimedTasks {
   readonly claimed: readonly ClaimedTask[]
   /** Whether more tasks may be ready. */
   readonly isMore: boolean
-  /** Whether others were claiming all the tasks that are ready. */
+  /** Whether others were claiming all ready tasks. */
   readonly isBusy: boolean
 }
 
@@ -85,7 +85,9 @@ const LEASE_SUSPECT = statement((store) => {
   return leaseText(store, suspect, 'alone')
 })
 
-/** $1 is the worker and $2 how long the lease lasts. `picked` selects the numbers of tasks, and its parameters begin with $3. */
+/**
+ * $1 is the worker, $2 the duration of the lease. `picked` selects the numbers of tasks; its parameters begin with $3.
+ */
 function leaseText({ sql }: TaskStore, picked: string, runs: 'alone' | 'with others'): string {
   return `WITH picked (chosen) AS MATERIALIZED (${picked} ${sql.skipLocked})
     UPDATE ${sql.tasks} AS t SET worker = $1, generation = generation + 1,
@@ -94,7 +96,7 @@ function leaseText({ sql }: TaskStore, picked: string, runs: 'alone' | 'with oth
     RETURNING number`
 }
 
-/** Claims tasks of one tool, shared between callers. */
+/** Claims tasks of one tool, shared fairly between callers. */
 export function* claimReady(
   store: TaskStore,
   options: ClaimOptions & { readonly tool: string; readonly slots: number },
@@ -105,7 +107,7 @@ export function* claimReady(
     leased.push(...(yield* lease(LEASE_READY(store), options, [options.tool, holder, share])))
   }
   const claimed = yield* readClaimed(store, leased)
-  // A task that has failed instead of being run leaves its slot.
+  // A task that failed instead of being run leaves its slot free.
   const leavesSlots = claimed.length < leased.length
   return {
     claimed,
@@ -114,7 +116,7 @@ export function* claimReady(
   }
 }
 
-/** Claims the suspect whose pause was over first: see `attempts.ts`. */
+/** Claims the suspect whose pause ended first: see `attempts.ts`. */
 export function* claimSuspect(
   store: TaskStore,
   options: ClaimOptions & { readonly tools: readonly string[] },
@@ -131,7 +133,7 @@ function* lease(
   return rows.map(({ number }) => Number(number))
 }
 
-/** The oldest first. */
+/** Oldest first. */
 const READ_CLAIMED = statement(({ sql }) => {
   const steps = `${sql.steps} AS s WHERE s.task = t.number AND s.done = 1`
   const questions = `${sql.questions} AS q WHERE q.task = t.number`
@@ -143,7 +145,9 @@ const READ_CLAIMED = statement(({ sql }) => {
     WHERE ${sql.among('t.number', '$1', 'bigint')} ORDER BY t.number`
 })
 
-/** Reads the tasks with their journals. One with damaged rows fails; otherwise it would be claimed again and again. */
+/**
+ * Reads the tasks with their journals. A task with damaged rows fails; otherwise it would be claimed again and again.
+ */
 function* readClaimed(store: TaskStore, leased: readonly number[]): Transaction<readonly ClaimedTask[]> {
   if (leased.length === 0) return []
   const claimed: ClaimedTask[] = []

@@ -10,7 +10,7 @@ import { getTask } from './records.ts'
 import { keyOf, notExpired, statement, type TaskStore } from './store.ts'
 
 const MAX_TRIES = 5
-// Added to a date it is still a safe integer.
+// A safe integer even when added to a date.
 const MAX_TTL_MS = 2 ** 52
 
 /** A new task as it will be stored. */
@@ -27,7 +27,7 @@ interface PreparedTask {
   readonly answers: readonly (readonly [question: QuestionRow, response: string])[]
 }
 
-/** Gives the task that the call has created, now or before. */
+/** Returns the task that the call has created, now or before. */
 export async function createTask(store: TaskStore, task: NewTask): Promise<TaskRecord> {
   const prepared = prepare(store, task)
   return store.driver.transaction(function* () {
@@ -70,11 +70,11 @@ function countUnfinished({ sql }: TaskStore, condition: string, limit: number): 
     WHERE ${condition} AND t.status IN ('working', 'input_required') LIMIT ${limit}) AS counted)`
 }
 
-// Expressions, so that no other statement uses the indexes that are for counting.
+// Expressions, so that no other statement uses the indexes for counting.
 const OF_HOLDER = "t.holder || '' ="
 const OF_MEMBER = "t.member IS NOT NULL AND t.member || '' ="
 
-/** $4 is the holder and $5 the member, where the task has one. */
+/** $4 is the holder and $5 the member, if any. */
 function insertText(store: TaskStore, hasMember: boolean): string {
   const { sql, settings } = store
   const ofMember = settings.maxTasksPerCaller
@@ -91,7 +91,7 @@ function insertText(store: TaskStore, hasMember: boolean): string {
 const INSERT = statement((store) => insertText(store, false))
 const INSERT_OF_MEMBER = statement((store) => insertText(store, true))
 
-/** Undefined when this call has created a task before, or its caller may not have another. */
+/** Undefined if this call has created a task before, or its caller may not have another. */
 function* insert(store: TaskStore, prepared: PreparedTask): Transaction<TaskRecord | undefined> {
   const { task, call, holder, member, tool } = prepared
   const ttlMs = task.ttlMs === null ? null : Math.min(Math.ceil(task.ttlMs), MAX_TTL_MS)
@@ -116,7 +116,10 @@ function* addJournal(store: TaskStore, number: number, { columns, steps, answers
   for (const [question, response] of answers) yield* addAnswered(store, number, question, response)
 }
 
-/** Throws when the caller may not have another task. Undefined when the earlier task of the call has expired. */
+/**
+ * The earlier task of the call; undefined if it has expired. Throws if there is none, because the caller may not have
+ * another task.
+ */
 function* createdBefore(store: TaskStore, prepared: PreparedTask): Transaction<TaskRecord | undefined> {
   const { sql } = store
   const [row] = yield* query<{ number: string | number; is_live: number }>(

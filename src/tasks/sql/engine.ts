@@ -1,7 +1,7 @@
 /**
  * The task engine over any database that has a driver. It creates its parts and connects them.
  *
- * A lease is three columns of a task: its worker, a generation, and until when it is held. All times are the database's.
+ * A lease is three columns of a task: its worker, its generation and its end. All times are the database's.
  */
 import { StateError } from '../../state/internal.ts'
 import type {
@@ -70,7 +70,7 @@ class SqlEngine implements TaskEngine, DriverListener {
   readonly create = async (task: NewTask): Promise<TaskRecord> => {
     const { store } = this.#opened
     const trouble = this.trouble()
-    // Any other failure may be over by now.
+    // Any other failure may be temporary.
     if (trouble?.code === 'STORE_CORRUPT') throw trouble
     return createTask(store, task)
   }
@@ -141,7 +141,7 @@ class SqlEngine implements TaskEngine, DriverListener {
     await closing.store.driver.close()
   }
 
-  /** A task that a worker of this process will claim wakes no other process. */
+  /** A task that a worker of this process will claim is not announced to other processes. */
   onEmit(event: TaskEvent): void {
     if (this.#open === undefined) return
     const { store, log } = this.#open
@@ -202,7 +202,7 @@ export function sqlEngine(settings: EngineSettings, openDriver: () => Promise<Ta
   return new SqlEngine(settings, openDriver)
 }
 
-/** Fails where one of the tables is missing that a run needs. */
+/** Fails if a table is missing that a run needs. */
 async function checkTables({ driver, sql }: TaskStore): Promise<void> {
   const trouble = driver.trouble()
   if (trouble !== undefined) throw trouble

@@ -1,7 +1,7 @@
 import type { Logger } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
 
-/** Jobs that are tried again by themselves, and without which tasks are not run. */
+/** Jobs that are retried, and without which tasks are not run. */
 const VITAL: ReadonlySet<string> = new Set([
   'claim tasks',
   'check for ready tasks',
@@ -23,7 +23,7 @@ export class FailureLog {
     this.#logger = logger
   }
 
-  /** Why a job fails without which tasks are not run; undefined while all of them work. */
+  /** The failure of a job without which tasks are not run; undefined while all of them work. */
   get trouble(): StateError | undefined {
     for (const [job, error] of this.#failing) if (VITAL.has(job) && error instanceof StateError) return error
     return undefined

@@ -1,9 +1,9 @@
 /**
  * A lease in the process that holds it.
  *
- * It is lost when the database says so, and also when the last renewal is too old, by the clock of this process: another
- * worker may soon claim the task. A lost lease stays lost. A timer notices that, and `isOver` does so earlier if the timer
- * is late, as after a freeze. Calls that end the lease run one after the other, and the first one takes effect.
+ * It is lost when the database says so, and also when the last renewal is too old by the clock of this process, because
+ * another worker may soon claim the task. A lost lease stays lost. A timer detects that, and so does `isOver` if the
+ * timer is late, as after a freeze. Calls that end the lease run one after the other, and the first one takes effect.
  */
 import { randomUUID } from 'node:crypto'
 import type { Journal } from '../../journal/index.ts'
@@ -19,14 +19,14 @@ import type { TaskStore } from './store.ts'
 export interface LeaseHost {
   readonly writes: LeaseWrites
   readonly times: LeaseTimes
-  /** When the claim was sent, by `elapsedMs`. */
+  /** Time at which the claim was sent, by `elapsedMs`. */
   readonly requestedAt: number
   elapsedMs(): number
-  /** Whether no process can write, so that the lease lasts although it cannot be renewed. */
+  /** Whether no process can write, so that the lease stays valid although it cannot be renewed. */
   isLocked(): boolean
-  /** The owner can see a change. */
+  /** Called when the owner can see a change. */
   onChange(): void
-  /** The task has made progress, or its lease is over. */
+  /** Called when the task has made progress, or its lease is over. */
   onProgress(lease: SqlLease): void
 }
 
@@ -44,7 +44,7 @@ export class SqlLease implements Lease {
   #loss: LossReason | undefined
   #ending: Promise<void> = Promise.resolve()
   #deadline: NodeJS.Timeout | undefined
-  /** When the run is aborted unless the lease is renewed. */
+  /** Time at which the run is aborted unless the lease is renewed. */
   #deadlineAt = 0
   #expiry: NodeJS.Timeout | undefined
 
@@ -68,7 +68,7 @@ export class SqlLease implements Lease {
     return this.#abort.signal
   }
 
-  /** Whether it is known to this object that the lease is over. */
+  /** Whether this object knows that the lease is over. */
   get isEnded(): boolean {
     return this.#loss !== undefined
   }
@@ -119,7 +119,7 @@ export class SqlLease implements Lease {
     return this.#end(() => this.#host.writes.abandon())
   }
 
-  /** Asks the database whether the lease is still held. If it cannot be reached, nothing changes. */
+  /** Asks the database whether the lease is still valid. Nothing changes if the database cannot be reached. */
   async check(): Promise<void> {
     const loss = await this.#host.writes.lossReason().catch(() => undefined)
     await this.#ending
@@ -141,14 +141,14 @@ export class SqlLease implements Lease {
     this.#abort.abort(leaseLost(reason))
   }
 
-  /** The lease was renewed. The response of an earlier renewal may come after that of a later one. */
+  /** Extends the lease. The response of an earlier renewal may come after that of a later one. */
   confirm(requestedAt: number): void {
     if (this.isEnded) return
     this.#deadlineAt = Math.max(this.#deadlineAt, requestedAt + this.#host.times.runMs)
     this.#setDeadline(this.#deadlineAt - this.#host.elapsedMs())
   }
 
-  /** The time may already be over if the process was frozen. */
+  /** Sets the timer. The time may already be over if the process was frozen. */
   #setDeadline(leftMs: number): void {
     clearTimeout(this.#deadline)
     const check = (): void => {
@@ -165,7 +165,7 @@ export class SqlLease implements Lease {
     this.#host.onProgress(this)
   }
 
-  /** The signal is not aborted: the caller itself ends the lease. */
+  /** Ends the lease without aborting the signal, because the run itself ends it. */
   #end(write: () => Promise<boolean>): Promise<void> {
     const ended = this.#ending.then(async () => {
       await this.#write(write)
@@ -175,7 +175,7 @@ export class SqlLease implements Lease {
     return ended
   }
 
-  /** Where nothing was written, the lease may be lost. */
+  /** Runs a write. If it wrote nothing, the lease may be lost. */
   async #write<Outcome>(write: () => Promise<Outcome>): Promise<Outcome> {
     if (this.#loss !== undefined) throw leaseLost(this.#loss)
     const outcome = await write()
@@ -194,7 +194,7 @@ export interface RenewalOptions {
   readonly leases: ReadonlySet<SqlLease>
 }
 
-/** Renews the leases of one worker, all of them by one statement. */
+/** Renews all leases of one worker by one statement. */
 export class Renewal {
   readonly #store: TaskStore
   readonly #options: RenewalOptions
@@ -205,7 +205,7 @@ export class Renewal {
     this.#options = options
   }
 
-  /** The worker holds leases. */
+  /** Starts the renewals, when the worker has leases. */
   start(): void {
     if (this.#timer === undefined) this.#renewAfter(this.#options.times.renewMs)
   }
@@ -220,7 +220,7 @@ export class Renewal {
     this.#timer = setTimeout(() => void this.#renew(), ms).unref()
   }
 
-  /** While the database is unavailable, this is repeated, also when there is no response. */
+  /** Renews the leases, with retries while the database fails or does not answer. */
   async #renew(): Promise<void> {
     const { renewMs, retryMs, attemptMs } = this.#options.times
     const leases = [...this.#options.leases].filter(({ isEnded }) => !isEnded)
@@ -233,11 +233,11 @@ export class Renewal {
       if (held?.get(lease.task) === lease.generation) lease.confirm(requestedAt)
       else void lease.check()
     }
-    // A later attempt has begun already, or the worker has stopped.
+    // Not if a later attempt has begun, or the worker has stopped.
     if (this.#timer === attempt) this.#renewAfter(held === undefined ? retryMs : renewMs)
   }
 
-  /** The generations of the tasks that this worker holds. */
+  /** Renews the leases; returns the generations of the tasks that this worker holds. */
   async #write(): Promise<Map<number, number>> {
     const { driver, sql } = this.#store
     const { worker, times } = this.#options

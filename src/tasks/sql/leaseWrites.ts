@@ -1,6 +1,6 @@
 /**
  * The writes of a run. Every statement checks the lease and locks the row of its task until the commit. So when another
- * worker claims the task, each write is either committed before and part of the journal, or refused.
+ * worker claims the task, each write is either already committed and part of the journal, or refused.
  *
  * A write whose response was lost may be repeated.
  */
@@ -15,13 +15,13 @@ import { failTask } from './transitions.ts'
 
 const PROGRESS = 'losses = 0, attempts = 0, alone = 0'
 
-/** A condition on `tasks AS t`: the lease is held. $1 is the task and $2 the generation. */
+/** A condition on `tasks AS t`: the lease is valid. $1 is the task and $2 the generation. */
 function held({ sql }: TaskStore): string {
   return `t.number = CAST($1 AS bigint) AND t.generation = CAST($2 AS bigint) AND t.worker IS NOT NULL
     AND t.status = 'working' AND ${notExpired(sql)}`
 }
 
-/** Changes the row of a task whose lease is held. */
+/** Changes the row of a task whose lease is valid. */
 function updateText(store: TaskStore, assignments: string, condition = ''): string {
   return `UPDATE ${store.sql.tasks} AS t SET ${assignments} WHERE ${held(store)} ${condition}`
 }
@@ -38,7 +38,9 @@ const END = statement((store) => {
   return updateText(store, `${RELEASED}, ${touched(store.sql)}, ${ended}`)
 })
 
-/** Each method that gives a boolean gives false where nothing was written: the lease is lost, or it was written before. */
+/**
+ * Methods that return a boolean return false if nothing was written: the lease is lost, or the same was written before.
+ */
 export class LeaseWrites {
   readonly #store: TaskStore
   readonly #lease: ClaimedTask
@@ -55,17 +57,17 @@ export class LeaseWrites {
     return this.#hasLosses
   }
 
-  /** The first result stays. */
+  /** Stores the result of a step. The first result counts. */
   step(key: string, { value }: { readonly value?: unknown }): Promise<boolean> {
     const text = value === undefined ? null : this.#entry(`The result of the step "${key}"`, value)
     const values = [JSON.stringify(key), text]
     return this.#hasLosses ? this.#firstStep(values) : this.#write(ADD_STEP(this.#store), values)
   }
 
-  /** A step of a task that has lost workers, which is progress. */
+  /** Stores a step of a task that has lost workers, and records the progress. */
   async #firstStep(values: readonly SqlValue[]): Promise<boolean> {
     const isNew = await this.#transaction(function* (writes) {
-      // The exclusive lock first: two steps that both upgrade a shared one would wait for each other.
+      // Takes the exclusive lock first: two steps that both upgrade a shared lock would deadlock.
       if ((yield* writes.#losses()) === undefined) return false
       const added = yield* change(ADD_STEP(writes.#store), writes.#values(values))
       return added > 0 && (yield* writes.#update(PROGRESS))
@@ -110,7 +112,7 @@ export class LeaseWrites {
     ])
   }
 
-  /** Whether the lease was held. */
+  /** Returns whether the lease was valid. */
   ask(questions: readonly NewQuestion[], own: unknown): Promise<boolean> {
     const store = this.#store
     const { task, address, toolKey } = this.#lease
@@ -131,7 +133,7 @@ export class LeaseWrites {
     })
   }
 
-  /** Whether the lease was held. */
+  /** Returns whether the lease was valid. */
   end(end: TaskEnd): Promise<boolean> {
     const { settings } = this.#store
     const { status, statusMessage } = end
@@ -141,7 +143,7 @@ export class LeaseWrites {
     return this.#write(END(this.#store), [status, message, outcome, settings.keepMs])
   }
 
-  /** Whether the lease was held. */
+  /** Returns whether the lease was valid. */
   giveBack(): Promise<boolean> {
     const { address, toolKey } = this.#lease
     return this.#transaction(function* (writes) {
@@ -169,12 +171,12 @@ export class LeaseWrites {
     })
   }
 
-  /** The worker claims other tasks beside this one again. */
+  /** Records that the suspect has run for long enough, so that the worker claims other tasks beside it. */
   async endAlone(): Promise<void> {
     if (!(await this.#write(updateText(this.#store, 'alone = 0'), []))) throw leaseLost('taken')
   }
 
-  /** Undefined while the lease is held. */
+  /** The reason why the lease is lost; undefined while it is valid. */
   async lossReason(): Promise<LossReason | undefined> {
     const { driver, sql } = this.#store
     const [row] = await driver.read<{ status: string; is_held: number }>(

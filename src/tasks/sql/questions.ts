@@ -68,7 +68,7 @@ export function* addAnswered(
 }
 
 /**
- * Gives the number of questions that are still open, or undefined when nothing has changed. Only the owner can answer
+ * Returns the number of questions that are still open, or undefined if nothing has changed. Only the owner can answer
  * questions that do not name their approvers.
  */
 export function* answerQuestions(

@@ -1,4 +1,4 @@
-/** Tasks that are ready and no suspects, chosen by caller: see `fairness.ts`. */
+/** Ready tasks that are not suspects, chosen by caller: see `fairness.ts`. */
 import { fairShares, MAX_CALLERS, type WaitingCaller } from '../fairness.ts'
 import { query, type Transaction } from './driver.ts'
 import { notExpired, READY, statement, SUSPECT, type TaskStore } from './store.ts'
@@ -6,13 +6,13 @@ import { notExpired, READY, statement, SUSPECT, type TaskStore } from './store.t
 const FIRST = ''
 
 export interface PickedCallers {
-  /** How many tasks of each caller are run next, by the caller's key. */
+  /** The number of tasks to run next, by the caller's key. */
   readonly shares: ReadonlyMap<string, number>
   /** Whether more tasks may be ready. */
   readonly isMore: boolean
 }
 
-/** Those of the tools that have tasks to run. */
+/** The tools among these that have ready tasks. */
 export async function readyTools(store: TaskStore, tools: readonly string[]): Promise<string[]> {
   const rows = await store.driver.read<{ value: string }>(READY_TOOLS(store), [tools])
   return rows.map(({ value }) => value)
@@ -24,7 +24,7 @@ const READY_TOOLS = statement(({ sql }) => {
     WHERE EXISTS (${found} AND ${READY}) OR EXISTS (${found} AND ${SUSPECT} AND t.retry_at <= ${sql.now})`
 })
 
-/** Each caller is found by one look into the index, however many tasks the one before has. */
+/** Finds each caller by one index look-up, however many tasks the previous caller has. */
 const FOLLOWING = statement((store) => {
   const next = (after: string) =>
     `(SELECT t.holder FROM ${store.sql.tasks} AS t WHERE t.tool_key = $1 AND ${READY} AND t.holder > ${after}
@@ -37,14 +37,17 @@ const FOLLOWING = statement((store) => {
   return waitingText(store, holders)
 })
 
-// `+ 0` is in the index, which no other statement uses.
+// `+ 0` matches the expression of an index that no other statement uses.
 const OLDEST = statement((store) => {
   const oldest = `SELECT t.holder FROM ${store.sql.tasks} AS t WHERE t.tool_key = $1 AND ${READY}
     ORDER BY t.number + 0 LIMIT ${MAX_CALLERS}`
   return waitingText(store, `SELECT DISTINCT holder FROM (${oldest}) AS oldest`)
 })
 
-/** What is known of the callers that the statement `holders` gives; $1 is the tool and $2 how many tasks to count. */
+/**
+ * The waiting callers among the rows of the statement `holders`. $1 is the tool and $2 the maximum number of tasks to
+ * count.
+ */
 function waitingText({ sql }: TaskStore, holders: string): string {
   const ready = `FROM ${sql.tasks} AS t
     WHERE t.tool_key = $1 AND ${READY} AND t.holder = waiting.holder AND ${notExpired(sql)}`
@@ -58,7 +61,7 @@ function waitingText({ sql }: TaskStore, holders: string): string {
 /** Chooses whose tasks one worker runs next. */
 export class ReadyTasks {
   readonly #store: TaskStore
-  /** By tool: the last caller that was looked at, where there are too many to look at all of them. */
+  /** By tool: the last caller considered, if there are too many to consider all. */
   readonly #seen = new Map<string, string>()
 
   constructor(store: TaskStore) {
@@ -70,12 +73,12 @@ export class ReadyTasks {
     const shares = fairShares(callers, slots)
     const picked = [...shares.values()].reduce((sum, share) => sum + share, 0)
     const ready = callers.reduce((sum, caller) => sum + caller.ready, 0)
-    // Of one caller no more are counted than there are slots.
+    // At most as many tasks of one caller are counted as there are slots.
     const isMore = picked > 0 && (picked === slots || ready > picked || this.#seen.has(tool))
     return { shares, isMore }
   }
 
-  /** Some callers with ready tasks, in the order of their keys, and from the second time on those that follow. */
+  /** Some callers with ready tasks, in the order of their keys; each time those that follow the previous ones. */
   *#callers(tool: string, slots: number): Transaction<WaitingCaller[]> {
     const after = this.#seen.get(tool) ?? FIRST
     const callers = yield* waitingCallers(FOLLOWING(this.#store), [tool, slots, after])

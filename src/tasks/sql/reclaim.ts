@@ -1,9 +1,9 @@
 /**
- * Releases the tasks of lost workers, all of one worker at once.
+ * Releases the tasks of lost workers, all tasks of one worker at once.
  *
  * A worker is lost when one of its leases has expired, because it renews all of them together, or when its process has
- * exited. A process that was suspended itself waits for one lease: the others may have been suspended with it, and have
- * had no time to renew theirs.
+ * exited. A process that was itself suspended waits for the time of one lease: the others may have been suspended with
+ * it, and need time to renew theirs.
  */
 import { DAY_MS } from '../../protocol/index.ts'
 import { retryMs } from '../attempts.ts'
@@ -12,9 +12,9 @@ import { change, emit, query, type Transaction } from './driver.ts'
 import { RELEASED, type TaskStore } from './store.ts'
 import { failTask } from './transitions.ts'
 
-// The share of `leaseMs` between two looks after which this process counts as suspended.
+// If the pause between two checks exceeds this share of `leaseMs`, this process counts as suspended.
 const SILENCE_SHARE = 3 / 4
-// A transaction that had to wait for longer does nothing: no lease could be renewed meanwhile.
+// A transaction that had to wait for longer does nothing: no lease could be renewed in the meantime.
 const MAX_WAIT_MS = 1000
 
 interface WorkerRow {
@@ -66,7 +66,10 @@ export class Reclaim {
     return now < this.#patientUntil
   }
 
-  /** No lease lasts for more than a day: such a time was written before the clock of the machine was set back. */
+  /**
+   * SQL: whether a lease has expired. No lease lasts for more than a day, so a later time was written before the clock
+   * of the machine was set back.
+   */
   get #isExpired(): string {
     const { now } = this.#store.sql
     return `CASE WHEN t.leased_until <= ${now} OR t.leased_until > ${now} + ${2 * DAY_MS} THEN 1 ELSE 0 END`

@@ -24,7 +24,7 @@ interface RecordRow {
   readonly questions: unknown
 }
 
-/** By which a task is found. Not finding another owner's task takes the same work as any unknown id. */
+/** The key of a task and its owner. Looking up a task of another owner takes the same work as an unknown id. */
 export interface TaskRef {
   readonly address: string
   readonly owner: string
@@ -50,7 +50,7 @@ export async function readTask(store: TaskStore, { address, owner }: TaskRef): P
   return row && recordOf(row)
 }
 
-/** A task by its number, also when it has expired during the write. */
+/** A task by its number, also if it has expired during the write. */
 export function* getTask(store: TaskStore, task: number): Transaction<TaskRecord> {
   const [row] = yield* query<RecordRow>(
     `SELECT ${columns(store)} FROM ${store.sql.tasks} AS t WHERE t.number = CAST($1 AS bigint)`,
@@ -60,7 +60,7 @@ export function* getTask(store: TaskStore, task: number): Transaction<TaskRecord
   return recordOf(row)
 }
 
-/** A task of any owner that waits for somebody else. */
+/** A task of any owner that waits for approvers. */
 export async function awaitingRef(store: TaskStore, id: string): Promise<TaskRef | undefined> {
   const { driver, sql } = store
   const [row] = await driver.read<TaskRef>(
@@ -72,7 +72,7 @@ export async function awaitingRef(store: TaskStore, id: string): Promise<TaskRef
   return row
 }
 
-/** Those of the tasks that the owner has. */
+/** The ids among these of tasks that the owner has. */
 export async function existingTasks(store: TaskStore, ids: readonly string[], owner: string): Promise<string[]> {
   const { driver, sql } = store
   const addresses = ids.map((id) => keyOf(store, id))
@@ -111,7 +111,7 @@ export async function listTasks(
   return { tasks: rows.flatMap((row) => recordOrNone(store, row)), next: isLast ? undefined : lastId(rows) }
 }
 
-/** Also of an expired task: its row still works as a cursor. */
+/** The position of a task in the list, also of an expired one, whose row still works as a cursor. */
 async function positionOf({ driver, sql }: TaskStore, { address, owner }: TaskRef): Promise<number> {
   const [row] = await driver.read<{ number: string | number }>(
     `SELECT t.number FROM ${sql.tasks} AS t WHERE t.address = $1 AND t.owner = $2`,
@@ -121,7 +121,7 @@ async function positionOf({ driver, sql }: TaskStore, { address, owner }: TaskRe
   return Number(row.number)
 }
 
-/** A task with damaged rows is left out of a list. */
+/** The record of a row; none for a task with damaged rows, which lists leave out. */
 function recordOrNone({ logger }: TaskStore, row: RecordRow): TaskRecord[] {
   try {
     return [recordOf(row)]
@@ -132,7 +132,7 @@ function recordOrNone({ logger }: TaskStore, row: RecordRow): TaskRecord[] {
   }
 }
 
-/** The last id that can be read, as the cursor of the next page. */
+/** The last readable id, as the cursor of the next page. */
 function lastId(rows: readonly RecordRow[]): string | undefined {
   return rows
     .flatMap(({ id }) => {
@@ -164,7 +164,7 @@ function recordOf(row: RecordRow): TaskRecord {
   }
 }
 
-/** The open questions by their keys on the wire, and who may answer those that are not for the owner. */
+/** The open questions by their keys on the wire, and the approvers of those that are not for the owner. */
 function questionsOf(value: unknown): Pick<TaskRecord, 'questions' | 'handlerKeys' | 'approvers'> {
   const rows = jsonRows(value).map(([wireKey, key, request, approvers]) => {
     // Sound: only `ask` writes requests.

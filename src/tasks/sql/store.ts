@@ -1,4 +1,6 @@
-/** What the parts of an engine share: the driver, the audience, the settings, and the conditions of their statements. */
+/**
+ * The parts of an engine that others share: the driver, the audience, the settings, and the conditions of statements.
+ */
 import type { Logger } from '../../server/index.ts'
 import type { EngineSettings } from '../engine.ts'
 import type { Dialect, TaskDriver } from './driver.ts'
@@ -11,7 +13,7 @@ export interface TaskStore {
   readonly logger: () => Logger
 }
 
-/** The key of something that the audience has: a task by its id, a tool by its name, an owner, a holder or a member. */
+/** The key of a name within the audience: of a task by its id, a tool, an owner, a holder or a member. */
 export function keyOf({ driver, audience }: TaskStore, text: string): string {
   return driver.key(audience, text)
 }
@@ -21,10 +23,10 @@ export function notExpired({ now }: Dialect): string {
   return `(t.expires_at IS NULL OR t.expires_at > ${now})`
 }
 
-/** A condition on `tasks AS t`: the task is ready, and no suspect. It is the condition of the partial indexes. */
+/** A condition on `tasks AS t`: the task is ready and not a suspect. It is the condition of the partial indexes. */
 export const READY = `t.status = 'working' AND t.worker IS NULL AND t.attempts < 2`
 
-/** The same for suspects: see `attempts.ts`. */
+/** A condition on `tasks AS t`: the task is ready and a suspect, see `attempts.ts`. */
 export const SUSPECT = `t.status = 'working' AND t.worker IS NULL AND t.attempts >= 2`
 
 /** Assignments: no worker holds the task. */
@@ -35,14 +37,14 @@ export function touched({ now, counted }: Dialect): string {
   return `version = version + 1, updated_at = CASE WHEN updated_at > ${now} THEN updated_at ELSE ${now} END${counted}`
 }
 
-/** When a task that ends now expires: at the end of its TTL, or without one after `keepMs`, a parameter. */
+/** SQL for the expiry of a task that ends now: the end of its TTL, or without one after `keepMs`, a parameter. */
 export function keptUntil({ now }: Dialect, keepMs: string): string {
   return `coalesce(expires_at, ${now} + CAST(${keepMs} AS bigint))`
 }
 
 /**
- * A statement whose text is written once for each store: to write it each time, and to find the prepared statement of a new
- * string, costs more than to bind its values.
+ * Caches the text of a statement for each store: building it, and finding the prepared statement of a new string, costs
+ * more than binding the values.
  */
 export function statement(write: (store: TaskStore) => string): (store: TaskStore) => string {
   const texts = new WeakMap<TaskStore, string>()

@@ -1,4 +1,4 @@
-/** Changes of a task that do not come from its run: answered, cancelled, failed, removed. */
+/** Changes of a task that do not come from its run: it is answered, cancelled, failed or removed. */
 import { CODES } from '../../protocol/index.ts'
 import type { TaskAnswers, TaskFailure, TaskRecord } from '../engine.ts'
 import { change, emit, query, type Transaction } from './driver.ts'
@@ -36,7 +36,7 @@ export function answerTask(
   })
 }
 
-/** Cancels a task that has not ended. Its run learns of it by losing the lease. */
+/** Cancels a task that has not ended. Its run is notified by losing the lease. */
 export function cancelTask(store: TaskStore, ref: TaskRef): Promise<TaskRecord | undefined> {
   return changeTask(store, ref, function* ({ number, status }) {
     if (status !== 'working' && status !== 'input_required') return
@@ -66,7 +66,7 @@ function* endTask(
   yield* closeQuestions(store, task)
 }
 
-/** Changes a task if it exists, and gives it as it is afterwards. */
+/** Changes a task if it exists, and returns the changed task. */
 async function changeTask(
   store: TaskStore,
   { address, owner }: TaskRef,
@@ -75,7 +75,7 @@ async function changeTask(
   const { driver, sql } = store
   const find = `SELECT t.number, t.status, t.tool_key AS tool FROM ${sql.tasks} AS t
     WHERE t.address = $1 AND t.owner = $2 AND ${notExpired(sql)}`
-  // Without a lock first: a stranger's request does not wait for a write.
+  // First reads without a lock, so that the request of a stranger does not wait for a write.
   if ((await driver.read(find, [address, owner])).length === 0) return undefined
   return driver.transaction(function* () {
     const [row] = yield* query<LockedRow>(`${find} ${sql.forUpdate}`, [address, owner])
@@ -86,7 +86,10 @@ async function changeTask(
   })
 }
 
-/** Removes expired tasks in small batches, so that other writers never wait long. They cannot be read before that either. */
+/**
+ * Removes expired tasks in small batches, so that other writers never wait long. Expired tasks cannot be read even
+ * before that.
+ */
 export async function sweep({ driver, sql }: TaskStore): Promise<void> {
   const due = `SELECT t.number FROM ${sql.tasks} AS t WHERE t.expires_at <= ${sql.now} ORDER BY t.expires_at`
   if ((await driver.read(`${due} LIMIT 1`)).length === 0) return

@@ -63,7 +63,7 @@ export class Watchers {
   async #pollAll(): Promise<void> {
     const all = [...this.#watched.values()]
     for (let from = 0; from < all.length; from += MAX_BATCH) {
-      // A listener's owner gets this error when it reads the task.
+      // The owner of a listener gets this error when it reads the task.
       await this.#poll(all.slice(from, from + MAX_BATCH)).catch(() => {})
     }
     this.#timer = undefined

@@ -1,9 +1,9 @@
 /**
  * A worker: it claims tasks of its tools while slots are free, and runs them.
  *
- * It claims on an event, when a run has ended, and periodically, because no event announces that a pause is over. A run may
- * return without having ended its lease; the lease is then released after a pause, so that a task that fails at once is
- * not run again at once.
+ * It claims on an event, when a run has ended, and periodically, because no event announces the end of a pause. A run
+ * may return without having ended its lease; the lease is then released after a pause, so that a task that fails at
+ * once is not run again at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isSuspect, SuspectSlot } from '../attempts.ts'
@@ -19,9 +19,9 @@ import { ReadyTasks, readyTools } from './ready.ts'
 import { keyOf, type TaskStore } from './store.ts'
 
 const PAUSE_MS = 1000
-/** After this time a claim is repeated that found only tasks that others are claiming. */
+/** Pause before a claim is repeated that found only tasks that others are claiming. */
 const BUSY_MS = 50
-/** How often a claim looks for suspects at most. */
+/** Minimum interval at which claims look for suspects. */
 const SUSPECTS_EVERY_MS = 100
 
 export interface WorkerHost {
@@ -35,7 +35,7 @@ interface ClaimOutcome {
   readonly claimed: readonly ClaimedTask[]
   /** Tools that may have more ready tasks. */
   readonly more: readonly string[]
-  /** Whether others were claiming the tasks that were ready. */
+  /** Whether others were claiming the ready tasks. */
   readonly isBusy: boolean
 }
 
@@ -89,7 +89,7 @@ export class Worker implements Working {
     await Promise.all(Array.from(this.#leases, (lease) => lease.release()))
   }
 
-  /** Reserves a slot for a task of this tool that is ready. If there is one, no other process has to be notified. */
+  /** Reserves a slot for a ready task of this tool. If there is one, no other process has to be notified. */
   reserveSlot(tool: string): boolean {
     if (!this.#tools.has(tool) || this.#reserved >= this.#freeSlots) return false
     this.#reserved++
@@ -178,7 +178,7 @@ export class Worker implements Working {
     if (isBusy) this.#pollAfter(BUSY_MS)
   }
 
-  /** Fewer statements where there are many claims. */
+  /** Whether to look for suspects this time; limits the statements of frequent claims. */
   #looksForSuspects(): boolean {
     const now = performance.now()
     if (now - this.#suspectsAt < SUSPECTS_EVERY_MS) return false
@@ -186,7 +186,7 @@ export class Worker implements Working {
     return true
   }
 
-  /** Claims one suspect, or other tasks that are ready. */
+  /** Claims one suspect, or other ready tasks. */
   *#claim(tools: readonly string[], order: ClaimOrder): Transaction<ClaimOutcome> {
     const suspect = order === 'suspects first' ? yield* this.#claimSuspect(tools) : undefined
     if (suspect !== undefined && suspect.claimed.length > 0) return suspect
@@ -196,7 +196,7 @@ export class Worker implements Working {
 
   *#claimSuspect(tools: readonly string[]): Transaction<ClaimOutcome> {
     const claimed = yield* claimSuspect(this.#store, { ...this.#claims, tools: [...this.#tools] })
-    // Without one, the other tools have been looked at.
+    // A search for suspects covers all tools, so there are no more if it found none.
     return { claimed, more: claimed.length > 0 ? tools : [], isBusy: false }
   }
 
@@ -244,7 +244,7 @@ export class Worker implements Working {
     this.#runs.add(run)
   }
 
-  /** Gives whether the handler was run. */
+  /** Returns whether the handler was run. */
   async #run(lease: SqlLease): Promise<boolean> {
     if (this.#isStopped) {
       await tryEnd(lease, () => lease.giveBack())
@@ -259,7 +259,7 @@ export class Worker implements Working {
     return true
   }
 
-  /** Releases a lease that its run has not ended, after a pause, until that is written. */
+  /** Releases a lease that its run has not ended, after a pause, with retries. */
   async #release(lease: SqlLease, hasRun: boolean): Promise<void> {
     while (!lease.isEnded) {
       await sleep(Math.min(PAUSE_MS, this.#store.settings.leaseMs / 2), undefined, { ref: false })

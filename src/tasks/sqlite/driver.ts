@@ -1,8 +1,8 @@
 /**
  * The driver for a SQLite file, for all processes of one machine.
  *
- * Statements are synchronous; writes go through the queue, which commits several together. Writes of other processes are
- * noticed by polling SQLite's `data_version`, the only thing that an idle engine does often.
+ * Statements are synchronous; writes go through the queue, which commits several together. Writes of other processes
+ * are detected by polling SQLite's `data_version`, the only frequent work of an idle engine.
  */
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
@@ -16,7 +16,7 @@ import { openTaskFile, StoreFile } from './schema.ts'
 import { WriteQueue } from './writeQueue.ts'
 
 const FOREIGN_WRITES_MS = 20
-/** For how long a file counts as usable: tasks that are created in one turn of the event loop are checked once. */
+/** Time for which a check of the file holds: tasks that are created in one turn of the event loop are checked once. */
 const USABLE_MS = 2
 const PARAMETER = /\$(now|change|\d+)/g
 
@@ -36,7 +36,7 @@ const SQLITE: Dialect = {
     `(SELECT json_group_array(json_array(${columns}) ORDER BY ${order}) FROM ${source})`,
 }
 
-/** A statement, and the parameters that its places stand for: `now`, `change`, or $1, $2 … by their index. */
+/** A statement, and the parameters of its placeholders: `now`, `change`, or $1, $2 … by their index. */
 interface PreparedStatement {
   readonly statement: StatementSync
   readonly places: readonly ('now' | 'change' | number)[]
@@ -64,7 +64,7 @@ export class SqliteDriver implements TaskDriver {
   #usableUntil = 0
   #seenVersion: unknown
   #seenChange = 0
-  /** The transaction that has a number, and that number. */
+  /** The last transaction that got a change number. */
   #countedIn: number | undefined
   #lastCounted = 0
 
@@ -94,7 +94,7 @@ export class SqliteDriver implements TaskDriver {
     return this.#open.writes.write(() => this.#runAll(begin()))
   }
 
-  /** Events are emitted before the commit, so that claims join the transaction that makes tasks ready. */
+  /** Emits events before the commit, so that claims join the transaction that makes tasks ready. */
   #runAll<Result>(transaction: Transaction<Result>): Result {
     let next = transaction.next()
     while (next.done !== true) next = transaction.next(this.#runOne(next.value))
@@ -121,7 +121,7 @@ export class SqliteDriver implements TaskDriver {
     if (isActive) this.#seenChange = this.#lastChange()
   }
 
-  /** A file that was restored in place of the one that was open is opened. */
+  /** The fault of the file, if any. A file that was restored in place of the open one is opened first. */
   trouble(): StateError | undefined {
     if (performance.now() < this.#usableUntil) return undefined
     try {
@@ -164,7 +164,7 @@ export class SqliteDriver implements TaskDriver {
     this.#open = openFile(this.#path, this.#clock)
     this.#seenChange = 0
     this.#countedIn = undefined
-    closeFile(before).catch(() => {}) // it is gone
+    closeFile(before).catch(() => {}) // the file is gone
     this.#listener?.onGap()
   }
 
@@ -192,7 +192,7 @@ export class SqliteDriver implements TaskDriver {
     })
   }
 
-  /** Places without names are bound faster than named parameters. */
+  /** Replaces the parameters by `?`, which SQLite binds faster than named ones. */
   #prepare(text: string): PreparedStatement {
     const { database, statements } = this.#open
     const known = statements.get(text)
@@ -204,7 +204,7 @@ export class SqliteDriver implements TaskDriver {
     return prepared
   }
 
-  /** The number of the current transaction among those that owners can see. */
+  /** The change number of the current transaction, by which owners' changes are found. */
   #changeNumber(): number {
     const { transactionCount } = this.#open.writes
     if (this.#countedIn !== transactionCount) {
@@ -219,7 +219,7 @@ export class SqliteDriver implements TaskDriver {
     return Number(this.#rows<{ last: number }>('SELECT last FROM changes')[0]?.last)
   }
 
-  /** A store that fails here fails for the jobs of the engine as well, which log it. */
+  /** Polls for writes of other processes. A failing store is logged by the jobs of the engine, which fail as well. */
   #poll(): void {
     try {
       const version = this.#rows<{ data_version: number }>('PRAGMA data_version')[0]?.data_version

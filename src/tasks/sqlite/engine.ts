@@ -9,7 +9,10 @@ import { SqliteDriver } from './driver.ts'
 export interface SqliteEngineOptions extends EngineOptions {
   /** The file; it is created if it does not exist. `:memory:` is for tests. */
   path: string
-  /** The time in milliseconds. Processes that share a file agree on its time, so only how it advances counts. @default the file's */
+  /**
+   * The time in milliseconds. Processes that share a file agree on its time, so only the rate of this clock counts.
+   * @default the file's
+   */
   clock?: () => number
 }
 

@@ -1,9 +1,9 @@
 /**
- * The clock of a file: one for all processes of its machine, whatever their own clocks say.
+ * The clock of a file: one for all processes of its machine, whatever their own clocks show.
  *
- * The file has an anchor for each boot of the machine: a time, and for how long the machine was up then. The first process
- * writes it, by its own clock. From then on the time of every process is that of the anchor plus what the machine has been
- * up since. So a process whose clock is wrong does not expire the tasks of others, and they do not expire its tasks.
+ * The file has an anchor for each boot of the machine: a time, and the uptime of the machine at that time. The first
+ * process writes it, by its own clock. The time of every process is then that of the anchor plus the uptime since. So a
+ * process with a wrong clock does not expire the tasks of others, nor they its tasks.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { uptime } from 'node:os'
@@ -15,7 +15,7 @@ interface Anchor {
   readonly upMs: number
 }
 
-/** How long the time since the last look at the machine is measured by the process itself. */
+/** Interval between two readings of the uptime; in between, the timer of the process counts. */
 const LOOK_EVERY_MS = 1000
 
 /** The time of this file in whole milliseconds. A given clock is shifted to the time of the file, and then advances by itself. */
@@ -29,7 +29,7 @@ export function fileClock(database: DatabaseSync, given?: () => number): () => n
   return () => Math.floor(given() + offsetMs)
 }
 
-/** Undefined where the system does not say which boot this is, or not for how long it has been up. */
+/** Undefined if the system does not report the boot or the uptime. */
 function anchorOf(database: DatabaseSync, clock: () => number): Anchor | undefined {
   const boot = bootId()
   if (boot === undefined) return undefined
@@ -49,7 +49,7 @@ function upMs(): number {
   return Math.round(uptime() * 1000)
 }
 
-/** Looks at the machine once a second; the process's own timer does not run while the machine sleeps. */
+/** Reads the uptime once a second, because the timer of the process stops while the machine sleeps. Never goes back. */
 function steady(now: () => number): () => number {
   let lookedAt = performance.now()
   let then = now()

@@ -1,7 +1,7 @@
 /**
- * Identifies a process, so that another process of the same machine can see at once that it has exited.
+ * The identity of a process, by which another process of the same machine detects at once that it has exited.
  *
- * This can prove that a process has exited, never that it is alive; without proof the lease decides.
+ * It can prove that a process has exited, never that it is alive; without proof the lease decides.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -44,7 +44,7 @@ function linuxName(): string {
   }
 }
 
-/** Which boot of the machine this is; undefined where the system does not say. */
+/** The current boot of the machine; undefined if the system does not report it. */
 export function bootId(): string | undefined {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()

@@ -4,8 +4,8 @@ import { statSync } from 'node:fs'
 import { StateError } from '../../state/internal.ts'
 import { openSqliteFile, type SqliteFormat, withStoreErrors } from '../../state/stores/index.ts'
 
-// Text from outside (ids, owners, tools, keys, messages) and all data are stored as JSON text, which preserves U+0000 and
-// lone surrogates. Large columns and columns that change often stand in different tables, because SQLite writes whole
+// Text from outside (ids, owners, tools, keys, messages) and all data are stored as JSON text, which preserves U+0000
+// and lone surrogates. Large columns and columns that change often are in different tables, because SQLite writes whole
 // rows.
 const FIRST = `
   CREATE TABLE tasks (
@@ -53,7 +53,7 @@ const FIRST = `
   CREATE TABLE changes (last INTEGER NOT NULL) STRICT;
   INSERT INTO changes VALUES (0)`
 
-// `losses` are those that the task is charged with. `crashes` counts the processes that it has lost in a row.
+// `losses`: the losses that a task is charged with. `crashes`: the processes that it has lost in a row.
 const TRIALS = `
   ALTER TABLE tasks ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE tasks ADD COLUMN on_trial INTEGER NOT NULL DEFAULT 0;
@@ -61,14 +61,14 @@ const TRIALS = `
   CREATE INDEX tasks_suspect ON tasks (audience, tool, retry_at)
     WHERE status = 'working' AND worker IS NULL AND crashes > 0`
 
-// Who may answer a question (JSON; null: the owner), and who did.
+// The rule on who may answer a question (JSON; null: the owner), and the person who did.
 const APPROVERS = `
   ALTER TABLE asks ADD COLUMN approvers TEXT;
   ALTER TABLE asks ADD COLUMN answered_by TEXT`
 
 const PROGRESS = 'ALTER TABLE tasks ADD COLUMN progress TEXT'
 
-// For whom a task is counted: see fairness.ts. Processes of earlier versions do not say it.
+// The caller that a task counts for: see fairness.ts. Processes of earlier versions do not set it.
 const HOLDERS = `
   ALTER TABLE tasks ADD COLUMN holder TEXT NOT NULL DEFAULT '""';
   UPDATE tasks SET holder = owner WHERE status IN ('working', 'input_required');
@@ -76,7 +76,7 @@ const HOLDERS = `
     WHERE status = 'working' AND worker IS NULL AND crashes = 0;
   CREATE INDEX tasks_unfinished ON tasks (audience, holder, worker) WHERE status IN ('working', 'input_required')`
 
-// Which of the holder's members has the task; null where it has none.
+// The member of the holder that has the task; null if the holder has no members.
 const MEMBERS = `
   ALTER TABLE tasks ADD COLUMN member TEXT;
   CREATE INDEX tasks_unfinished_of_member ON tasks (audience, member)
@@ -85,8 +85,9 @@ const MEMBERS = `
 // See fileClock.ts.
 const CLOCK = 'CREATE TABLE clock (boot TEXT PRIMARY KEY, time_ms INTEGER NOT NULL, up_ms INTEGER NOT NULL) STRICT'
 
-// One engine for both databases: keys are of the audience and the name, and a lease is in the row of its task. `change` is the
-// number of the last transaction in which the owner could see a change: one query gives all tasks that changed since then.
+// One engine for both databases: keys are digests of the audience and the name, and a lease is part of the row of its
+// task. `change` is the number of the last transaction in which the owner could see a change: one query returns all
+// tasks that changed since then.
 const ONE_ENGINE = `
   DROP TABLE workers;
   DROP INDEX tasks_by_id; DROP INDEX tasks_by_call; DROP INDEX tasks_by_owner; DROP INDEX tasks_by_change;
@@ -160,7 +161,7 @@ export function openTaskFile(path: string): DatabaseSync {
 
 const TABLES = ['tasks', 'calls', 'steps', 'questions', 'changes']
 
-/** The file as it was opened: whether it is still in its place, with all its tables. */
+/** The opened file: whether it is still in its place, with all its tables. */
 export class StoreFile {
   readonly #path: string
   readonly #identity: string | undefined
@@ -173,13 +174,13 @@ export class StoreFile {
     this.#tables = withStoreErrors(() => database.prepare(rows.join(' UNION ALL ')))
   }
 
-  /** Whether another file has its path now. */
+  /** Whether another file is at its path. */
   get isReplaced(): boolean {
     const identity = identityAt(this.#path)
     return identity !== undefined && identity !== this.#identity
   }
 
-  /** Throws where a task that is stored here would not be run. */
+  /** Throws if a task that is stored here would not be run. */
   assertUsable(): void {
     if (identityAt(this.#path) !== this.#identity) {
       const advice = 'put it back, or restore it from a backup. A restart begins with a new one'
@@ -189,7 +190,7 @@ export class StoreFile {
   }
 }
 
-/** Undefined where there is no file. */
+/** Undefined if there is no file. */
 function identityAt(path: string): string | undefined {
   if (path === ':memory:') return undefined
   const stats = withStoreErrors(() => statSync(path, { bigint: true, throwIfNoEntry: false }))

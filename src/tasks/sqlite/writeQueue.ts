@@ -1,13 +1,13 @@
 /**
- * Group commit: the writes of one process share transactions, because waiting for the disk costs the same for one write
- * as for a hundred.
+ * Group commit: the writes of one process share transactions, because waiting for the disk takes the same time for one
+ * write as for a hundred.
  *
  * - Writes that are queued in the same turn of the event loop, or by a running write, are committed together.
  * - A promise resolves when its write is on the disk.
- * - A write may refuse by throwing a TaskError before it has changed anything. Any other error rolls the transaction back,
- *   and its writes are repeated one by one, so that one failing write does not affect the others.
+ * - A write may refuse by throwing a TaskError before it has changed anything. Any other error rolls the transaction
+ *   back, and its writes are repeated one by one, so that one failing write does not affect the others.
  * - A write is synchronous, and so is a transaction: nothing else runs between its statements.
- * - While another process has locked the file, the queue tries again after pauses, in which the event loop is free. A write
+ * - While another process has locked the file, the queue retries after pauses, in which the event loop is free. A write
  *   that has waited for `LOCK_WAIT_MS` fails.
  */
 import type { DatabaseSync } from 'node:sqlite'
@@ -23,14 +23,14 @@ import {
 } from '../../state/stores/index.ts'
 import { TaskError } from '../errors.ts'
 
-// With more writes per transaction the first would wait too long for the last.
+// With more writes in a transaction the first would wait too long for the last.
 const MAX_WRITES = 200
 
 interface QueuedWrite {
   readonly run: () => unknown
   readonly settle: (outcome: WriteOutcome) => void
   readonly giveUpAt: number
-  /** Whether a transaction that it shared with others has failed. */
+  /** Whether it runs alone, after a shared transaction has failed. */
   isAlone: boolean
 }
 
@@ -42,7 +42,7 @@ export class WriteQueue {
   readonly #lockWaitMs: number
   readonly #waiting: QueuedWrite[] = []
   #transactionCount = 0
-  /** How often in a row the file was found locked. */
+  /** The number of consecutive attempts that found the file locked. */
   #lockedTries = 0
   #isScheduled = false
   #isClosed = false
@@ -62,7 +62,7 @@ export class WriteQueue {
     return this.#lockedTries > 0
   }
 
-  /** Runs a function in a write transaction, possibly with others. It may run twice. */
+  /** Runs a function in a write transaction, possibly with others and possibly twice. */
   write<T>(run: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw new StateError('STORE_UNAVAILABLE', 'The task store was closed.')
@@ -75,7 +75,7 @@ export class WriteQueue {
     })
   }
 
-  /** Commits the queued writes, at once if the file is not locked, and refuses new ones afterwards. */
+  /** Commits the queued writes, at once if the file is not locked, and refuses new ones. */
   async close(): Promise<void> {
     while (this.#waiting.length > 0) {
       this.#commit()
@@ -105,7 +105,7 @@ export class WriteQueue {
     for (const [write, outcome] of this.#commitTogether()) write.settle(outcome)
   }
 
-  /** Commits the first writes of the queue, and gives those that are settled. */
+  /** Commits the first writes of the queue, and returns the settled ones. */
   #commitTogether(): SettledWrite[] {
     const done: SettledWrite[] = []
     const begun: QueuedWrite[] = []
@@ -143,7 +143,7 @@ export class WriteQueue {
     return []
   }
 
-  /** Those that have waited for the lock for too long. */
+  /** Fails and returns the writes that have waited too long for the lock. */
   #overdue(error: unknown): SettledWrite[] {
     const now = performance.now()
     const first = this.#waiting.findIndex(({ giveUpAt }) => giveUpAt > now)
