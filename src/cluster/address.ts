@@ -83,7 +83,7 @@ export class AddressCheck {
       .logger()
       .warn(
         { advertise: url, why },
-        'This instance does not reach itself at the address that it advertises, so it tells nobody. It must not be the address of a load balancer.',
+        'This instance does not reach itself at the address to advertise, so it advertises none. The address must not be that of a load balancer.',
       )
     this.#checkAgain(url, MAX_ADDRESS_CHECKS)
   }

@@ -147,7 +147,7 @@ export const tooManyOfCaller = (share: number, requests: number): string =>
 export const tooLarge = (bytes: number): string =>
   `answered with more than ${bytes} bytes, ${COUNTED}. Ask for less of it, or raise its maxResultBytes.`
 export const tooManyQuestions = (questions: number): string =>
-  `asked ${questions} questions at once, and at most ${MAX_QUESTIONS} are passed on. Tell whoever wrote it.`
+  `asked ${questions} questions at once, and at most ${MAX_QUESTIONS} are passed on. Report this to the author of the server.`
 
 /** A message of a server exceeds the limit and was not read. */
 export function overLimit(server: string, { message }: Pick<Error, 'message'>): BackendError {
@@ -157,14 +157,14 @@ export function overLimit(server: string, { message }: Pick<Error, 'message'>): 
 
 /** The server's output cannot be parsed, so its link is closed. */
 export function unreadable(server: string, { message }: Pick<Error, 'message'>): BackendError {
-  const sentence = `is broken. ${message} What the call does may have happened. Tell whoever wrote it.`
+  const sentence = `is broken. ${message} What the call does may have happened. Report this to the author of the server.`
   return new BackendError('BACKEND_INVALID', server, sentence)
 }
 
 export const NO_MESSAGE =
   'answered with something that is no MCP message. Check that its address is that of an MCP server.'
 export const WRONG_FORM =
-  'answered with a question or a task that has not the form of one. What the call does may have happened. Tell whoever wrote it.'
+  'answered with a malformed question or task. What the call does may have happened. Report this to the author of the server.'
 const NOT_THERE: ReadonlySet<number> = new Set([404, 405, 410])
 
 /** Whether the status means that no MCP server is at this path, so that no call was started. */

@@ -86,7 +86,7 @@ const ANSWERS_WITHIN_MS = 1000
 export async function assertPortFree({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
   if (port === 0) return
   const socket = connect({ port, host, timeout: ANSWERS_WITHIN_MS })
-  socket.once('timeout', () => socket.destroy(new Error('Nobody has answered.')))
+  socket.once('timeout', () => socket.destroy(new Error('No answer.')))
   const isUsed = await once(socket, 'connect').then(
     () => true,
     () => false, // any other obstacle is reported when the process listens

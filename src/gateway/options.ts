@@ -139,7 +139,7 @@ export function assertMayListen(at: GatewayListenOptions, options: GatewayOption
 }
 
 const NO_AUTHENTICATION =
-  'Whoever reaches this address could use every server behind the gateway. Say who may, with "principal" under "gateway" in the file; or serve everyone with "insecure" (--insecure).'
+  'Anyone who reaches this address could use every server behind the gateway. Say who may, with "principal" under "gateway" in the file; or serve everyone with "insecure" (--insecure).'
 
 /** The hosts and origins whose requests are answered. */
 export function guardsOf({

@@ -111,7 +111,7 @@ export class SetupWarnings {
 
 function amongGateways(names: readonly string[]): string {
   const keeps = names.length === 1 ? 'which may keep' : 'which may each keep'
-  return `Several gateways serve ${names.join(', ')}, ${keeps} something for each caller, and they have no PostgreSQL: what was kept is lost with the gateway that served the caller, and some callers begin anew when a gateway is added. Start all of them with --postgres URL.`
+  return `Several gateways serve ${names.join(', ')}, ${keeps} something for each caller, and they have no PostgreSQL: what was kept is lost with the gateway that served the caller, and some callers start over when a gateway is added. Start all of them with --postgres URL.`
 }
 
 function amongWorkers(names: readonly string[]): string {

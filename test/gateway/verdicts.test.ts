@@ -57,7 +57,7 @@ proves('DT-19 DT-29', 'each verdict is in the log, and for a stateful server wha
   expect(of('keeping')).toMatchObject([{ ...stateful, details: { state: 'STATEFUL', why: expect.any(String) } }])
   expect(of('declared')).toMatchObject([{ ...stateful, details: { state: 'STATEFUL', why: 'Its entry says so.' } }])
   expect(of('gone')).toMatchObject([
-    { level: 'warn', message: 'A server is not there. It is tried again.' },
+    { level: 'warn', message: 'A server is not available. It is retried.' },
     { level: 'warn', message: expect.stringContaining('could not tell'), details: { state: 'UNKNOWN' } },
   ])
   const { warnings } = gateway.report().health

@@ -22,10 +22,10 @@ test('what workers find of a server is in the log once, and once more when it is
   const keeping = { url: (await sessionServer()).url }
   const { shown, reload } = await startGatewayProcess({ gone, keeping }, workers)
   const saysOnce = async (times: number): Promise<void> => {
-    await vi.waitFor(() => expect(count(shown(), 'A server is not there.')).toBe(times), PATIENCE)
+    await vi.waitFor(() => expect(count(shown(), 'A server is not available.')).toBe(times), PATIENCE)
     const before = attempts.count
     await vi.waitFor(() => expect(attempts.count).toBeGreaterThan(before + 8), PATIENCE) // both workers try again
-    expect(count(shown(), 'A server is not there.')).toBe(times)
+    expect(count(shown(), 'A server is not available.')).toBe(times)
   }
   await saysOnce(1)
   expect(shown()).toMatch(/"server":"gone","why":"it answers HTTP 503/)

@@ -225,7 +225,7 @@ export class Connector {
           .logger()
           .warn(
             { server: config.name, ...said, ...(printed.length > 0 && { printed }) },
-            'A server is not there. It is tried again.',
+            'A server is not available. It is retried.',
           ),
       )
     this.#logged = news

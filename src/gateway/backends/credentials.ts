@@ -102,8 +102,8 @@ export class CallerCredentials {
     } catch (error) {
       // The message may hold a secret of the hook's source.
       const kind = error instanceof Error ? error.name : typeof error
-      logger().error({ server: name, error: kind }, 'The credentials of a caller could not be got.')
-      throw this.#refused('The credentials of this caller for it could not be got. Call again later.', error)
+      logger().error({ server: name, error: kind }, 'The credentials of a caller could not be looked up.')
+      throw this.#refused('The credentials of this caller for it could not be looked up. Call again later.', error)
     }
   }
 

@@ -194,8 +194,10 @@ describe('a parked call', () => {
     const round = call.round(leaving, brought(first, { 'question-1': {} }))
     leave()
     expect(cancelled).toHaveBeenCalledOnce()
-    await expect(round).rejects.toThrow(/nobody answers any more.* may have happened/)
-    await expect(call.round(channel, brought(first, {}))).rejects.toThrow(/nobody answers any more.* may have happened/)
+    await expect(round).rejects.toThrow(/got no answer to its question.* may have happened/)
+    await expect(call.round(channel, brought(first, {}))).rejects.toThrow(
+      /got no answer to its question.* may have happened/,
+    )
   })
 
   test('goes on when a client that came again is there, although its first connection breaks', async () => {

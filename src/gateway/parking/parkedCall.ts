@@ -63,7 +63,8 @@ export interface ParkedCallOptions {
   readonly claimed?: ClaimedCall
 }
 
-const NO_ANSWER = 'was told that nobody answers any more. What the call did until then may have happened.'
+const NO_ANSWER =
+  'got no answer to its question, so its call was cancelled. What the call did until then may have happened.'
 /** Questions that a server asks within this time are put into one round. */
 const GATHER_MS = 20
 /** Number of rounds whose outcomes are kept for clients that repeat one. */

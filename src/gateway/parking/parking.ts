@@ -50,7 +50,7 @@ const KEPT_AFTER_END_MS = 60_000
 const NO_ROOM =
   'has asked something, and too many calls wait for answers here already. What the call did until then may have happened. Answer some of them first.'
 const STOPPING =
-  'has asked something, and this gateway is being stopped, so that nobody could come back with the answer. What the call did until then may have happened. Call again.'
+  'has asked something, and this gateway is being stopped, so no client could come back with the answer. What the call did until then may have happened. Call again.'
 const LIMITS: ParkingLimits = {
   maxCalls: 10_000,
   maxOfCaller: 100,

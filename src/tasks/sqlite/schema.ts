@@ -85,7 +85,7 @@ const MEMBERS = `
 // See fileClock.ts.
 const CLOCK = 'CREATE TABLE clock (boot TEXT PRIMARY KEY, time_ms INTEGER NOT NULL, up_ms INTEGER NOT NULL) STRICT'
 
-// One engine for both databases: keys are digests of the audience and the name, and a lease is part of the row of its
+// One engine for both databases: keys combine the audience and the name, and a lease is part of the row of its
 // task. `change` is the number of the last transaction in which the owner could see a change: one query returns all
 // tasks that changed since then.
 const ONE_ENGINE = `
