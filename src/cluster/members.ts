@@ -53,7 +53,7 @@ interface Member {
 export class Members {
   readonly #options: MembersOptions
   readonly #members = new Map<string, Member>()
-  /** Instances that are gone, while they are not asked again. */
+  /** Instances that are gone. They are not asked again while they are in this map. */
   readonly #lost: ExpiringMap<{ readonly hasLeft: boolean }>
   /** The events of the last seconds, for instances that join later. */
   readonly #recent = new EventQueue()

@@ -1,6 +1,6 @@
 /**
- * One endpoint of a process as other processes see it: a server, or a route of a gateway. The same scope of another
- * instance finds, forwards to, hands off and resumes the things that a scope owns. All scopes of a process share its
+ * One endpoint of a process as other processes see it: a server, or a route of a gateway. Each instance has the same
+ * scopes. Things are forwarded, handed off and resumed only between equal scopes. All scopes of a process share its
  * members, heartbeat, address and ledger.
  */
 import { errorDetails, isObject, type Json, type Logger, runLater, settledWithin } from '../protocol/index.ts'

@@ -21,7 +21,10 @@ export const RECENT_EVENTS_MS = 5000
 /** Poll interval at which a stopping instance asks for urgent events, since it may not be reachable any more. */
 export const FETCH_EVENTS_EVERY_MS = 500
 
-/** Polling of a vacated address: often at first, as a restarted process is there within seconds, then less often. */
+/**
+ * Polling of the address of an instance that is gone: often at first, as a restarted process is there within seconds,
+ * then less often.
+ */
 export const OFTEN_MS = 200
 export const OFTEN_LOOKS = 50
 export const SELDOM_MS = 1000
@@ -39,7 +42,7 @@ export const MAX_ADDRESS_CHECKS = 60
 
 /** Maximum time for a hand-off over all instances, within the time that a platform gives a process to end. */
 export const HANDED_OFF_WITHIN_MS = 10_000
-/** Maximum wait for an instance to hand off to, where there was one before. */
+/** Maximum wait for an instance to hand off to, if there was one before. */
 export const MET_WITHIN_MS = 3000
 export const LOOK_AGAIN_MS = 100
 /** Wait of the receiver of a hand-off before it checks whether the sender is still connected. */

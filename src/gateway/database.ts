@@ -31,7 +31,7 @@ interface DatabaseOptions extends Pick<GatewayConfig, 'settings'>, Pick<ServerOp
   readonly postgres?: PostgresConnection
 }
 
-/** Throws before anything is served if the database can never be used. One that is down is retried later. */
+/** Throws before anything is served if the database can never be used. A database that is down is retried later. */
 export async function assertDatabaseUsable({ postgres: url }: Pick<GatewaySettings, 'postgres'>): Promise<void> {
   if (url !== undefined) await assertPgInstalled()
 }

@@ -116,7 +116,6 @@ export function callLost(server: string, name: string, why: string): BackendErro
   return new BackendError('CALL_LOST', server, sentence)
 }
 
-/** Another gateway has claimed the caller. */
 export function callerMoved(server: string): BackendError {
   const sentence = 'was just taken over by another gateway for this caller.'
   return new BackendError('CALLER_MOVED', server, sentence, { unsent: 'Call again.' })
@@ -127,7 +126,6 @@ export function isBackendGone(error: unknown): boolean {
   return error instanceof BackendError && (error.reason === 'BACKEND_LOST' || error.reason === 'BACKEND_DOWN')
 }
 
-/** A request timed out. */
 export function notInTime(server: string, timeoutMs: number): BackendError {
   return new BackendError('BACKEND_TIMEOUT', server, `has not answered within ${timeoutMs / 1000} seconds.`)
 }

@@ -79,7 +79,6 @@ export interface GatewayReport {
   readonly servers: readonly Json[]
 }
 
-/** The workers of one gateway. */
 export interface WorkerSiblings {
   /** The number of workers, including this one. */
   readonly count: number
@@ -152,7 +151,9 @@ export function guardsOf({
   }
 }
 
-/** The last address in a header is the one that the proxy wrote; the client may have written those before it. */
+/**
+ * The client's address: the last one in the header, which the proxy wrote. The client may have written those before it.
+ */
 function addressIn(header: HeaderReader, name: string | undefined): string | undefined {
   const value = name === undefined ? undefined : header(name.toLowerCase())
   const address = value?.split(',').at(-1)?.trim() ?? ''

@@ -52,7 +52,6 @@ export class ServedBackends {
     this.#isReady = true
   }
 
-  /** Resolves when each server was tried once. */
   async tried(): Promise<void> {
     await Promise.all(this.#all.map(({ connector }) => connector.tried))
   }

@@ -45,7 +45,6 @@ export function postgres(options: PostgresOptions): PostgresConnection {
   return new Database(options)
 }
 
-/** The database of a connection. */
 export function databaseOf(connection: PostgresConnection): Database {
   if (connection instanceof Database) return connection
   throw new StateError('STATE_OPTION', 'The connection must be the return value of postgres().')

@@ -16,7 +16,6 @@ import { type Database, databaseOf, type PostgresConnection } from './database.t
 import { digest } from './digest.ts'
 import type { Sql } from './sql.ts'
 
-/** A caller of a server. */
 export interface PlacedCaller {
   readonly server: string
   readonly caller: string
@@ -72,7 +71,6 @@ const REMOVED_AFTER_MS = 60_000
 /** Lifetime of a session whose server no gateway serves. */
 const FORGOTTEN_AFTER_MS = 86_400_000
 
-/** The key of a caller. */
 export function placementKey({ server, caller }: Pick<PlacedCaller, 'server' | 'caller'>): string {
   return digest('placement', server, caller).toString('hex')
 }

@@ -33,7 +33,6 @@ interface PostgresResult {
   rowCount?: number | null
 }
 
-/** Runs statements. */
 export interface Sql {
   /** The rows of one statement. The caller knows their type from the statement. */
   rows<Row>(text: string, values?: unknown[]): Promise<Row[]>
@@ -70,7 +69,6 @@ export interface TransactionLimits {
   readonly statementMs?: number
 }
 
-/** Runs a transaction. */
 export function runTransaction<Result>(
   pool: PostgresPool,
   { idleMs, statementMs = STATEMENT_MS }: TransactionLimits,

@@ -155,7 +155,6 @@ export interface WorkOptions {
 }
 
 export interface Working {
-  /** Adds a tool. */
   serve(tool: string): void
   /** Claims no more tasks; resolves when no task is running. It does not abort runs. */
   stop(): Promise<void>
@@ -243,7 +242,6 @@ export type EngineSettings = Readonly<Required<EngineOptions>>
 // About three thousand years in milliseconds: added to a date it is still a safe integer.
 export const MAX_OPTION = 1e14
 
-/** Checks the options and fills in the defaults. */
 export function engineSettings(options: EngineOptions): EngineSettings {
   const { leaseMs = LEASE_MS, keepMs = 7 * DAY_MS, maxLosses = MAX_LOSSES } = options
   const { maxEntryBytes = 4_194_304, maxTasksPerCaller = MAX_TASKS_PER_CALLER } = options

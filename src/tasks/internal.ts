@@ -1,7 +1,4 @@
-/**
- * Exports for src/postgres. The index exports these types as well, but also re-exports the names of src/postgres, which
- * therefore cannot import it.
- */
+/** Exports for src/postgres. It cannot import the index, which re-exports the names of src/postgres. */
 export { ENGINE_OPTIONS, type EngineOptions, type EngineSettings, engineSettings, type TaskEngine } from './engine.ts'
 export { TaskError } from './errors.ts'
 export { type LeaseTimes, leaseTimes } from './leaseTimes.ts'

@@ -42,7 +42,6 @@ function servesSomething({ connector, lists, isRejected }: Backend): boolean {
   return lists.withheld.size === 0 || lists.served().tools.length > 0
 }
 
-/** The report of the admin address. */
 export function reportOf(facts: HealthFacts & { readonly facts: GatewayFacts }): GatewayReport {
   const servers = [...serversOf(facts.backends, facts.facts), ...leftOutOf(facts.leftOut)]
   return { health: healthOf(facts), servers }

@@ -31,7 +31,6 @@ export interface BackendOptions extends ServerLog {
   readonly authorizer: AuthorizerHook | undefined
   /** The file with the server's entry, if any. */
   readonly file: string | undefined
-  /** Whether stateful servers are refused. */
   readonly rejectsStateful: () => boolean
   /** Called when the lists have changed or the server has come up. */
   readonly onLists: (backend: Backend) => void
@@ -63,7 +62,6 @@ export class Backend {
   readonly listsByCaller: ListsByCaller
   /** The leases of its callers, where gateways share them. */
   readonly leases: ServerLeases | undefined
-  /** Its HTTP addresses. */
   readonly upstreams: Upstreams | undefined
   /** Time of the first attempt, in milliseconds of the process. */
   #startedAt = performance.now()
@@ -154,7 +152,6 @@ export class Backend {
     return isStateful(judgedServer(this))
   }
 
-  /** Whether callers may share a link. */
   get isShared(): boolean {
     return mayShareLinks(judgedServer(this))
   }
@@ -167,8 +164,8 @@ export class Backend {
   }
 
   /**
-   * The server's era; a session-era server asks in the middle of a call. One that was never reached counts as
-   * stateless.
+   * The server's era; a server that was never reached counts as stateless-era. A session-era server asks in the middle
+   * of a call.
    */
   get era(): Era {
     return this.connector.about === undefined || !this.connector.declaresOnLinks ? 'modern' : 'legacy'

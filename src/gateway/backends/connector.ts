@@ -19,7 +19,6 @@ import { openLink } from '../links/open.ts'
 import { announce, type ServerLog } from '../announce.ts'
 import { EVERY_QUESTION } from '../links/relayed.ts'
 
-/** The condition of a server. */
 export type Condition =
   | { readonly kind: 'starting' }
   | { readonly kind: 'up' }

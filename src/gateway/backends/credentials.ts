@@ -57,7 +57,6 @@ export class CallerCredentials {
     return settings.forwardAuthorization || dependOnPrincipal('url' in address ? address.headers : address.env)
   }
 
-  /** Whether credentials may differ by caller. */
   get mayDiffer(): boolean {
     return this.#options.hook !== undefined || this.#arePersonal
   }

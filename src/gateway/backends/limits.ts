@@ -43,7 +43,6 @@ export class BackendLimits {
     this.evictParked = evictParked
   }
 
-  /** The number of requests in flight. */
   get inFlight(): number {
     return this.#inFlight.all.places
   }

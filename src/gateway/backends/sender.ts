@@ -29,7 +29,6 @@ export interface BackendSenderOptions {
   readonly config: BackendConfig
   readonly connector: Connector
   readonly link: Omit<LinkOptions, 'signal'>
-  /** Whether callers may share a link. */
   readonly isShared: () => boolean
   /** Whether processes or sessions of one caller hold state, as far as known. */
   readonly keeping: () => Keeping

@@ -11,14 +11,12 @@
  */
 import { hash } from 'node:crypto'
 
-/** What a name resolves to. */
 export type ResolvedName =
   | { readonly kind: 'name'; readonly server: string; readonly name: string }
   /** `matches` recognizes the server's own name in its list. */
   | { readonly kind: 'digest'; readonly server: string; readonly matches: (name: string) => boolean }
 
 export interface CatalogNames {
-  /** The prefix of a server, if any. */
   prefix(server: string): string | undefined
   /** The name under which a tool or prompt of a server is listed. */
   exposed(server: string, name: string): string

@@ -80,7 +80,7 @@ class WordIndex {
     ]
   }
 
-  /** Notes the best score of a word of the query, or of one that begins with it, in each document. */
+  /** Records in each document the best score of a word of the query, or of a word that begins with it. */
   score(variant: string, counts: number, scores: Map<number, number>): void {
     const having: Postings = this.#postings.get(variant) ?? new Map<number, number>()
     const documents = this.#lengths.length

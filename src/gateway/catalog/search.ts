@@ -74,7 +74,6 @@ export const SEARCH_TOOLS: readonly Json[] = [
 ]
 
 export interface ToolSearch {
-  /** The result of `find_tools`. */
   find(args: unknown): Promise<Json>
   /** The result of `describe_tool`: the unchanged definition. */
   describe(args: unknown): Promise<Json>

@@ -6,7 +6,6 @@ import type { Json } from '../../protocol/index.ts'
 import type { CatalogNames } from './names.ts'
 import { passes } from './patterns.ts'
 
-/** The contents of a view. */
 export interface View {
   /** Patterns of names in `/mcp` to serve, such as `crm_*`. @default all */
   readonly tools: readonly string[]

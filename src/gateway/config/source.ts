@@ -128,7 +128,6 @@ function nearestNode(root: Node, path: FieldPath): Node {
   return nearest
 }
 
-/** A problem in a configuration. */
 export interface ConfigProblem {
   /** Absent if the configuration is no file. */
   readonly file?: string
@@ -166,7 +165,6 @@ export function keyText(path: FieldPath): string {
   return parts.join('').replace(/^\./, '')
 }
 
-/** The problem at a path of the source. */
 export function problemAt(source: ConfigSource, path: FieldPath, { code, sentence }: EntryProblem): ConfigProblem {
   const line = source.lineOf(path)
   return {

@@ -35,7 +35,6 @@ export function leasedCaller(caller: CallerParts, declaresOnLinks: boolean): str
   return declaresOnLinks ? `${callerOf(caller)} ${digestOf(declaredBy(caller.peer))}` : callerOf(caller)
 }
 
-/** Whether the caller is anonymous. */
 export function isNameless(caller: CallerParts): boolean {
   return callerOf(caller) === ANONYMOUS
 }

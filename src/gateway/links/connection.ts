@@ -49,7 +49,6 @@ export class BackendConnection {
   readonly #underWay = new OpenRequests<WaitingRequest>()
   /** Time until which the server may still work on a cancelled request, by `performance.now()`. */
   #leftoversUntil = 0
-  /** The server's requests. */
   readonly #asked: ServerRequests
   /** The era of the server, as far as known. */
   era: Era = 'modern'
@@ -94,7 +93,6 @@ export class BackendConnection {
     return performance.now() < this.#leftoversUntil
   }
 
-  /** Resolves when no request waits for an answer. */
   async whenIdle(): Promise<void> {
     if (this.#underWay.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
   }
@@ -141,7 +139,6 @@ export class BackendConnection {
     await this.#options.transport.close()
   }
 
-  /** Cancels a request, and notifies the server. */
   #cancel(id: number, reason: BackendCode, sentence: string): void {
     const waiting = this.#underWay.get(id)
     if (waiting === undefined) return

@@ -64,7 +64,6 @@ export interface MessageInfo extends MessageExtraInfo {
   readonly relatedRequestId?: RequestId
 }
 
-/** How a link is opened. */
 export interface LinkOptions {
   /** The server's name, for errors. */
   readonly server: string
@@ -81,7 +80,6 @@ export interface LinkOptions {
   /** The operator's login at the server, if there is one. */
   readonly authorizer: () => Authorizer | undefined | Promise<Authorizer | undefined>
   readonly callers: LinkCallers
-  /** Timeout of a request, in milliseconds. */
   readonly timeoutMs: number
   /** Timeout for the server to start and to describe itself. */
   readonly startMs: number

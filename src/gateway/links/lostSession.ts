@@ -71,7 +71,6 @@ function begins(body: unknown): boolean {
   return typeof body === 'string' && body.slice(0, 200).includes('"method":"initialize"')
 }
 
-/** The id of a message, if any. */
 function idOf(body: unknown): unknown {
   const message = typeof body === 'string' ? parseJson(body) : undefined
   return isObject(message) ? message['id'] : undefined

@@ -55,10 +55,7 @@ export async function openModernHttp(
   return link
 }
 
-/**
- * Treats any error as session-era, because such servers may answer anything to this request, except that the server is
- * unreachable.
- */
+/** Only an unreachable server is an error here: session-era servers may answer anything to this request. */
 function notModern(error: unknown): undefined {
   if (error instanceof BackendError && (error.reason === 'BACKEND_DOWN' || error.reason === 'BACKEND_REFUSED'))
     throw error

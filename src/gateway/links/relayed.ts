@@ -53,7 +53,6 @@ export interface Relayed {
   readonly ask?: ((request: InputRequest) => Promise<Json>) | undefined
   /** @default 'here' */
   readonly presence?: () => Presence
-  /** Whether it has no time limit. */
   readonly isEndless?: boolean
   /** Whether the answer reaches a client; if not, it will be requested again. @default it does */
   readonly isDelivered?: () => boolean

@@ -21,7 +21,6 @@ import type { WaitingRequest } from './waitingRequest.ts'
 /** The calls that a message of a server may belong to. */
 export interface OpenCalls {
   readonly waiting: readonly WaitingRequest[]
-  /** Whose calls they are. */
   readonly callers: LinkCallers
   /** Whether the server may still work on cancelled calls. */
   readonly hasLeftovers: boolean
@@ -137,7 +136,6 @@ export class ServerRequests {
     this.#options = options
   }
 
-  /** Sends the answer, or an error. */
   async answer(id: RequestId, answered: () => Promise<Json>): Promise<void> {
     if (this.#open >= MAX_OPEN) return this.#options.onTooMany(`has more than ${MAX_OPEN} requests of its own open`)
     this.#open++

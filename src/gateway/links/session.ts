@@ -23,7 +23,6 @@ const DISCOVER_MS = 5000
 export interface OpenedTransport {
   readonly transport: Transport
   endSession(): Promise<void>
-  /** Replaces the headers. */
   setHeaders?(headers: Readonly<Record<string, string>>): void
   /** Whether the connection itself is a session. */
   readonly isSession?: boolean

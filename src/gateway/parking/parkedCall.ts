@@ -85,7 +85,6 @@ export class ParkedCall {
   #outcome: Promise<Json> | undefined
   #hasEnded = false
   #hasRepeated = false
-  /** The channel of the current round. */
   #channel: RoundChannel | undefined
   /** Whether the gateway that asked the client, or the client's connection, is gone. */
   #isDeserted = false

@@ -47,7 +47,6 @@ export class ParkedQuestions {
     this.#toReplay = [...answers]
   }
 
-  /** The number of open questions. */
   get size(): number {
     return this.#open.size
   }
@@ -106,8 +105,8 @@ export class ParkedQuestions {
   }
 
   /**
-   * Releases the open questions to other calls, because the asked client may be gone. If it comes back, its answers
-   * still fit the questions that are asked here again.
+   * Releases the open questions to other calls, because the asked client may be gone. If it comes back, its answers are
+   * accepted for questions that are asked here again.
    */
   release(): void {
     for (const question of this.#open.values()) {

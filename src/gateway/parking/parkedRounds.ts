@@ -233,7 +233,6 @@ function tracedCall(
   return { id, round, trace, open: { keys: () => questions } }
 }
 
-/** The subject that a ticket is bound to. */
 function subjectOf({ backend, name, params }: ParkableCall): TicketSubject {
   return { server: backend.name, name, args: params['arguments'] }
 }

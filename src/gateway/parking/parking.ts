@@ -128,7 +128,6 @@ export class Parking {
     return entry.until
   }
 
-  /** Ends a round of a call. */
   leave(call: ParkedCall): void {
     const entry = this.#calls.get(call.id)
     if (entry?.call !== call || entry.hasEnded || --entry.rounds > 0) return

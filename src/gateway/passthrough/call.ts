@@ -29,7 +29,6 @@ import { errorTo, messageIn, type PassthroughOutcome, type PassthroughOwner, Pas
 export interface PassthroughOptions extends Pick<Assembly, 'load' | 'limits'>, CallRecorderOptions {
   /** Handles requests that cannot be passed through. */
   readonly inner: RequestHandler
-  /** The server of this route. */
   readonly backend: () => Backend | undefined
   /** The log for faults of the gateway itself. */
   readonly faults: Assembly['logger']

@@ -62,7 +62,6 @@ function assertOnce(name: string, raw: readonly string[]): void {
 /** RFC 9110, 5.5. Node and fetch refuse to send any other character. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** The headers of a server for a caller. */
 export function answerHeadersOf(given: IncomingHttpHeaders): string[] {
   const headers: string[] = []
   for (const name in given) {

@@ -32,7 +32,6 @@ interface ReportedPlace {
   readonly instance: Instance
 }
 
-/** A call that was forwarded. */
 interface SentCall {
   /** Whether a gateway did not answer, and may have started it. */
   isSilent: boolean

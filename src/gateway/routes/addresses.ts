@@ -124,7 +124,6 @@ function longestIn(start: TemplateStart | undefined, text: string): TemplateStar
   return found
 }
 
-/** The literal start of a template. */
 export function fixedStart(template: string): string {
   const at = template.indexOf('{')
   return at < 0 ? template : template.slice(0, at)

@@ -43,7 +43,6 @@ export interface RouteScope {
 
 /** The size of a route's list of tools. */
 export interface ListedTools {
-  /** The number of its tools. */
   readonly tools: number
   /** If three tools are listed in place of all: the size of both lists, in bytes. */
   readonly saved?: { readonly before: number; readonly after: number }

@@ -22,7 +22,7 @@ export class FormerDirectories {
     unref(setTimeout(() => this.#drop(former), DRAIN_MS))
   }
 
-  /** The matches in all of them, latest first. */
+  /** The matches in all directories, latest first. */
   all<T>(look: (directory: RouteDirectory) => T | undefined): readonly T[] {
     return this.#kept.flatMap((directory) => look(directory) ?? [])
   }
@@ -40,7 +40,6 @@ export class FormerDirectories {
   }
 }
 
-/** A route that a reload has removed. */
 interface RemovedRoute {
   readonly path: string
   /** Recognizes messages of other gateways. */

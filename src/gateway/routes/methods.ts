@@ -63,7 +63,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     if ('fault' in named) return results.complete(toolError(named.fault), call.peer)
     const found = await findNamed(call, named)
     if (found !== undefined) return relay.tool(call, found, named.arguments)
-    // The error names similar tools. The caller's lists may have been read just now.
+    // The search of the caller, whose lists may have been refreshed, reports that there is none, with similar names.
     return results.complete(await (searchOf(call)?.describe ?? describe)({ name: named.name }), call.peer)
   }
 

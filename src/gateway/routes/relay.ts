@@ -42,7 +42,6 @@ import type { CallTarget } from '../telemetry/metrics.ts'
 const BACKEND_META = 'dev.pannier/backend'
 
 export interface RelayOptions {
-  /** The path of the route. */
   readonly path: string
   readonly parking: Parking
   readonly tickets: Tickets
@@ -58,7 +57,6 @@ interface Brought {
   readonly inputResponses: Json
 }
 
-/** A call and its target. */
 interface RelayingCall {
   readonly recorded: RecordedCall
   readonly target: BackendTarget

@@ -170,7 +170,6 @@ export class Routes {
     return url === undefined ? undefined : new URL(url).origin
   }
 
-  /** Refreshes all routes from the servers' lists. */
   refresh(): void {
     for (const route of this.#all) route.refresh()
   }
@@ -201,7 +200,6 @@ export class Routes {
     return this.#cluster.discovery.missing
   }
 
-  /** The number of calls in flight on all routes. */
   get inFlight(): number {
     return this.#all.reduce((sum, { assembly }) => sum + assembly.load.inFlight, 0)
   }

@@ -18,7 +18,6 @@ import { escapeUnprintable } from '../../state/internal.ts'
 /** `asked`: the caller has to answer first. `refused`: the request is invalid, over a limit, or lacks credentials. */
 export type CallOutcome = 'complete' | 'asked' | 'failed' | 'refused' | 'cancelled'
 
-/** The target of a call. */
 export interface CallTarget {
   readonly server: string
   /** The name of a tool or prompt; undefined for resources. */
@@ -31,12 +30,10 @@ export interface CallTarget {
 export interface ServerMeasures {
   readonly server: string
   readonly isUp: boolean
-  /** The number of requests in flight. */
   readonly inFlight: number
   /** Whether its links are processes or connections. */
   readonly transport: 'process' | 'connection'
   readonly links: number
-  /** The number of served tools. */
   readonly tools: number
   /** The age of its lists; undefined if they were never read. */
   readonly listAgeSeconds: number | undefined

@@ -1,7 +1,6 @@
 /** OpenTelemetry metrics of this process in the format of Prometheus. Only this file loads the exporter. */
 import { metrics } from '@opentelemetry/api'
 
-/** Returns the metrics as text. */
 export type MetricsText = () => Promise<string>
 
 /** Enough for many servers with many tools; further series are counted together. */

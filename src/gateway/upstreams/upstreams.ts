@@ -31,7 +31,6 @@ export interface UpstreamMessage {
   readonly body?: Buffer | string
 }
 
-/** One address of a server. */
 export class Upstream {
   readonly url: string
   /** The largest message accepted from it. */
@@ -39,7 +38,6 @@ export class Upstream {
   readonly #via: Via | undefined
   readonly #pool: Pool
   #path: string
-  /** The number of requests in flight. */
   inFlight = 0
   /** Whether the last attempt to connect failed, so that the address is left out. */
   isOut = false
@@ -92,7 +90,6 @@ export class Upstream {
   }
 }
 
-/** All addresses of a server. */
 export class Upstreams {
   readonly all: readonly Upstream[]
   readonly #via: Via | undefined

@@ -153,7 +153,7 @@ export interface WorkerTableOptions {
   readonly width: number
   /** Maximum wait for servers that are still being probed. */
   readonly withinMs: number
-  /** The servers to show, those that were late before. @default all */
+  /** The servers to show, such as those that were late before. @default all */
   readonly only?: readonly string[]
 }
 

@@ -209,7 +209,6 @@ type TaskServiceSettings = Readonly<Required<TaskServiceOptions>>
 
 const THIRTY_DAYS_MS = 30 * DAY_MS
 
-/** Checks the options and fills in the defaults. */
 function serviceSettings(options: TaskServiceOptions): TaskServiceSettings {
   const { ttlMs = null, maxTtlMs = THIRTY_DAYS_MS, pollMs = 1000, concurrency = 16 } = options
   if (ttlMs !== null) assertBetween('ttlMs, if not null,', ttlMs, 1, MAX_OPTION)

@@ -46,7 +46,7 @@ export class Worker implements Working {
   readonly #times: LeaseTimes
   readonly #claims: ClaimOptions
   readonly #renewal: Renewal
-  /** The keys of its tools, and of those that may have ready tasks. */
+  /** The keys of its tools, and of the tools that may have ready tasks. */
   readonly #tools: Set<string>
   readonly #due = new Set<string>()
   readonly #leases = new Set<SqlLease>()

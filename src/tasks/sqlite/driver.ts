@@ -204,7 +204,7 @@ export class SqliteDriver implements TaskDriver {
     return prepared
   }
 
-  /** The change number of the current transaction, by which owners' changes are found. */
+  /** The number of the current transaction, which marks the tasks that it changes: engines find changed tasks by it. */
   #changeNumber(): number {
     const { transactionCount } = this.#open.writes
     if (this.#countedIn !== transactionCount) {

@@ -15,11 +15,8 @@ export type Keeping = 'nothing' | 'unlikely' | 'unknown' | 'state'
 
 export interface LinkRoomOptions<T> {
   readonly server: string
-  /** Maximum number of open links. */
   readonly maxLinks: number
-  /** Lifetime of an idle link. */
   readonly idleMs: number
-  /** Maximum wait for a link. */
   readonly waitMs: number
   /** Closes an idle link to make room. */
   readonly evict: (link: T) => void
@@ -87,13 +84,11 @@ export class LinkRoom<T extends PlacedLink> {
     this.#quota.put(link, { caller: link.caller, evictable: 'never' })
   }
 
-  /** Marks the link as in use. */
   use(link: T): void {
     this.#idle.delete(link)
     this.#quota.setEvictable(link, 'never')
   }
 
-  /** Marks the link as idle. */
   rest(link: T, isKept: boolean): void {
     this.#idle.set(link, isKept)
     if (!isKept) this.#quota.setEvictable(link, 'always')

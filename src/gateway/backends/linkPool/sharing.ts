@@ -39,7 +39,7 @@ export function mayShareLinks(server: JudgedServer): boolean {
   return verdict !== undefined && isKnownStateless(verdict.process)
 }
 
-/** Whether links of one caller hold something. A guess is enough to evict one where there is no room, with a warning. */
+/** Whether links of one caller hold state. Where there is no room, a guess is enough to evict one, with a warning. */
 export function keepingOf(server: JudgedServer): Keeping {
   if (mayShareLinks(server)) return 'nothing'
   if (isStateful(server)) return 'state'
@@ -100,7 +100,6 @@ export function needsOwnLink(relayed: Relayed, sharing: Sharing): boolean {
   return sharing === 'call' || (!isPlain && Object.keys(questionsOf(relayed)).length > 0)
 }
 
-/** The use of a link. */
 export interface LinkUse {
   readonly callers: LinkCallers
   /** The link, once it is open. */

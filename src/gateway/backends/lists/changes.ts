@@ -57,7 +57,6 @@ export class ListRefresher {
     this.#signal = signal
   }
 
-  /** Requests a refresh. */
   request(): void {
     this.#isStale = true
     if (!this.#isReading) void this.#readUntilFresh()

@@ -71,13 +71,12 @@ export class ListsByCaller {
     return own.lists
   }
 
-  /** Expires the lists of this caller, unless they were read just now. */
+  /** Expires the lists of this caller, unless they were read a moment ago. */
   expireOf({ caller }: ListingCaller): void {
     const own = this.#byCaller.get(caller)
     if (own !== undefined) own.until = Math.min(own.until, own.readAt + LEAST_MS)
   }
 
-  /** Expires all lists. */
   expire(): void {
     for (const own of this.#byCaller.values()) own.until = 0
   }

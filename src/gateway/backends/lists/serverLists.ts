@@ -95,7 +95,7 @@ class ListReading {
     return Array.from(this.#hashes.values(), (hash) => hash.digest('base64url')).join(' ')
   }
 
-  /** Reads one list. Leaves out entries without a name, with one that cannot be called, and duplicates. */
+  /** Reads one list. Leaves out duplicates, and entries whose name is missing or cannot be called. */
   async list(list: ServerListName): Promise<readonly Json[]> {
     const { method, capability, key } = LISTINGS[list]
     if (!isObject(this.#link.about.capabilities[capability])) return []

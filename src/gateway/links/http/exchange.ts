@@ -42,7 +42,7 @@ export interface Reply {
   text(): Promise<string>
 }
 
-/** One address of a server, or all of them. */
+/** The target of a request: one address of a server, or all of them. */
 export interface ExchangeTarget extends Pick<Upstream, 'send' | 'maxMessageBytes'> {
   /** Redirects are followed from here. Undefined for several addresses, which have no redirects. */
   readonly url?: string
@@ -54,7 +54,6 @@ const REDIRECTS: ReadonlySet<number> = new Set([307, 308])
 
 export class Exchange implements AnswerReceiver {
   readonly #target: ExchangeTarget
-  /** The exchanges in flight. */
   readonly #all: Set<Exchange>
   /** Cleared when the response has begun. */
   #opening: { readonly request: ExchangeRequest; readonly settle: PromiseWithResolvers<Reply> } | undefined

@@ -76,7 +76,6 @@ export class SessionTransport implements Transport, StreamOwner {
   readonly #options: SessionTransportOptions
   readonly #listening = Promise.withResolvers<void>()
   readonly #requester: Requester
-  /** The streams of requests. */
   readonly #streams = new OpenRequests<SessionStream>()
   readonly #unreadable = new UnreadableRun()
   readonly #timers = new Set<ReturnType<typeof setTimeout>>()

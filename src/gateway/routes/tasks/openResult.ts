@@ -68,7 +68,7 @@ export class OpenResult {
     return new Map(Array.from(this.#questions, ([key, { request }]) => [key, request]))
   }
 
-  /** Waits for the result, and asks the client meanwhile. */
+  /** Waits for the result, and asks the client the server's questions. */
   async follow(call: Call, exposed: string): Promise<Json> {
     const follower: Follower = { call, ask: askerOf(call), exposed }
     const left = Promise.withResolvers<never>()

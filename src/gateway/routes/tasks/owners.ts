@@ -92,7 +92,6 @@ export class TaskOwners {
     return isProcess || (era === 'legacy' && !isShared) ? this.self : undefined
   }
 
-  /** Whether another process owns the task. */
   isElsewhere({ owner }: OwnTaskId): boolean {
     return owner !== undefined && this.self !== undefined && owner.id !== this.self.id
   }

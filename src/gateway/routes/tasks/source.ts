@@ -18,7 +18,10 @@ export interface TaskSource {
   status(call: Call, id: string): Promise<Json>
   /** The task with its questions, result or error, in the form of the tasks extension. */
   whole(call: Call, id: string): Promise<Json>
-  /** Waits for the end, and asks a session-era client meanwhile. `exposed` is the id that the client knows. */
+  /**
+   * Waits for the end, and asks a session-era client the questions of the task. `exposed`: the id that the client
+   * knows.
+   */
   result(call: Call, id: string, exposed: string): Promise<Json>
   answer(call: Call, id: string, responses: Json): Promise<void>
   cancel(call: Call, id: string): Promise<void>
@@ -34,12 +37,11 @@ export async function requestFor(
   const relayed = relayedOf({ call: { ...call, method }, trace: {} }, sent.params, { state })
   const answer = await backend.request({ ...relayed, ...sent, params: relayed.params })
   const { result } = answer
-  // The server's state changes get its prefix, in the answer and in the result within it.
+  // Prefixes the names in the server's state changes: those of the answer, and those of the result within it.
   const named = state.result(answer)
   return isObject(result) ? { ...named, result: state.result(result) } : named
 }
 
-/** The declared capabilities of a server. */
 export interface DeclaringServer extends Pick<Backend, 'era'> {
   readonly connector: Pick<Backend['connector'], 'about'>
 }

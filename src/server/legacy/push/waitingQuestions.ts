@@ -51,7 +51,6 @@ export class WaitingQuestions {
     return this.#open.get(question)?.caller
   }
 
-  /** Whether this caller may answer. */
   accepts(question: string, answerer: Caller): boolean {
     return this.#open.get(question)?.mayAnswer?.(answerer) ?? true
   }
@@ -61,7 +60,6 @@ export class WaitingQuestions {
     return this.#open.get(question)?.generation
   }
 
-  /** The open question with this key. */
   withKey(key: string): string | undefined {
     return this.#asking(key)[0]?.[0]
   }

@@ -85,7 +85,6 @@ export class LegacyStreams {
     return [...this.#streams.values()].filter((stream) => stream.isUnseen)
   }
 
-  /** Releases a stream to its new owner. */
   release(stream: LegacyStream): void {
     const { name } = stream
     this.#remove(stream)
