@@ -39,7 +39,7 @@ interface Member {
   wasThere: boolean
   /** Whether the instance has answered or sent a message, or a member named it. */
   isVouchedFor: boolean
-  /** Whether it has announced its stop, after which nothing is lost when it is gone. */
+  /** Whether it has announced its stop, so that its end is no crash. */
   isStopping: boolean
   /** Whether it was taken for gone and has not been notified yet. */
   isDoubted: boolean

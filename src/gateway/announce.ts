@@ -3,7 +3,7 @@ import type { Logger } from '../server/internal.ts'
 
 /**
  * Logs the current state of a topic by calling `say`; `text` is undefined when the topic is settled. A worker does not
- * repeat a sentence that another worker has logged and that still holds there.
+ * repeat a sentence that another worker has logged and not withdrawn.
  */
 export type Announce = (topic: string, text: string | undefined, say: () => void) => void
 

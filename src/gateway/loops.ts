@@ -77,7 +77,7 @@ export interface LoopGuardOptions {
   readonly listed: () => readonly Promise<Address>[]
 }
 
-/** Answers 508 to requests in a loop, and to gateways that would get their own tools listed. */
+/** Answers 508 to requests in a loop, and to gateways that would be listed their own tools. */
 export class LoopGuard implements RequestHandler {
   readonly #options: LoopGuardOptions
 

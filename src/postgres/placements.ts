@@ -196,7 +196,10 @@ export class Placements {
     await this.#rows(text, [bytesOf(key), owner, generation])
   }
 
-  /** Removes gateways that are long gone, and abandoned sessions. Returns those of these servers, to be ended. */
+  /**
+   * Removes gateways that are long gone, and abandoned sessions. Returns the sessions at these servers, which have to
+   * be ended.
+   */
   async sweep(servers: readonly string[]): Promise<readonly AbandonedSession[]> {
     await this.#transaction(async (sql) => {
       const gone = await sql.rows<{ id: string }>(

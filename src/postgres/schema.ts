@@ -217,7 +217,7 @@ export const MIGRATIONS: readonly Migration[] = [
     CREATE INDEX placements_free ON ${tables}.placements (freed_at) WHERE gateway IS NULL
   `,
   oneEngine,
-  // A claim of a caller has the words of the cluster: key, owner, generation, until.
+  // Renames the columns of a claim to the words of the cluster: key, owner, generation, until.
   (tables) => `
     ALTER SEQUENCE ${tables}.placement_epochs RENAME TO placement_generations;
     ALTER TABLE ${tables}.gateways RENAME COLUMN leased_until TO until;

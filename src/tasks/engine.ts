@@ -196,11 +196,11 @@ export interface TaskEngine {
   /** Newest first; at most `limit` tasks, fewer if their results are large. */
   list(owner: string, after: string | undefined, limit: number): Promise<Page>
   /**
-   * Returns the changed task. It is ready to run once every question is answered. Without an owner the task may be of
-   * any owner, and only questions that name their approvers are answered.
+   * Returns the task after the change. It is ready to run once every question is answered. Without an owner the task
+   * may be of any owner, and only questions that name their approvers are answered.
    */
   answer(id: string, owner: string | undefined, answers: TaskAnswers): Promise<TaskRecord | undefined>
-  /** Returns the changed task. A task that has ended is not changed. */
+  /** Returns the task after the change. A task that has ended is not changed. */
   cancel(id: string, owner: string): Promise<TaskRecord | undefined>
   work(options: WorkOptions): Working
   /** Calls `listener` after every change that the owner can see, by any process; spurious calls are possible. */

@@ -31,7 +31,7 @@ export interface HealthFacts extends ReadinessFacts {
 
 const STOPPING = 'This gateway is being stopped. It takes no new calls, and ends after those that it has.'
 
-/** Ready: new calls are taken, and something of a server can be used, or the configuration has none. */
+/** Whether the gateway is ready: it takes new calls, and some server can be used, or none is configured. */
 export function isReady({ isStopping, backends, leftOut }: ReadinessFacts): boolean {
   return !isStopping && (backends.length + leftOut.length === 0 || backends.some(servesSomething))
 }

@@ -181,7 +181,7 @@ export class Backend {
     return this.#options.rejectsStateful() && this.keepsState
   }
 
-  /** Whether it is refused, or may still turn out to be. */
+  /** Whether the server is refused as stateful, or may be once it is judged. */
   get mayBeRejected(): boolean {
     return this.#options.rejectsStateful() && (this.prober.verdict === undefined || this.isRejected)
   }

@@ -198,7 +198,7 @@ function isOff(disabled: unknown, variables: Variables): boolean {
   return flag(disabled, { path: [], variables, report: () => {} }) === true
 }
 
-/** The place where a setting belongs that the gateway does not have, if known. */
+/** Names the right place of a setting that the gateway does not have, if there is one. */
 function notOfGateway(name: string): string | undefined {
   if (BACKEND_SETTINGS.includes(name)) return 'is a setting of a server, which stands under "pannier" in its entry.'
   return PROGRAM_OPTIONS.has(name) ? `is an option of the program: pannier gateway --${name}.` : undefined
@@ -206,7 +206,7 @@ function notOfGateway(name: string): string | undefined {
 
 const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(['port', 'host', 'insecure', 'stdio', 'watch'])
 
-/** The place where a setting belongs that a server does not have, if known. */
+/** Names the right place of a setting that a server does not have, if there is one. */
 function notOfServer(name: string): string | undefined {
   return GATEWAY_SETTINGS.includes(name)
     ? 'is a setting of the gateway, which stands under "gateway" at the top.'

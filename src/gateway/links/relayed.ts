@@ -49,7 +49,7 @@ export interface Relayed {
   readonly headers?: Readonly<Record<string, string>>
   /** Sends a notification that belongs to this request. */
   notify(method: string, params: Json): void
-  /** Asks the caller during the call; absent if the caller cannot be asked so. */
+  /** Asks the caller during the call; absent if that is impossible. */
   readonly ask?: ((request: InputRequest) => Promise<Json>) | undefined
   /** @default 'here' */
   readonly presence?: () => Presence

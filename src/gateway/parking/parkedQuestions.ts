@@ -25,7 +25,7 @@ export interface BroughtAnswers {
 interface ParkedQuestion {
   readonly request: InputRequest
   readonly digest: string
-  /** Whether the server may ask it again, because it restarted or because another call may ask it. */
+  /** Whether the question may be asked again, because the server has restarted or another call may ask it. */
   isOrphaned: boolean
   answer: PromiseWithResolvers<Json>
 }

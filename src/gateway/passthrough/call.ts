@@ -202,8 +202,8 @@ function endOf({ status, error }: PassthroughOutcome): Pick<PassthroughRecord, '
 }
 
 /**
- * Client-side state is named by server at the gateway, and a server must not see that of another. A client declares and
- * sends its state in the body, so a body that may contain it is parsed.
+ * Signs of client-side state in a body. The gateway prefixes its names by server, and a server must not see the state
+ * of another, so a body that may contain state is parsed.
  */
 const STATE_SIGNS = ['"state"', 'client-state', 'modelcontextprotocol.io'].map((sign) => Buffer.from(sign))
 /** A substring of each sign, so that most bodies are searched only once. */

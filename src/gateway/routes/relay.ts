@@ -278,7 +278,7 @@ function recordedTarget({ method }: Call, { backend, name, listed }: BackendTarg
   return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
 }
 
-/** A schema that breaks the rules for mirrored parameters mirrors none. */
+/** The mirrored parameters of a tool; none if its schema breaks the rules for them. */
 export function mirroredIn(listed: Json | undefined): readonly ParamHeader[] {
   try {
     return isObject(listed?.['inputSchema']) ? findParamHeaders(listed['inputSchema']) : []

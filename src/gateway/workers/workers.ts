@@ -95,7 +95,7 @@ export class Workers {
     const there = this.#slots.filter(({ url }) => url !== undefined)
     // A worker that ends in the meantime gets the configuration with its restart.
     await Promise.all(there.map((slot) => this.#tell(slot, slot.ask('reload', config))))
-    // The workers also meet at new routes.
+    // The workers meet once more after a reload.
     await Promise.all(there.map((slot) => this.#tell(slot, slot.ask('meet', { others: this.#othersOf(slot) }))))
   }
 

@@ -85,7 +85,7 @@ export interface DriverListener {
 
 export interface TaskDriver {
   readonly sql: Dialect
-  /** Minimum interval at which the engine looks for lost workers and ready tasks, in milliseconds. */
+  /** Maximum interval at which the engine looks for lost workers and ready tasks, in milliseconds. */
   readonly pollMs: number
   /** Interval at which expired tasks are removed, in milliseconds. */
   readonly sweepMs: number

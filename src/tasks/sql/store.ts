@@ -1,6 +1,4 @@
-/**
- * The parts of an engine that others share: the driver, the audience, the settings, and the conditions of statements.
- */
+/** The shared parts of an engine: the driver, the audience, the settings, and the conditions of statements. */
 import type { Logger } from '../../server/index.ts'
 import type { EngineSettings } from '../engine.ts'
 import type { Dialect, TaskDriver } from './driver.ts'

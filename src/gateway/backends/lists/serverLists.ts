@@ -181,8 +181,8 @@ function charsIn(value: unknown): number {
 }
 
 /**
- * The characters of all strings and names of a value, and the number of values. The length of a text does not matter
- * for the time it takes.
+ * The characters of all strings and names of a value, and the number of values. The time it takes does not depend on
+ * the length of texts.
  */
 export function sizeOf(value: unknown): { readonly chars: number; readonly values: number } {
   const open: unknown[] = [value]

@@ -69,7 +69,7 @@ export class PushBroker {
     options.owners.add({ has: (call) => this.has(call) })
   }
 
-  /** Whether this client may repeat its answer to an instance that resumes the call after this one is gone. */
+  /** Whether this client may repeat its answer, from which another instance could resume a call of `instance`. */
   mayAnswerAgain(instance: Instance, caller: Caller): boolean {
     return this.#states.mayEcho(caller) && this.#answers.mayResume(instance)
   }

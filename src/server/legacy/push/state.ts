@@ -123,7 +123,7 @@ export class PushStates {
   }
 
   /**
-   * The state that an answer echoes, if any. Throws if another state was sent with the question, unless the store has
+   * The state that an answer echoes, if any. Throws if it differs from the state that was sent, unless the store has
    * that one ('client-first').
    */
   async readEcho(
