@@ -1,7 +1,10 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createKeyring, createSealer, newKey } from '../state/index.ts'
 import { Self } from './instance.ts'
-import { INSTANCE_HEADER, Messenger } from './messenger.ts'
+import { INSTANCE_HEADER, Messenger, UNOPENED } from './messenger.ts'
 
 const keyring = createKeyring(newKey())
 const url = 'http://b/mcp'
@@ -212,4 +215,19 @@ describe('an instance that does not take a message', () => {
     const sending = messengerOf(new Self('http://a/mcp'), never).send(to, { junk: 'x'.repeat(2_000_000) })
     await expect(sending).rejects.toMatchObject({ code: 'STATE_TOO_LARGE' })
   })
+})
+
+test('a search uses no connection twice, because a balancer may choose an instance for each connection', async () => {
+  const server = createServer((_, res) => void res.writeHead(409).end())
+  const seen = new Set<string | undefined>()
+  server.on('request', ({ headers }) => seen.add(headers.connection))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const messenger = messengerOf(new Self('http://a/mcp'))
+  const at = { url: `http://127.0.0.1:${port}/mcp` }
+  await vi.waitFor(async () => expect(await messenger.send({ id: '', ...at }, {})).toMatchObject({ why: UNOPENED }))
+  expect([...seen]).toEqual(['close'])
+  await vi.waitFor(async () => expect(await messenger.send({ id: 'b', ...at }, {})).toMatchObject({ why: UNOPENED }))
+  expect([...seen]).toEqual(['close', 'keep-alive'])
 })

@@ -76,6 +76,9 @@ export interface Received {
   readonly message: Json
 }
 
+/** For a search: a balancer that chooses an instance for each connection would always give the same one. */
+const FRESH = { connection: 'close' }
+
 type SendAttempt = { readonly isFinal: boolean; readonly delivery: Delivery }
 
 export class Messenger {
@@ -142,7 +145,7 @@ export class Messenger {
     try {
       const response = await post(url, {
         method: 'POST',
-        headers: { 'content-type': MESSAGE_TYPE, [INSTANCE_HEADER]: pass },
+        headers: { 'content-type': MESSAGE_TYPE, [INSTANCE_HEADER]: pass, ...(to === '' && FRESH) },
         body,
         redirect: 'manual',
         signal: patience.signal,
