@@ -53,17 +53,12 @@ async function askFolder(terminal: Interface): Promise<string> {
   }
 }
 
-/** One line of the person. Ctrl-C rejects the question itself; Ctrl-D closes the terminal and leaves it open. */
+/** One line of the person. */
 async function ask(terminal: Interface, question: string): Promise<string> {
-  const closed = new AbortController()
-  const close = (): void => closed.abort()
-  terminal.once('close', close)
   try {
-    return (await terminal.question(question, { signal: closed.signal })).trim()
+    return (await terminal.question(question)).trim()
   } catch (error) {
     console.error()
     throw new Cancelled('Nothing was made.', { cause: error })
-  } finally {
-    terminal.off('close', close)
   }
 }

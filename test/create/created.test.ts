@@ -156,9 +156,10 @@ describe('at a terminal', () => {
   })
 
   test('it asks for the folder, again while that is not empty', async () => {
+    mkdirSync(join(folder, 'taken/src'), { recursive: true })
     const pty = atTerminal('--template', 'http', '--no-install')
     await pty.see('Folder (my-server): ')
-    pty.press(root, KEYS.enter)
+    pty.press(join(folder, 'taken'), KEYS.enter)
     await pty.see('is not empty')
     await pty.see('Folder (my-server): ')
     pty.press(join(folder, 'named'), KEYS.enter)
