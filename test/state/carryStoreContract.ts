@@ -54,8 +54,9 @@ export function carryStoreContract(
 
     test('keeps strange ids apart', async () => {
       const ids = ['__proto__', 'toString', '', 'x\0y', 'x']
-      for (const id of ids) await store.put(id, `token of ${id}`, inSeconds(60))
-      for (const id of ids) expect(await store.get(id)).toBe(`token of ${id}`)
+      // Tokens are plain text: SQLite of Node 22 reads text up to a NUL.
+      for (const [index, id] of ids.entries()) await store.put(id, `token ${index}`, inSeconds(60))
+      for (const [index, id] of ids.entries()) expect(await store.get(id)).toBe(`token ${index}`)
       await expect(store.put('\udfff', 'token', inSeconds(60))).rejects.toMatchObject({ code: 'STATE_OPTION' })
     })
   })
