@@ -32,6 +32,8 @@ export interface AskOptions extends ApprovalOptions {
   readonly push?: ((key: string, request: InputRequest) => Promise<unknown>) | undefined
   /** Throws when the client did not declare the capability that the request needs. */
   readonly assertAskable: (request: InputRequest) => void
+  /** Whether the call can wait elsewhere for an answer to this request, which its client cannot give. @default no request */
+  readonly waitsFor?: ((request: InputRequest) => boolean) | undefined
   /** How often one question is asked before the call fails with ASK_EXHAUSTED. */
   readonly maxAsks: number
   /** Called when a response did not fit its question. */
@@ -62,16 +64,16 @@ export class Asks {
   readonly #options: AskOptions
   readonly #inRun = new Map<string, AskedInRun>()
   readonly #waiting = new Map<string, InputRequest>()
-  readonly #detach: () => Promise<void>
+  readonly #waitElsewhere: () => Promise<void>
   /** How often the questions that were open when this run began had changed, by key. */
   #openBefore: Map<string, number> | undefined
 
   /** How many answers this run added to the journal. */
   gained = 0
 
-  /** `detach` lets the call continue as a task; it resolves where that is not possible. */
-  constructor(journal: Journal, lifecycle: RoundLifecycle, options: AskOptions, detach: () => Promise<void>) {
-    this.#detach = detach
+  /** `waitElsewhere` ends the round, so that the call waits for an answer elsewhere; it resolves where that is not possible. */
+  constructor(journal: Journal, lifecycle: RoundLifecycle, options: AskOptions, waitElsewhere: () => Promise<void>) {
+    this.#waitElsewhere = waitElsewhere
     this.#journal = journal
     this.#lifecycle = lifecycle
     this.#options = options
@@ -146,7 +148,9 @@ export class Asks {
       this.#journal.answers.delete(key)
       request = requestAfter(question, reading)
     }
-    if (this.#options.asksOthers !== true) await assertForCaller(key, question, callerId, this.#detach, this.#options)
+    if (this.#options.asksOthers !== true)
+      await assertForCaller(key, question, callerId, this.#waitElsewhere, this.#options)
+    if (this.#options.waitsFor?.(request) === true) await this.#waitElsewhere()
     this.#options.assertAskable(request)
     const asking = { key, question, request, changes, isRefused: response !== undefined }
     return this.#options.push === undefined ? this.#askNextRound(asking) : this.#askInPlace(asking, this.#options.push)
@@ -193,7 +197,7 @@ export class Asks {
       this.#journal.open.set(key, { question: pin(question), times, changes })
       const response = await push(key, request)
       const callerId = approverId(key, question, this.#options)
-      await assertForCaller(key, question, callerId, this.#detach, this.#options)
+      await assertForCaller(key, question, callerId, this.#waitElsewhere, this.#options)
       const reading = await this.#read(key, question, response)
       if (reading.ok) {
         this.#keep(key, question, response as Readonly<Record<string, unknown>>, callerId)

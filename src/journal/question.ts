@@ -46,16 +46,16 @@ export function approverId(key: string, { approvers }: Approvable, options: Appr
   return options.approverId(approvers)
 }
 
-/** A question that is not for the caller makes a task of the call (`detach`), or fails it. */
+/** A question that is not for the caller lets the call wait elsewhere, or fails it. */
 export async function assertForCaller(
   key: string,
   { approvers }: Approvable,
   callerId: string | undefined,
-  detach: () => Promise<void>,
+  waitElsewhere: () => Promise<void>,
   { hasTaskOption = false }: ApprovalOptions,
 ): Promise<void> {
   if (approvers === undefined || callerId !== undefined) return
-  await detach()
+  await waitElsewhere()
   throw needsTask(key, approvers, hasTaskOption)
 }
 

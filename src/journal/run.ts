@@ -31,7 +31,7 @@ export interface RunOptions extends AskOptions, StepOptions {
   readonly onLate: (what: string) => void
   /** Called with the error of something that the handler did not wait for. */
   readonly onLost: (what: string, error: unknown) => void
-  /** Whether this call can become a task. If not, or if it is one already, `detach` does nothing. @default false */
+  /** Whether the handler can make a task of this call. If not, or if it is one already, `detach` does nothing. @default false */
   readonly detachable?: boolean
 }
 
@@ -41,7 +41,7 @@ export type Outcome<T> =
   | { readonly kind: 'failed'; readonly error: unknown }
   /** The round has ended. `requests` is empty when another instance should continue without an answer. */
   | { readonly kind: 'asked'; readonly requests: ReadonlyMap<string, InputRequest> }
-  /** The round has ended, and the call continues as a task. */
+  /** The round has ended, and the call continues as a task or waits for somebody elsewhere. */
   | { readonly kind: 'detached' }
 
 // Plain data and not closures over a request: V8 keeps such closures through several collections, and the heap grows
@@ -80,7 +80,7 @@ export class Run implements RoundListener, GivenListener {
   }
 
   get #asks(): Asks {
-    this.#asksMade ??= new Asks(this.#options.journal, this.#lifecycle, this.#options, () => this.detach())
+    this.#asksMade ??= new Asks(this.#options.journal, this.#lifecycle, this.#options, () => this.#waitElsewhere())
     return this.#asksMade
   }
 
@@ -118,7 +118,14 @@ export class Run implements RoundListener, GivenListener {
   async detach(): Promise<void> {
     this.#lifecycle.assertOpen('Detaching')
     this.#lifecycle.assertOutsideSteps('Detaching')
-    if (this.#options.detachable !== true) return
+    if (this.#options.detachable === true) await this.#leave()
+  }
+
+  async #waitElsewhere(): Promise<void> {
+    if (this.#options.detachable === true || this.#options.waitsFor !== undefined) await this.#leave()
+  }
+
+  async #leave(): Promise<void> {
     this.#detached = true
     await ignoreRejection(this.#lifecycle.wait())
   }

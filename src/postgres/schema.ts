@@ -227,6 +227,18 @@ export const MIGRATIONS: readonly Migration[] = [
   `,
   // Pinned tool definitions that gateways share. The text is NULL without pins.
   (tables) => `CREATE TABLE ${tables}.shared_texts (name text PRIMARY KEY, text text, version bigint NOT NULL)`,
+  // Who is asked: one row for each name in `by` of an open question. `same_key`: the calls that continue a waiting call.
+  (tables) => `
+    ALTER TABLE ${tables}.tasks ADD COLUMN same_key text COLLATE "C";
+    CREATE INDEX tasks_by_same_key ON ${tables}.tasks (same_key) WHERE same_key IS NOT NULL;
+    ALTER TABLE ${tables}.questions ADD COLUMN asked_at bigint NOT NULL DEFAULT 0, ADD UNIQUE (place);
+    CREATE TABLE ${tables}.addressees (
+      name text COLLATE "C" NOT NULL,
+      place bigint NOT NULL REFERENCES ${tables}.questions (place) ON DELETE CASCADE,
+      PRIMARY KEY (name, place)
+    );
+    CREATE INDEX addressees_by_place ON ${tables}.addressees (place)
+  `,
 ]
 
 /**

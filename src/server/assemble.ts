@@ -34,6 +34,8 @@ import { Pipeline } from './calls/pipeline.ts'
 import type { Relaying } from './calls/relaying.ts'
 import { PushBroker } from './legacy/push/broker.ts'
 import { readResource } from './calls/readResource.ts'
+import { openQuestionsPart } from './questions/part.ts'
+import { Questions } from './questions/openQuestions.ts'
 import { Registry } from './catalog/registry.ts'
 import { Results } from './results.ts'
 import { ResultHooks } from './calls/resultHooks.ts'
@@ -118,6 +120,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     telemetry,
     logger: log,
     tasks: () => tasks,
+    waiting: () => questionsPart?.waiting,
   }
   const tasks: TaskService | undefined = options.tasks?.attach({
     audience,
@@ -130,6 +133,8 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     mayAnswer: (approvers, { principal }, isCaller) =>
       limits.approval?.includes(approvers, principal, isCaller) ?? false,
   })
+
+  const questionsPart = openQuestionsPart(options, { desk: tasks?.questions, sealer: sessionSealer, results, registry })
 
   const facts = new SessionFacts(bus, clock, watched)
   scope.listen({
@@ -215,6 +220,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     handler,
     authenticate: toAuthenticate(options.principal),
     documents: documentsOf(options.principal),
+    pages: questionsPart?.pages,
     clientAddress: options.limits?.clientAddress,
     refusalOf: callerLimits && ((...request) => callerLimits.refusalOf(...request)),
     messages: cluster,
@@ -253,9 +259,11 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     newRequests,
     legacyHttp,
     tasks,
+    questions: new Questions(() => tasks?.questions, questionsPart?.namesOf, clock),
+    questionsPart,
     open: async () => {
       reachable = true
-      await tasks?.start(registry.taskTools)
+      await tasks?.start(questionsPart === undefined ? registry.taskTools : [...registry.tools.keys()])
     },
     warnOfMissingKeys: () => warnOfMissingKeys(keyring, logger),
   }

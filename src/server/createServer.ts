@@ -23,6 +23,7 @@ import type { GuardOptions } from './http/hostGuard.ts'
 import { type EndpointParts, HANDLER_OPTIONS, type HandlerOptions } from './http/endpoint.ts'
 import { type NodeHandler, nodeHandler } from './http/node.ts'
 import { assertOptionNames } from '../protocol/index.ts'
+import type { Questions } from './questions/openQuestions.ts'
 import { SERVER_OPTIONS, type ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
 import type { SchemaLike } from './schema.ts'
@@ -60,7 +61,7 @@ export class Server {
     handler: ToolHandler<I, NoInfer<O>>,
   ): this
   tool(name: string, options: ToolOptions<SchemaLike>, handler: DetachingToolHandler): this {
-    const { registry, tasks } = this.#assembly
+    const { registry, tasks, questionsPart } = this.#assembly
     const entry = toolEntry(name, options, handler)
     if (entry.task !== undefined && tasks === undefined) {
       throw new TypeError(
@@ -68,7 +69,7 @@ export class Server {
       )
     }
     registry.addTool(entry)
-    if (entry.task !== undefined) tasks?.serve(name)
+    if (entry.task !== undefined || questionsPart !== undefined) tasks?.serve(name)
     return this
   }
 
@@ -145,7 +146,9 @@ export class Server {
     })
     if (options.advertise !== undefined) self.url = readAdvertised(options.advertise, 'The option "advertise"')
     if (self.url !== undefined) void cluster.checkAddress()
-    self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
+    const { pathname } = new URL(listening.url)
+    this.#assembly.questionsPart?.listensAt(`http://${reachableHost(address)}:${listening.port}${pathname}`)
+    self.url ??= `http://${reachableHost(address)}:${listening.port}${pathname}`
     this.#shutdown.addListener(connections)
     this.#watchSignals(options.drainOnTerm)
     // Others look for what an instance had under way when it died, if they knew of it.
@@ -192,6 +195,11 @@ export class Server {
   /** Why the server does not run tasks now, in a sentence: their store fails. Undefined while it works, and without one. */
   get trouble(): string | undefined {
     return this.#assembly.tasks?.trouble?.()
+  }
+
+  /** The open questions, for a page or a program of your own. They are stored with the tasks. */
+  get questions(): Questions {
+    return this.#assembly.questions
   }
 
   /** The number of calls in flight. */

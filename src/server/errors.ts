@@ -11,6 +11,7 @@ export const SERVER_CODES = [
   'SESSION_UNKNOWN',
   'PUSH_UNANSWERED',
   'TASK_STORE_BROKEN',
+  'QUESTION_CLOSED',
 ] as const
 
 export type ServerCode = (typeof SERVER_CODES)[number]

@@ -36,12 +36,19 @@ export type { Logger } from './logger.ts'
 export type { Listening, ListenOptions } from './http/listen.ts'
 export type { HandlerOptions } from './http/endpoint.ts'
 export type { NodeHandler } from './http/node.ts'
-export type { ServerOptions } from './options.ts'
+export type { QuestionOptions, ServerOptions } from './options.ts'
 export { type ProtectedResource, type ProtectedResourceOptions, protectedResource } from './auth/protectedResource.ts'
 export type { StdioOptions } from './stdio/host.ts'
-export type { Call, Channel, Peer } from './call.ts'
+export type { Call, Caller, Channel, Peer } from './call.ts'
+export type { OpenQuestionFilter, NamesOf, QuestionAnswer, Questions } from './questions/openQuestions.ts'
 export type {
+  Answerer,
+  NewWaiting,
   NewWork,
+  OpenQuestion,
+  OpenQuestions,
+  OpenQuestionsQuery,
+  QuestionDesk,
   RunOutcome,
   TaskCaller,
   TaskService,
@@ -49,4 +56,6 @@ export type {
   TaskListening,
   Tasks,
   TaskWork,
+  WaitingCall,
+  WhichWaiting,
 } from './taskPort.ts'

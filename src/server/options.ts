@@ -5,13 +5,15 @@ import type { CarryStore, Ledger } from '../state/stores/index.ts'
 import type { Architecture } from './catalog/capabilities.ts'
 import type { Approves } from './auth/approval.ts'
 import type { Authenticator } from './auth/authenticator.ts'
+import { isWebAddress } from './auth/protectedResource.ts'
 import type { Carry, Difference } from './catalog/carry.ts'
 import type { Assume } from './legacy/assume.ts'
 import type { LimitOptions } from './limits/requestLimits.ts'
 import type { EventBus } from './lifecycle/eventBus.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
-import type { OptionNames } from '../protocol/index.ts'
+import { assertOptionNames, type OptionNames } from '../protocol/index.ts'
+import type { NamesOf } from './questions/openQuestions.ts'
 import type { Tasks } from './taskPort.ts'
 
 /** Name, version and what else clients may show of this server. */
@@ -23,6 +25,17 @@ export interface Caching {
   /** Whether the lists are the same for everyone. @default 'public', or 'private' when there is a `principal` hook */
   cacheScope?: 'public' | 'private'
 }
+
+export interface QuestionOptions {
+  /** The address of this endpoint as people reach it, for links to the page of a question. @default where the server listens */
+  url?: string
+  /** How long a call waits, in seconds. @default 604800, a week */
+  waitSeconds?: number
+  /** The names in `by` that a principal has, where `approves` has a rule of its own. @default those of `approves`' default */
+  namesOf?: NamesOf
+}
+
+const QUESTION_OPTIONS: OptionNames<QuestionOptions> = { url: true, waitSeconds: true, namesOf: true }
 
 export interface ServerOptions extends GuardOptions {
   name: string
@@ -70,6 +83,12 @@ export interface ServerOptions extends GuardOptions {
    * tasks
    */
   tasks?: Tasks
+
+  /**
+   * Lets calls wait in the task store for people whom their clients cannot ask: the result says where the question is answered,
+   * and the tool `continue_call` gives the rest. @default such a call fails
+   */
+  questions?: boolean | QuestionOptions
 
   /** Authenticates callers: a hook, or a ready one such as `bearer()`. @default all callers are anonymous */
   principal?: Authenticator
@@ -151,6 +170,7 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   onDifference: true,
   ledger: true,
   tasks: true,
+  questions: true,
   principal: true,
   approves: true,
   limits: true,
@@ -202,6 +222,32 @@ export function assertParts({ principal, logger, tasks }: ServerOptions): void {
   if (tasks !== undefined && typeof tasks?.attach !== 'function')
     throw new TypeError('The option tasks is what sqliteTasks({ path }) or postgresTasks(connection) returns.')
 }
+
+export interface QuestionSettings extends QuestionOptions {
+  waitSeconds: number
+}
+
+const WEEK_SECONDS = 604_800
+
+/** Undefined where no call waits for people. */
+export function questionsOf({ questions = false, tasks }: ServerOptions): QuestionSettings | undefined {
+  if (questions === false) return undefined
+  if (tasks === undefined)
+    throw new TypeError(
+      'The option questions needs a task store: createServer({ questions: true, tasks: sqliteTasks({ path }) }).',
+    )
+  const options = questions === true ? {} : questions
+  assertOptionNames(options, QUESTION_OPTIONS, 'The option questions')
+  const { url, waitSeconds = WEEK_SECONDS } = options
+  if (url !== undefined && !isWebAddress(url))
+    throw new TypeError('questions.url is the http or https address of this endpoint as people reach it.')
+  if (!(waitSeconds > 0 && waitSeconds <= MAX_WAIT_SECONDS))
+    throw new TypeError(`questions.waitSeconds is a number of seconds, at most ${MAX_WAIT_SECONDS}.`)
+  return { ...options, waitSeconds }
+}
+
+/** Ten years. */
+const MAX_WAIT_SECONDS = 315_360_000
 
 export function architectureOf({ architecture = 'stateless', legacy = true }: ServerOptions): Architecture {
   if (architecture === 'stateless' || legacy) return architecture

@@ -4,7 +4,7 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Approvers, Journal } from '../journal/index.ts'
-import type { Era, Json } from '../protocol/index.ts'
+import type { Era, Json, TaskStatus } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 import type { Call, Caller, Peer } from './call.ts'
 import type { Logger } from './logger.ts'
@@ -28,7 +28,7 @@ export interface TaskHost {
   /** Throws when this caller may not call the tool. */
   assertMayCall(call: Call, tool: string): void
   /** Whether somebody is one of those that a question names. `isCaller`: whether that is who made the task. */
-  mayAnswer(approvers: Approvers, answerer: Caller, isCaller: boolean): boolean
+  mayAnswer(approvers: Approvers, answerer: Pick<Caller, 'principal'>, isCaller: boolean): boolean
   /** For whom a task of this call is counted; undefined where callers cannot be told apart. */
   holderOf(call: Call): string | undefined
   /** Runs a tool over its journal until it ends, asks, or hands over. Never rejects. */
@@ -43,6 +43,8 @@ export interface TaskService {
   trouble?(): string | undefined
   /** Makes a task of a call. Resolves when the task is stored, with the text of the result that names it. */
   create(call: Call, work: NewWork): Promise<string>
+  /** Open questions, which people answer outside of the client. Absent where the tasks are those of another server. */
+  readonly questions?: QuestionDesk
   /** The code of the call's method, if the client's dialect has that method. */
   method(call: Call): ((call: Call) => Promise<string>) | undefined
   /** Subscribes to those of these tasks that the caller may see. */
@@ -56,6 +58,81 @@ export interface TaskService {
   /** Closes the store. */
   close(): Promise<void>
 }
+
+/** Calls that wait for people whom their clients cannot ask, and the questions that people may answer. */
+export interface QuestionDesk {
+  /** Makes a waiting call of a call. Resolves as `waiting` does. */
+  create(call: Call, work: NewWaiting): Promise<WaitingCall>
+  /** A waiting call of this caller, once it waits for an answer or has ended; after some seconds also while it works. */
+  waiting(caller: Pick<Caller, 'principal'>, which: WhichWaiting): Promise<WaitingCall | undefined>
+  /** The result of a waiting call was sent, so the same call begins again from now on. */
+  taken(caller: Pick<Caller, 'principal'>, id: string): Promise<void>
+  /** Open questions that this principal may answer, oldest first. */
+  list(query: OpenQuestionsQuery): Promise<OpenQuestions>
+  /** One open question, for this principal or for whoever has a link to it. Undefined if it is open for neither. */
+  find(id: string, answerer: Answerer): Promise<OpenQuestion | undefined>
+  /** Stores an answer. False if the question is no longer open. */
+  answer(question: OpenQuestion, answerer: Answerer, response: Json): Promise<boolean>
+  /** Names the caller in links to its own questions. */
+  ownerOf(caller: Pick<Caller, 'principal'>): string
+}
+
+/** A call whose client cannot be asked. It waits in the store, and its client comes back for the result. */
+export interface WaitingCall {
+  /** The ticket: who has it may continue the call, if it is the caller. */
+  readonly id: string
+  readonly status: TaskStatus
+  readonly questions: ReadonlyMap<string, InputRequest>
+  readonly approvers: ReadonlyMap<string, Approvers>
+  readonly result: Json | undefined
+  readonly failure: Omit<WireError, 'status'> | undefined
+}
+
+export type WhichWaiting = { readonly ticket: string } | { readonly same: string }
+
+export interface NewWaiting extends NewWork {
+  /** What equal calls of this caller have in common; undefined for callers without a name. */
+  readonly same: string | undefined
+  readonly ttlMs: number
+}
+
+/** A question that a person can answer outside of the client. */
+export interface OpenQuestion {
+  /** Names the question among all of the server. */
+  readonly id: string
+  readonly tool: string
+  /** The subject of the caller, who may have no name. */
+  readonly caller: string | undefined
+  readonly message: string
+  readonly requestedSchema: Json
+  /** The names of which one may answer; undefined if the caller is asked. */
+  readonly by: readonly string[] | undefined
+  readonly fourEyes: boolean
+  /** Milliseconds since 1970. */
+  readonly askedAt: number
+  /** Milliseconds since 1970; null without a limit. */
+  readonly expiresAt: number | null
+}
+
+export interface OpenQuestionsQuery {
+  readonly principal: Principal
+  /** The names in `by` that the principal has. */
+  readonly names: readonly string[]
+  readonly tool?: string | undefined
+  /** Only questions that were asked before this time, in milliseconds since 1970. */
+  readonly askedBefore?: number | undefined
+  readonly cursor?: string | undefined
+  readonly limit: number
+}
+
+export interface OpenQuestions {
+  readonly questions: readonly OpenQuestion[]
+  /** Undefined on the last page. */
+  readonly nextCursor: string | undefined
+}
+
+/** Who answers: a principal, or whoever has the link that the caller got. */
+export type Answerer = { readonly principal: Principal } | { readonly owner: string }
 
 export interface TaskListening {
   readonly taskIds: readonly string[]
@@ -75,6 +152,8 @@ export interface TaskCaller {
   readonly peer: Omit<Peer, 'logLevel' | 'session' | 'takesInputRequired'>
   readonly principal: Principal | undefined
   readonly meta: Json
+  /** Whether the client cannot be asked: only forms wait for an answer. */
+  readonly waits?: boolean
 }
 
 export interface TaskWork extends NewWork {

@@ -83,6 +83,8 @@ export interface NewTask {
   /** The journal of the call so far. Its id identifies the call: a call that is sent twice creates one task. */
   readonly journal: Journal
   readonly ttlMs: number | null
+  /** What equal calls of the owner have in common. `sameCall` finds the task by it, until `forgetCall`. */
+  readonly same?: string | undefined
 }
 
 /** A question of a run, for the owner of its task or for named approvers. */
@@ -96,6 +98,37 @@ export interface NewQuestion {
   readonly times: number
   /** The approvers who may answer; undefined if the owner may. */
   readonly approvers?: Approvers | undefined
+}
+
+/** A question that is open, as those may see it who may answer it. */
+export interface OpenQuestionRecord {
+  /** Its place among all questions of the store. Later questions have larger ones. */
+  readonly place: number
+  readonly task: string
+  readonly tool: string
+  /** Its key on the wire. */
+  readonly key: string
+  readonly request: InputRequest
+  /** Undefined if the owner of the task is asked. */
+  readonly approvers: Approvers | undefined
+  /** Milliseconds since 1970, by the engine's clock. */
+  readonly askedAt: number
+  /** When the task is removed; null if it has no TTL. */
+  readonly expiresAt: number | null
+  /** Whether the task is that of `owner` in the query. */
+  readonly isOwner: boolean
+  /** The facts about the caller of the task, as they were stored. */
+  readonly caller: Json
+}
+
+export interface OpenQuestionQuery {
+  /** Whose own questions are included; undefined for none. */
+  readonly owner: string | undefined
+  /** The names in `by`; at most 400 of them count. */
+  readonly names: readonly string[]
+  /** The place after which the page begins. */
+  readonly after: number
+  readonly limit: number
 }
 
 /** A client's answers by the keys on the wire. Keys without an open question are ignored. */
@@ -200,6 +233,19 @@ export interface TaskEngine {
    * may be of any owner, and only questions that name their approvers are answered.
    */
   answer(id: string, owner: string | undefined, answers: TaskAnswers): Promise<TaskRecord | undefined>
+  /** Stores one answer, as `answer` does. False if the question is not open. */
+  answerOne(
+    id: string,
+    owner: string | undefined,
+    key: string,
+    answer: Pick<TaskAnswers, 'by'> & { readonly response: Json },
+  ): Promise<boolean>
+  /** Open questions by their place: those for one of the names, and the owner's own. Does not check who may answer. */
+  openQuestions(query: OpenQuestionQuery): Promise<readonly OpenQuestionRecord[]>
+  /** The newest task of the owner with this `same`. */
+  sameCall(owner: string, same: string): Promise<TaskRecord | undefined>
+  /** From now on `sameCall` does not find the task. */
+  forgetCall(id: string, owner: string): Promise<void>
   /** Returns the task after the change. A task that has ended is not changed. */
   cancel(id: string, owner: string): Promise<TaskRecord | undefined>
   work(options: WorkOptions): Working

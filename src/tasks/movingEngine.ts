@@ -2,7 +2,18 @@
  * Migration from one store to another while tasks run: new tasks are created in the new store, tasks of the old store
  * stay there until they end, and clients see no difference. Once the old store is empty, use the new engine alone.
  */
-import type { TaskAnswers, EngineHost, NewTask, Page, TaskEngine, TaskRecord, Working, WorkOptions } from './engine.ts'
+import type {
+  EngineHost,
+  NewTask,
+  OpenQuestionQuery,
+  OpenQuestionRecord,
+  Page,
+  TaskAnswers,
+  TaskEngine,
+  TaskRecord,
+  Working,
+  WorkOptions,
+} from './engine.ts'
 
 export interface Move {
   readonly from: TaskEngine
@@ -22,6 +33,10 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     },
     list: (owner, after, limit) => list(owner, after, limit),
     answer: (id, owner, answers: TaskAnswers) => inEither((engine) => engine.answer(id, owner, answers)),
+    answerOne: async (...answer) => (await to.answerOne(...answer)) || from.answerOne(...answer),
+    openQuestions: (query) => openQuestions(query),
+    sameCall: (owner, same) => inEither((engine) => engine.sameCall(owner, same)),
+    forgetCall: (id, owner) => both(to.forgetCall(id, owner), from.forgetCall(id, owner)),
     cancel: (id, owner) => inEither((engine) => engine.cancel(id, owner)),
     work: (options) => workOn(options),
     watch: (id, listener) => {
@@ -55,6 +70,18 @@ export function movingEngine({ from, to }: Move): TaskEngine {
       return withOldPrefix(await from.list(owner, after.slice(OLD_CURSOR.length) || undefined, limit))
     const page = await to.list(owner, after, limit)
     return page.next === undefined ? { ...page, next: OLD_CURSOR } : page
+  }
+
+  /** Places of the old store are even and those of the new one odd, so that one number is a cursor into both. */
+  async function openQuestions(query: OpenQuestionQuery): Promise<readonly OpenQuestionRecord[]> {
+    const [moved, old] = await Promise.all(
+      [to, from].map(async (engine, at) => {
+        const after = Math.floor((query.after - 1 + at) / 2)
+        const found = await engine.openQuestions({ ...query, after })
+        return found.map((question) => ({ ...question, place: 2 * question.place + 1 - at }))
+      }),
+    )
+    return [...(moved ?? []), ...(old ?? [])].toSorted((a, b) => a.place - b.place).slice(0, query.limit)
   }
 
   function workOn(options: WorkOptions): Working {

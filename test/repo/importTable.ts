@@ -1,7 +1,18 @@
 /** `all` may be imported, of `types` only the types, and of `names` the index alone may be passed on by another index. */
 export type Access = 'all' | 'types' | 'names'
 
-const all = ['protocol', 'state', 'journal', 'cluster', 'server', 'tasks', 'postgres', 'client', 'probe'] as const
+const all = [
+  'protocol',
+  'state',
+  'journal',
+  'cluster',
+  'questions',
+  'server',
+  'tasks',
+  'postgres',
+  'client',
+  'probe',
+] as const
 
 /** Which folder of src may import which: the table of docs/architecture.md. A folder may always import itself. */
 export const folders: Record<string, Record<string, Access>> = {
@@ -9,7 +20,8 @@ export const folders: Record<string, Record<string, Access>> = {
   state: { protocol: 'all' },
   journal: { protocol: 'all' },
   cluster: { protocol: 'all', state: 'all' },
-  server: { protocol: 'all', state: 'all', journal: 'all', cluster: 'all' },
+  questions: { protocol: 'all' },
+  server: { protocol: 'all', state: 'all', journal: 'all', cluster: 'all', questions: 'all' },
   tasks: { protocol: 'all', state: 'all', journal: 'all', server: 'types', postgres: 'names' },
   postgres: { protocol: 'all', state: 'all', journal: 'all', server: 'types', tasks: 'all' },
   client: { protocol: 'all', state: 'all' },
@@ -39,7 +51,8 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     forwarding: ['auth', 'http'],
     legacy: ['auth', 'catalog', 'forwarding', 'http', 'lifecycle', 'limits', 'modern'],
     stdio: ['auth', 'http', 'legacy', 'lifecycle', 'modern'],
-    calls: ['auth', 'catalog', 'handler', 'forwarding', 'lifecycle', 'limits', 'modern', 'telemetry'],
+    questions: ['auth', 'catalog', 'handler', 'http'],
+    calls: ['auth', 'catalog', 'handler', 'forwarding', 'lifecycle', 'limits', 'modern', 'questions', 'telemetry'],
   },
   tasks: { service: [], sql: [], sqlite: ['service', 'sql'] },
   postgres: { bus: [], tasks: [] },

@@ -76,6 +76,7 @@ const KINDS: Readonly<Record<Inspected['purpose'], string>> = {
   ticket: 'a ticket: the state of a call lies in the store of the server',
   question: 'the id of a question in the session era',
   instance: 'a message between two instances',
+  link: 'a link to the page of a question',
 }
 
 /** For people. */
@@ -120,6 +121,7 @@ function contentOf({ purpose, body, id, round }: Inspected): unknown {
       return { instance: body }
     case 'ticket':
     case 'instance':
+    case 'link':
       return body
     default:
       return purpose satisfies never

@@ -146,6 +146,7 @@ function dialect(schema: string): Dialect {
     calls: `${schema}.calls`,
     steps: `${schema}.steps`,
     questions: `${schema}.questions`,
+    addressees: `${schema}.addressees`,
     now: '(extract(epoch FROM now()) * 1000)::bigint',
     counted: '',
     forShare: 'FOR SHARE',

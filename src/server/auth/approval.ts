@@ -49,6 +49,26 @@ export function hasClaim({ id, subject, scopes, claims = {} }: Principal, by: st
   }
 }
 
+/** The names that `hasClaim` accepts for a principal: who one is first, then roles and groups, then everything else. */
+export function namesOf({ id, subject, scopes = [], claims = {} }: Principal): readonly string[] {
+  const own = [`id:${id}`, ...(subject === undefined ? [] : [`sub:${subject}`])]
+  const aliases = Object.entries(CLAIMS).flatMap(([name, from]) =>
+    from.flatMap((claim) => textsIn(claims, claim).map((value) => `${name}:${value}`)),
+  )
+  const others = Object.keys(claims)
+    .filter((name) => !OWN_NAMES.has(name))
+    .flatMap((name) => textsIn(claims, name).map((value) => `${name}:${value}`))
+  return [...new Set([...own, ...aliases, ...scopes.map((scope) => `scope:${scope}`), ...others])]
+}
+
+/** Claims of these names say nothing: the names mean other members of a principal. */
+const OWN_NAMES: ReadonlySet<string> = new Set(['id', 'sub', 'scope'])
+
+function textsIn(claims: Readonly<Record<string, unknown>>, name: string): readonly string[] {
+  const value: unknown = Object.hasOwn(claims, name) ? claims[name] : undefined
+  return (Array.isArray(value) ? value : [value]).filter((each) => typeof each === 'string')
+}
+
 function holds(claim: unknown, value: string): boolean {
   return Array.isArray(claim) ? claim.includes(value) : claim === value
 }

@@ -9,7 +9,7 @@ import {
 } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { CallToolResult } from '@modelcontextprotocol/client'
-import type { Call } from '../call.ts'
+import { type Call, isLaterRound } from '../call.ts'
 import type { Schema } from '../schema.ts'
 import { contentIssue, failure, text } from '../catalog/content.ts'
 import type { ToolReturn } from '../catalog/definitions.ts'
@@ -22,6 +22,7 @@ import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
 import { taskModeOf, callOf, runTask, type TaskRunOptions } from './taskRun.ts'
+import type { ToolCall, WaitingCalls } from '../questions/waitingCalls.ts'
 import type { RunOutcome, TaskService, TaskWork } from '../taskPort.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { isExpected, isUnanswered, toWireError } from '../wireErrors.ts'
@@ -36,6 +37,8 @@ export interface CallToolOptions {
   readonly telemetry: Telemetry
   /** Absent where no call becomes a task. */
   readonly tasks: () => TaskService | undefined
+  /** Absent where no call waits for people whom its client cannot ask. */
+  readonly waiting: () => WaitingCalls | undefined
 }
 
 /** tools/call: find the tool, check headers and arguments, run a round of its handler or make a task of the call. */
@@ -51,14 +54,22 @@ export function callTool(options: CallToolOptions) {
     const checked = checking instanceof Promise ? await checking : checking
     // A model can correct its arguments only if it reads what was wrong, so this is a result and not a protocol error.
     if (!checked.ok) return results.complete(observed(call, unfit(checked.issues)), call.peer)
-    const round = toolRound(entry, call, checked.value, options)
+    const run = toolRound(entry, call, checked.value, options)
     const tasks = options.tasks()
-    if (tasks === undefined) return rounds.run(call, round)
+    if (tasks === undefined) return rounds.run(call, run)
+    const waiting = options.waiting()
+    const asked: ToolCall = { tool: name, args, hasOutput: entry.output !== undefined }
+    const again = waiting && !isLaterRound(call) ? await waiting.again(call, asked) : undefined
+    if (again !== undefined) return again
+    const wait = waiting && ((journal: Journal) => waiting.wait(carried(call), asked, journal).catch(throwRefusal))
+    const round = { ...run, wait }
     const create = (journal: Journal): Promise<string> =>
       tasks.create(carried(call), { tool: name, args, journal }).catch(throwRefusal)
-    switch (taskModeOf(name, entry.task, call)) {
+    switch (taskModeOf(name, entry.task, call, wait !== undefined)) {
       case 'at-once':
         return rounds.createTask(call, round.subject, create)
+      case 'waiting':
+        return rounds.createTask(call, round.subject, wait ?? create)
       case 'detachable':
         return rounds.run(call, { ...round, detach: create })
       case 'never':

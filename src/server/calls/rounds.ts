@@ -10,7 +10,7 @@ import type { Approval } from '../auth/approval.ts'
 import type { Call, Caller, CallObserver, Peer } from '../call.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
-import { assertAskable, InputRequired } from '../handler/questions.ts'
+import { assertAskable, InputRequired, isAskable, isForm } from '../handler/questions.ts'
 import type { Load } from '../lifecycle/load.ts'
 import { type Logger, shortened } from '../logger.ts'
 import type { Results } from '../results.ts'
@@ -61,6 +61,8 @@ export interface Invocation<T> {
   readonly hasTaskOption?: boolean
   /** Makes a task of the call, where its handler may say so. Gives the text of the result. */
   readonly detach?: ((journal: Journal) => Promise<string>) | undefined
+  /** Lets the call wait for somebody whom its client cannot ask. Gives the text of the result. */
+  readonly wait?: ((journal: Journal) => Promise<string>) | undefined
 }
 
 export class RoundRunner {
@@ -185,6 +187,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
       push: call.peer.takesInputRequired ? undefined : (key, request) => this.#push(journal, key, request),
       assertAskable: (request) => assertAskable(call, request),
+      waitsFor: this.#invocation.wait && ((request) => isForm(request) && !isAskable(call, request)),
       ...callersApproval(() => this.#caller, this.#options),
       shedding: () => load.shedding(),
       onHandOff: () => load.handOff(call.channel),
@@ -228,9 +231,9 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   }
 
   async detached(journal: Journal): Promise<R> {
-    const { detach } = this.#invocation
-    if (detach === undefined) throw new TypeError('This call cannot become a task.')
-    return this.#results.task(await detach(journal))
+    const leave = this.#invocation.detach ?? this.#invocation.wait
+    if (leave === undefined) throw new TypeError('This call cannot become a task.')
+    return this.#results.task(await leave(journal))
   }
 
   /** A handler in explicit style returned its questions. */

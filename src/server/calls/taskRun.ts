@@ -7,7 +7,7 @@ import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION } fr
 import type { Call, CallObserver, Channel } from '../call.ts'
 import type { TaskOptions } from '../catalog/definitions.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
-import { InputRequired } from '../handler/questions.ts'
+import { assertAskable, InputRequired, isForm } from '../handler/questions.ts'
 import type { RunOutcome, TaskWork } from '../taskPort.ts'
 import { type CallResult, handlerCall, UnfinishedResult } from './middleware.ts'
 import {
@@ -114,8 +114,10 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
       watch: call.observer === undefined ? watch : call.observer.watch(watch),
       logger,
       responses: {}, // the answers are in the journal already
-      // Whatever the client that made the task declares: another one can answer.
-      assertAskable: () => {},
+      assertAskable: (request) => {
+        // Whatever the client that made the task declares: another one can answer. A waiting call has no other client.
+        if (work.caller.waits === true && !isForm(request)) assertAskable(call, request)
+      },
       ...callersApproval(() => call, this.#options),
       asksOthers: true,
       shedding: () => (work.draining() ? 'draining' : 'no'),
@@ -185,14 +187,14 @@ function channelOf({ signal, progress }: TaskWork): Channel {
   }
 }
 
-/** `at-once`: before the handler runs. `detachable`: when the handler says so. */
-type TaskMode = 'at-once' | 'detachable' | 'never'
+/** `at-once`: before the handler runs. `detachable`: when the handler says so. `waiting`: at once, for a client that knows no tasks. */
+type TaskMode = 'at-once' | 'detachable' | 'waiting' | 'never'
 
-export function taskModeOf(tool: string, support: TaskOptions | undefined, call: Call): TaskMode {
+export function taskModeOf(tool: string, support: TaskOptions | undefined, call: Call, canWait: boolean): TaskMode {
   const taken = takesTasks(call)
   if (support === undefined) return taken && call.peer.era === 'legacy' ? refuseTask(tool) : 'never'
   if (taken) return support.startsAs === 'call' ? 'detachable' : 'at-once'
-  if (support.task === 'required') throw taskNeeded(tool, call)
+  if (support.task === 'required') return canWait ? 'waiting' : refuseCall(tool, call)
   return 'never'
 }
 
@@ -207,11 +209,11 @@ function refuseTask(tool: string): never {
   throw new ProtocolError('METHOD_UNKNOWN', `The tool "${tool}" does not run as a task; call it without "params.task".`)
 }
 
-function taskNeeded(tool: string, { peer }: Call): ProtocolError {
+function refuseCall(tool: string, { peer }: Call): never {
   if (peer.era === 'legacy') {
-    return new ProtocolError('METHOD_UNKNOWN', `The tool "${tool}" runs only as a task; call it with "params.task".`)
+    throw new ProtocolError('METHOD_UNKNOWN', `The tool "${tool}" runs only as a task; call it with "params.task".`)
   }
-  return new ProtocolError(
+  throw new ProtocolError(
     'CAPABILITY_MISSING',
     `The tool "${tool}" runs only as a task, and this client does not declare that it supports tasks.`,
     {

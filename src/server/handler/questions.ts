@@ -255,10 +255,20 @@ export function inputRequired({ inputRequests = {}, requestState }: InputRequire
   return new InputRequired(requests, requestState)
 }
 
+/** Whether the client declared the capability that the request needs. */
+export function isAskable({ peer }: Pick<Call, 'peer'>, request: InputRequest): boolean {
+  return declaresAll(peer.capabilities, neededCapability(request))
+}
+
+/** Whether a request is a form for a person, which somebody can also answer on a page. */
+export function isForm(request: InputRequest): boolean {
+  return request.method === 'elicitation/create' && request.params.mode !== 'url'
+}
+
 /** Throws when the client did not declare the capability that the request needs. The error names it. */
-export function assertAskable({ peer }: Call, request: InputRequest): void {
+export function assertAskable(call: Pick<Call, 'peer'>, request: InputRequest): void {
+  if (isAskable(call, request)) return
   const needed = neededCapability(request)
-  if (declaresAll(peer.capabilities, needed)) return
   const sentence = `This needs a client that declares: ${capabilityNames(needed)}.`
   throw new ProtocolError('CAPABILITY_MISSING', sentence, { requiredCapabilities: needed })
 }

@@ -22,12 +22,20 @@ export interface EndpointParts {
   readonly handler: RequestHandler
   readonly authenticate: Authenticate | undefined
   readonly documents: Documents
+  /** The pages of questions. Absent where no question has one. */
+  readonly pages?: Pages | undefined
   /** Refuses an admitted request before its body is read, because of a limit. Absent where callers have no limits. */
   readonly refusalOf?: RefusalOf | undefined
   /** The address of a client as its proxy reports it. Absent where it is that of the connection. */
   readonly clientAddress?: ClientAddress | undefined
   readonly messages: InstanceMessages
   readonly logger: () => Logger
+}
+
+/** Pages for people, below the path of the endpoint. Their addresses admit the request. */
+export interface Pages {
+  has(path: string): boolean
+  serve(request: EndpointRequest): Promise<HttpReply>
 }
 
 type ClientAddress = (request: { readonly header: HeaderReader }) => string | undefined
@@ -55,6 +63,7 @@ export class Endpoint {
   handle(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {
     // Its seal admits it: neither Host nor Origin nor a token of a caller is checked.
     if (request.header('content-type') === this.#parts.messages.mediaType) return this.#receive(request, sink)
+    if (this.#parts.pages?.has(request.path)) return this.#parts.pages.serve(request)
     const admitted = this.#admit(request, sink)
     if (!(admitted instanceof Promise)) return this.#serve(request, admitted, sink)
     return admitted.then(

@@ -57,7 +57,10 @@ export interface InstanceMessages {
 }
 
 /** A complete HTTP answer, to a client or to another instance. */
-export type HttpReply = MessageReply
+export interface HttpReply extends MessageReply {
+  /** The media type of the body. @default 'application/json' */
+  readonly type?: string
+}
 
 /** An answer that is streamed. */
 export interface Sink extends ReplySink {

@@ -9,9 +9,10 @@ import {
   readWithinMs,
 } from './exchange.ts'
 
-function toResponse({ status, headers, body }: HttpReply): Response {
+function toResponse({ status, headers, type, body }: HttpReply): Response {
   if (body === undefined) return new Response(null, { status, ...(headers !== undefined && { headers }) })
-  return new Response(body, { status, headers: headers === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...headers } })
+  const media = type === undefined ? JSON_HEADERS : { 'content-type': type }
+  return new Response(body, { status, headers: headers === undefined ? media : { ...media, ...headers } })
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json' }

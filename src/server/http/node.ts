@@ -37,7 +37,7 @@ function sendOrFail(endpoint: Endpoint, res: ServerResponse, reply: HttpReply): 
   }
 }
 
-export function send(res: ServerResponse, { status, headers, body }: HttpReply): void {
+export function send(res: ServerResponse, { status, headers, type = 'application/json', body }: HttpReply): void {
   if (res.headersSent || res.destroyed) return
   if (status === 413) res.setHeader('connection', 'close') // or Node would read the rest of the body
   if (body === undefined) {
@@ -45,7 +45,7 @@ export function send(res: ServerResponse, { status, headers, body }: HttpReply):
     return
   }
   // A flat list of headers and one string: Node sends head and body in one write, and does not copy the headers.
-  const head = ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(body))]
+  const head = ['content-type', type, 'content-length', String(Buffer.byteLength(body))]
   if (headers !== undefined) head.push(...Object.entries(headers).flat())
   res.writeHead(status, head)
   res.end(body)

@@ -12,13 +12,23 @@ import {
   ROUNDS_CAPABILITY,
   TASKS_EXTENSION,
 } from '../../protocol/index.ts'
-import type { Call, NewWork, TaskCaller, TaskService, TaskHost, TaskListening, Tasks } from '../../server/index.ts'
+import type {
+  Call,
+  NewWork,
+  QuestionDesk,
+  TaskCaller,
+  TaskHost,
+  TaskListening,
+  Tasks,
+  TaskService,
+} from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { groupOf } from '../../state/quota/index.ts'
-import { assertBetween, MAX_OPTION, type NewTask, type TaskEngine, type Working } from '../engine.ts'
+import { assertBetween, MAX_OPTION, type NewTask, type TaskEngine, type TaskRecord, type Working } from '../engine.ts'
 import { type DialectOptions, digestOf, ownerOf, withClientErrors } from './dialect.ts'
 import { assertDeclared, modernCreated, modernTaskMethods, type TaskMethod } from './modernDialect.ts'
 import { listenToTasks } from './notifications.ts'
+import { EngineQuestionDesk, type StoredWork } from './questionDesk.ts'
 import { TaskRunner } from './runner.ts'
 import { viewOf } from './view.ts'
 import { sessionCreated, sessionTaskMethods } from './sessionDialect.ts'
@@ -57,6 +67,7 @@ function isAbandoned({ channel }: Call, { round }: Journal): boolean {
 }
 
 class EngineTaskService implements TaskService {
+  readonly questions: QuestionDesk
   readonly #engine: TaskEngine
   readonly #host: TaskHost
   readonly #settings: TaskServiceSettings
@@ -77,6 +88,11 @@ class EngineTaskService implements TaskService {
     this.#settings = settings
     this.#runner = new TaskRunner(host)
     const dialect: DialectOptions = { host, engine: () => this.#openEngine(), pollMs: settings.pollMs }
+    this.questions = new EngineQuestionDesk({
+      host,
+      engine: () => this.#openEngine(),
+      store: (...work) => this.#store(...work),
+    })
     this.#modern = modernTaskMethods(dialect)
     this.#session = sessionTaskMethods(dialect)
   }
@@ -93,23 +109,10 @@ class EngineTaskService implements TaskService {
     return error instanceof StateError ? error.message : undefined
   }
 
-  async create(call: Call, { tool, args, journal }: NewWork): Promise<string> {
+  async create(call: Call, work: NewWork): Promise<string> {
     const { pollMs } = this.#settings
-    const engine = await this.#openEngine()
-    const owner = ownerOf(call)
-    const id = `${tool}_${randomUUID()}`
-    const creating = engine.create({
-      id,
-      owner,
-      ...holderAndMember(this.#host.holderOf(call) ?? id),
-      tool,
-      args,
-      caller: { ...callerOf(call) },
-      journal,
-      ttlMs: this.#ttlFor(call),
-    })
-    const task = await withClientErrors(creating)
-    if (isAbandoned(call, journal)) await engine.cancel(task.id, owner)
+    const task = await this.#store(call, { ...work, ttlMs: this.#ttlFor(call) })
+    if (isAbandoned(call, work.journal)) await (await this.#openEngine()).cancel(task.id, ownerOf(call))
     if (call.peer.era === 'modern') return this.#host.write(modernCreated(task, pollMs), call.peer)
     return JSON.stringify(sessionCreated(viewOf({ task, isOwner: true }, call, this.#host), pollMs, call))
   }
@@ -163,6 +166,14 @@ class EngineTaskService implements TaskService {
     )
     this.#isOpen = false
     if (isOpen) await this.#engine.close()
+  }
+
+  async #store(call: Call, { waits, ...work }: StoredWork): Promise<TaskRecord> {
+    const engine = await this.#openEngine()
+    const id = `${work.tool}_${randomUUID()}`
+    const holder = holderAndMember(this.#host.holderOf(call) ?? id)
+    const caller = { ...callerOf(call), ...(waits && { waits }) }
+    return withClientErrors(engine.create({ id, owner: ownerOf(call), ...holder, ...work, caller }))
   }
 
   /** The open engine, with its worker started. After a failure the next caller tries again. */

@@ -7,7 +7,7 @@ import { answeredBefore, type QuestionRow } from '../journalRows.ts'
 import { change, emit, query, type SqlValue, type Transaction } from './driver.ts'
 import { addAnswered } from './questions.ts'
 import { getTask } from './records.ts'
-import { keyOf, notExpired, statement, type TaskStore } from './store.ts'
+import { keyOf, notExpired, sameKey, statement, type TaskStore } from './store.ts'
 
 const MAX_TRIES = 5
 // A safe integer even when added to a date.
@@ -21,6 +21,7 @@ interface PreparedTask {
   readonly holder: string
   readonly member: string | null
   readonly tool: string
+  readonly same: string | null
   /** The columns of `calls`: when the call began, the arguments, the caller, and the state of its handler. */
   readonly columns: readonly [number | null, string, string, string | null]
   readonly steps: readonly (readonly [key: string, value: string | null])[]
@@ -51,6 +52,7 @@ function prepare(store: TaskStore, task: NewTask): PreparedTask {
     holder: keyOf(store, task.holder),
     member: task.member === undefined ? null : keyOf(store, task.member),
     tool: keyOf(store, task.tool),
+    same: task.same === undefined ? null : sameKey(store, task.owner, task.same),
     columns: [
       begunAt ?? null,
       text('The arguments', task.args),
@@ -81,9 +83,9 @@ function insertText(store: TaskStore, hasMember: boolean): string {
   const ofHolder = ofMember * (hasMember ? MEMBERS_SHARE : 1)
   const isAllowed = `${countUnfinished(store, `${OF_HOLDER} $4`, ofHolder)} < ${ofHolder}`
   return `INSERT INTO ${sql.tasks} (address, owner, call, holder, member, tool_key, id, tool, call_id, round, expires_at,
-      created_at, updated_at, status)
+      same_key, created_at, updated_at, status)
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, CAST($10 AS integer), ${sql.now} + CAST($11 AS bigint),
-      ${sql.now}, ${sql.now}, 'working'
+      $12, ${sql.now}, ${sql.now}, 'working'
     WHERE ${isAllowed} ${hasMember ? `AND ${countUnfinished(store, `${OF_MEMBER} $5`, ofMember)} < ${ofMember}` : ''}
     ON CONFLICT (call) DO NOTHING RETURNING number, created_at`
 }
@@ -93,10 +95,15 @@ const INSERT_OF_MEMBER = statement((store) => insertText(store, true))
 
 /** Undefined if this call has created a task before, or its caller may not have another. */
 function* insert(store: TaskStore, prepared: PreparedTask): Transaction<TaskRecord | undefined> {
-  const { task, call, holder, member, tool } = prepared
+  const { task, call, holder, member, tool, same } = prepared
   const ttlMs = task.ttlMs === null ? null : Math.min(Math.ceil(task.ttlMs), MAX_TTL_MS)
   const values: SqlValue[] = [keyOf(store, task.id), keyOf(store, task.owner), call, holder, member, tool]
-  values.push(...[task.id, task.tool, task.journal.id].map((text) => JSON.stringify(text)), task.journal.round, ttlMs)
+  values.push(
+    ...[task.id, task.tool, task.journal.id].map((text) => JSON.stringify(text)),
+    task.journal.round,
+    ttlMs,
+    same,
+  )
   const text = member === null ? INSERT(store) : INSERT_OF_MEMBER(store)
   const [row] = yield* query<{ number: string | number; created_at: string | number }>(text, values)
   if (row === undefined) return undefined

@@ -55,6 +55,7 @@ export interface Dialect {
   readonly calls: string
   readonly steps: string
   readonly questions: string
+  readonly addressees: string
   /** The time of the database, in milliseconds since 1970. */
   readonly now: string
   /** Additional assignments for a change that the owner of a task sees. */

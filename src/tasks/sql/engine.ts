@@ -8,6 +8,8 @@ import type {
   EngineHost,
   EngineSettings,
   NewTask,
+  OpenQuestionQuery,
+  OpenQuestionRecord,
   Page,
   TaskAnswers,
   TaskEngine,
@@ -20,7 +22,8 @@ import { createTask } from './create.ts'
 import type { DriverListener, TaskDriver, TaskEvent } from './driver.ts'
 import { FailureLog } from './failureLog.ts'
 import { Reclaim } from './reclaim.ts'
-import { awaitingRef, existingTasks, listTasks, readTask, taskRef } from './records.ts'
+import { openQuestions } from './openQuestions.ts'
+import { awaitingRef, existingTasks, listTasks, readTask, sameTask, taskRef } from './records.ts'
 import type { TaskStore } from './store.ts'
 import { answerTask, cancelTask, sweep } from './transitions.ts'
 import { Watchers } from './watch.ts'
@@ -104,6 +107,34 @@ class SqlEngine implements TaskEngine, DriverListener {
     const isOwner = owner !== undefined
     const ref = isOwner ? taskRef(store, id, owner) : await awaitingRef(store, id)
     return ref && answerTask(store, ref, { ...answers, isOwner })
+  }
+
+  readonly answerOne: TaskEngine['answerOne'] = async (id, owner, key, { response, by }) => {
+    const { store } = this.#opened
+    const isOwner = owner !== undefined
+    const ref = isOwner ? taskRef(store, id, owner) : await awaitingRef(store, id)
+    const accepted = new Map([[key, response]])
+    let isStored = false
+    const onStored = (stored: boolean): void => {
+      isStored = stored
+    }
+    await (ref && answerTask(store, ref, { accepted, refused: new Set(), by, isOwner }, onStored))
+    return isStored
+  }
+
+  readonly openQuestions = async (query: OpenQuestionQuery): Promise<readonly OpenQuestionRecord[]> => {
+    return openQuestions(this.#opened.store, query)
+  }
+
+  readonly sameCall = async (owner: string, same: string): Promise<TaskRecord | undefined> => {
+    return sameTask(this.#opened.store, owner, same)
+  }
+
+  readonly forgetCall = async (id: string, owner: string): Promise<void> => {
+    const { store } = this.#opened
+    const { address, owner: ownerKey } = taskRef(store, id, owner)
+    const text = `UPDATE ${store.sql.tasks} SET same_key = NULL WHERE address = $1 AND owner = $2 AND same_key IS NOT NULL`
+    await store.driver.change(text, [address, ownerKey])
   }
 
   readonly cancel = async (id: string, owner: string): Promise<TaskRecord | undefined> => {
@@ -206,7 +237,7 @@ export function sqlEngine(settings: EngineSettings, openDriver: () => Promise<Ta
 async function checkTables({ driver, sql }: TaskStore): Promise<void> {
   const trouble = driver.trouble()
   if (trouble !== undefined) throw trouble
-  const { tasks, calls, steps, questions } = sql
-  const tables = [tasks, calls, steps, questions].map((table) => `EXISTS (SELECT 1 FROM ${table})`)
+  const { tasks, calls, steps, questions, addressees } = sql
+  const tables = [tasks, calls, steps, questions, addressees].map((table) => `EXISTS (SELECT 1 FROM ${table})`)
   await driver.read(`SELECT ${tables.join(' OR ')} AS has_rows`)
 }

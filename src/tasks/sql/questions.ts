@@ -2,19 +2,21 @@
  * The questions of tasks.
  *
  * A row is open until it is answered, refused (and asked again in a new row) or closed with its task. The request is
- * removed when the row is no longer open; the row with its key stays as long as the task.
+ * removed when the row is no longer open; the row with its key stays as long as the task. While a row with approvers is
+ * open, each name in their `by` is an addressee of it.
  */
 import type { NewQuestion, TaskAnswers } from '../engine.ts'
-import { approversText, entryText, type QuestionText, readString, textOrNull } from '../entry.ts'
+import { approversText, entryText, type QuestionText, readApprovers, readString, textOrNull } from '../entry.ts'
 import { MAX_AUTOMATIC_REPEATS, nextWireKey, type QuestionRow } from '../journalRows.ts'
 import { change, query, type Transaction } from './driver.ts'
-import type { TaskStore } from './store.ts'
+import { keyOf, type TaskStore } from './store.ts'
 
 interface OpenRow extends QuestionText {
   readonly wire_key: string
+  readonly place: string | number
 }
 
-const COLUMNS = 'task, wire_key, key, question, times, state, request, response, approvers, answered_by'
+const COLUMNS = 'task, wire_key, key, question, times, state, request, response, approvers, answered_by, asked_at'
 
 /** The questions as they will be stored; throws if one is too large. */
 export function questionTexts({ settings }: TaskStore, questions: readonly NewQuestion[]): readonly QuestionText[] {
@@ -28,7 +30,8 @@ export function questionTexts({ settings }: TaskStore, questions: readonly NewQu
 }
 
 /** Asks the owner, each question under a key that this task has not used on the wire. */
-export function* askQuestions({ sql }: TaskStore, task: number, questions: readonly QuestionText[]): Transaction<void> {
+export function* askQuestions(store: TaskStore, task: number, questions: readonly QuestionText[]): Transaction<void> {
+  const { sql } = store
   if (questions.length === 0) return
   const known = yield* query<{ wire_key: string; key: string }>(
     `SELECT wire_key, key FROM ${sql.questions} WHERE task = CAST($1 AS bigint)`,
@@ -41,14 +44,23 @@ export function* askQuestions({ sql }: TaskStore, task: number, questions: reado
     const wireKey = JSON.stringify(nextWireKey(readString(key), asked, (wire) => taken.has(JSON.stringify(wire))))
     taken.add(wireKey)
     keys.push(key)
-    yield* change(`INSERT INTO ${sql.questions} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, 'open', $6, NULL, $7, NULL)`, [
-      task,
-      wireKey,
-      key,
-      question,
-      times,
-      request,
-      approvers,
+    const insert = `INSERT INTO ${sql.questions} (${COLUMNS})
+      VALUES ($1, $2, $3, $4, $5, 'open', $6, NULL, $7, NULL, ${sql.now})`
+    const values = [task, wireKey, key, question, times, request, approvers]
+    if (approvers === null) yield* change(insert, values)
+    else yield* address(store, yield* query<{ place: string | number }>(`${insert} RETURNING place`, values), approvers)
+  }
+}
+
+function* address(
+  store: TaskStore,
+  [row]: readonly { readonly place: string | number }[],
+  approvers: string,
+): Transaction<void> {
+  for (const name of new Set(readApprovers(approvers).by)) {
+    yield* change(`INSERT INTO ${store.sql.addressees} (name, place) VALUES ($1, CAST($2 AS bigint))`, [
+      keyOf(store, name),
+      Number(row?.place),
     ])
   }
 }
@@ -62,7 +74,8 @@ export function* addAnswered(
 ): Transaction<void> {
   const text = JSON.stringify(key)
   yield* change(
-    `INSERT INTO ${sql.questions} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, 'answered', NULL, $6, NULL, $7)`,
+    `INSERT INTO ${sql.questions} (${COLUMNS})
+     VALUES ($1, $2, $3, $4, $5, 'answered', NULL, $6, NULL, $7, ${sql.now})`,
     [task, text, text, textOrNull(question), times, response, textOrNull(by)],
   )
 }
@@ -77,7 +90,7 @@ export function* answerQuestions(
   { accepted, refused, by, isOwner }: TaskAnswers & { readonly isOwner: boolean },
 ): Transaction<number | undefined> {
   const all = yield* query<OpenRow>(
-    `SELECT wire_key, key, question, times, request, approvers FROM ${store.sql.questions}
+    `SELECT wire_key, place, key, question, times, request, approvers FROM ${store.sql.questions}
      WHERE task = CAST($1 AS bigint) AND state = 'open' ORDER BY place`,
     [task],
   )
@@ -106,6 +119,11 @@ export function* answerQuestions(
 /** Removes the requests of a task that has ended. */
 export function* closeQuestions({ sql }: TaskStore, task: number): Transaction<void> {
   yield* change(
+    `DELETE FROM ${sql.addressees} WHERE place IN (
+       SELECT place FROM ${sql.questions} WHERE task = CAST($1 AS bigint) AND state = 'open' AND approvers IS NOT NULL)`,
+    [task],
+  )
+  yield* change(
     `UPDATE ${sql.questions} SET state = 'closed', request = NULL WHERE task = CAST($1 AS bigint) AND state = 'open'`,
     [task],
   )
@@ -114,11 +132,13 @@ export function* closeQuestions({ sql }: TaskStore, task: number): Transaction<v
 function* settle(
   { sql }: TaskStore,
   task: number,
-  { wire_key: wireKey }: OpenRow,
+  { wire_key: wireKey, place, approvers }: OpenRow,
   state: 'answered' | 'refused',
   response: string | null,
   by: string | null,
 ): Transaction<void> {
+  if (approvers !== null)
+    yield* change(`DELETE FROM ${sql.addressees} WHERE place = CAST($1 AS bigint)`, [Number(place)])
   yield* change(
     `UPDATE ${sql.questions} SET state = $3, request = NULL, response = $4, answered_by = $5
      WHERE task = CAST($1 AS bigint) AND wire_key = $2`,

@@ -7,7 +7,7 @@ import { readApprovers, readEntry, readObject, readProgress, readString, unreada
 import { cursorUnknown } from '../errors.ts'
 import { handlerKeysOf } from '../journalRows.ts'
 import { jsonRows, query, type Transaction } from './driver.ts'
-import { keyOf, notExpired, statement, type TaskStore } from './store.ts'
+import { keyOf, notExpired, sameKey, statement, type TaskStore } from './store.ts'
 
 const STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
 
@@ -71,6 +71,17 @@ export async function awaitingRef(store: TaskStore, id: string): Promise<TaskRef
   )
   return row
 }
+
+/** The newest task of calls that are the same. */
+export async function sameTask(store: TaskStore, owner: string, same: string): Promise<TaskRecord | undefined> {
+  const [row] = await store.driver.read<RecordRow>(SAME_TASK(store), [sameKey(store, owner, same)])
+  return row && recordOf(row)
+}
+
+const SAME_TASK = statement(
+  (store) => `SELECT ${columns(store)} FROM ${store.sql.tasks} AS t
+    WHERE t.same_key = $1 AND ${notExpired(store.sql)} ORDER BY t.number DESC LIMIT 1`,
+)
 
 /** The ids among these of tasks that the owner has. */
 export async function existingTasks(store: TaskStore, ids: readonly string[], owner: string): Promise<string[]> {

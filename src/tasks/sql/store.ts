@@ -16,6 +16,11 @@ export function keyOf({ driver, audience }: TaskStore, text: string): string {
   return driver.key(audience, text)
 }
 
+/** The key of calls that are the same, of one owner. */
+export function sameKey({ driver, audience }: TaskStore, owner: string, same: string): string {
+  return driver.key(audience, owner, same)
+}
+
 /** A condition on `tasks AS t`: the task has not expired. */
 export function notExpired({ now }: Dialect): string {
   return `(t.expires_at IS NULL OR t.expires_at > ${now})`

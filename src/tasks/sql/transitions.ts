@@ -17,17 +17,20 @@ interface LockedRow {
 
 /**
  * Stores answers. Partial answers are kept; the last one makes the task ready. Only the owner can answer questions that do not name
- * their approvers.
+ * their approvers. `onStored` reports whether one of the questions was open.
  */
 export function answerTask(
   store: TaskStore,
   ref: TaskRef,
   answers: TaskAnswers & { readonly isOwner: boolean },
+  onStored: (isStored: boolean) => void = () => {},
 ): Promise<TaskRecord | undefined> {
   return changeTask(store, ref, function* ({ number, status, tool }) {
+    onStored(false) // a transaction may run twice
     if (status !== 'input_required') return
     const open = yield* answerQuestions(store, number, answers)
     if (open === undefined) return
+    onStored(true)
     yield* change(
       `UPDATE ${store.sql.tasks} SET status = $2, ${touched(store.sql)} WHERE number = CAST($1 AS bigint)`,
       [number, open === 0 ? 'working' : 'input_required'],

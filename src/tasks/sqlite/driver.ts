@@ -25,6 +25,7 @@ const SQLITE: Dialect = {
   calls: 'calls',
   steps: 'steps',
   questions: 'questions',
+  addressees: 'addressees',
   now: '$now',
   counted: ', change = $change',
   forShare: '',

@@ -140,13 +140,25 @@ const ONE_ENGINE = `
   CREATE INDEX tasks_unfinished_of_member ON tasks (member || '')
     WHERE status IN ('working', 'input_required') AND member IS NOT NULL`
 
+// Who is asked: one row for each name in `by` of an open question. `same_key`: the calls that continue a waiting call.
+const ADDRESSEES = `
+  ALTER TABLE tasks ADD COLUMN same_key TEXT;
+  CREATE INDEX tasks_by_same_key ON tasks (same_key) WHERE same_key IS NOT NULL;
+  ALTER TABLE questions ADD COLUMN asked_at INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE addressees (
+    name TEXT NOT NULL,
+    place INTEGER NOT NULL REFERENCES questions ON DELETE CASCADE,
+    PRIMARY KEY (name, place)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX addressees_by_place ON addressees (place)`
+
 /** The format of the file of a task store. */
 export const TASK_FILE: SqliteFormat = {
   applicationId: 0x50_54_73_6b, // "PTsk"
   makesFolder: false,
   noun: 'a task store',
   pragmas: 'PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON',
-  migrations: [FIRST, TRIALS, APPROVERS, PROGRESS, HOLDERS, MEMBERS, CLOCK, ONE_ENGINE],
+  migrations: [FIRST, TRIALS, APPROVERS, PROGRESS, HOLDERS, MEMBERS, CLOCK, ONE_ENGINE, ADDRESSEES],
 }
 
 export function openTaskFile(path: string): DatabaseSync {

@@ -1,0 +1,3 @@
+export { fieldsOf } from './fields.ts'
+export { readForm } from './formData.ts'
+export { noticePage, PAGE_HEADERS, questionPage } from './page.ts'

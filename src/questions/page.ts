@@ -1,0 +1,203 @@
+/**
+ * The page of a question: plain HTML without scripts. Everything that a server or a person has written is shown as text, and what
+ * the server says stands in a frame of its own, so that it cannot pass for a part of the page.
+ */
+import { hash } from 'node:crypto'
+import type { ChoiceField, ChoicesField, Field, NumberField, TextField, YesNoField } from './fields.ts'
+import { INPUT_PREFIX } from './formData.ts'
+import { Html, html } from './html.ts'
+
+export interface QuestionView {
+  readonly server: string
+  readonly tool: string
+  readonly message: string
+  readonly fields: readonly Field[]
+  /** Milliseconds since 1970; null without a limit. */
+  readonly expiresAt: number | null
+  /** What was entered and did not fit. */
+  readonly entered?: URLSearchParams | undefined
+  readonly issues?: ReadonlyMap<string, string> | undefined
+}
+
+export function questionPage(view: QuestionView): string {
+  const { server, tool, message, fields, expiresAt, issues = new Map<string, string>() } = view
+  const until =
+    expiresAt === null ? undefined : html`<p class="aside">It can be answered until ${dateOf(expiresAt)}.</p>`
+  const wrong = issues.size > 0 && html`<p class="wrong" role="alert">Some fields need another look.</p>`
+  return page(
+    `A question of ${server}`,
+    html`<h1>A question for you</h1>
+      <p>The tool <strong>${tool}</strong> of the server <strong>${server}</strong> waits for your answer:</p>
+      <blockquote>${message}</blockquote>
+      ${wrong || undefined}
+      <form method="post" autocomplete="off">
+        ${fields.map((field) => row(field, view.entered, issues.get(field.name)))}
+        <div class="buttons">
+          <button name="action" value="accept">${fields.length === 0 ? 'Accept' : 'Send the answer'}</button>
+          <button name="action" value="decline" class="quiet" formnovalidate>Decline</button>
+        </div>
+      </form>
+      ${until}`,
+  )
+}
+
+/** A page with a heading and sentences, for what came of a question. */
+export function noticePage(heading: string, ...sentences: readonly string[]): string {
+  return page(heading, html`<h1>${heading}</h1>${sentences.map((sentence) => html`<p>${sentence}</p>`)}`)
+}
+
+function row(field: Field, entered: URLSearchParams | undefined, issue: string | undefined): Html {
+  const given = entered?.getAll(`${INPUT_PREFIX}${field.name}`)
+  switch (field.kind) {
+    case 'text':
+      return labelled(field, issue, textInput(field, given?.[0] ?? field.initial ?? ''))
+    case 'number':
+      return labelled(field, issue, numberInput(field, given?.[0] ?? field.initial))
+    case 'choice':
+      return labelled(field, issue, select(field, given?.[0] ?? field.initial))
+    case 'yes-no':
+      return group(field, issue, yesNo(field, given))
+    case 'choices':
+      return group(field, issue, boxes(field, given ?? field.initial))
+    default:
+      return field satisfies never
+  }
+}
+
+function labelled(field: Field, issue: string | undefined, input: Html): Html {
+  return html`<div class="field">
+    <label for="${idOf(field)}">${field.label}${optional(field)}</label>${notes(field, issue)}${input}
+  </div>`
+}
+
+function group(field: Field, issue: string | undefined, inputs: readonly Html[]): Html {
+  return html`<fieldset class="field" aria-describedby="${idOf(field)}.notes">
+    <legend>${field.label}${optional(field)}</legend>${notes(field, issue)}${inputs}
+  </fieldset>`
+}
+
+function notes(field: Field, issue: string | undefined): Html {
+  const { description } = field
+  return html`<div id="${idOf(field)}.notes">
+    ${description === undefined ? undefined : html`<p class="aside">${description}</p>`}
+    ${issue === undefined ? undefined : html`<p class="wrong">${issue}</p>`}
+  </div>`
+}
+
+function optional({ required }: Field): Html | undefined {
+  return required ? undefined : html` <span class="aside">(optional)</span>`
+}
+
+const INPUT_TYPES = { email: 'email', uri: 'url', date: 'date', 'date-time': 'text' } as const
+
+/** Long texts and those without a limit get an area. */
+const LINE_CHARS = 200
+
+function textInput(field: TextField, value: string): Html {
+  const { format, minLength, maxLength } = field
+  const limits = html`${attribute('minlength', minLength)}${attribute('maxlength', maxLength)}`
+  if (format === undefined && (maxLength ?? 0) > LINE_CHARS)
+    return html`<textarea ${shared(field)} ${limits} rows="5">${value}</textarea>`
+  const type = format === undefined ? 'text' : INPUT_TYPES[format]
+  return html`<input ${shared(field)} type="${type}" ${limits} value="${value}" />`
+}
+
+function numberInput(field: NumberField, value: string | number | undefined): Html {
+  const limits = html`${attribute('min', field.minimum)}${attribute('max', field.maximum)}`
+  const step = field.isInteger ? '1' : 'any'
+  return html`<input ${shared(field)} type="number" step="${step}" ${limits} value="${value ?? ''}" />`
+}
+
+function select(field: ChoiceField, chosen: string | undefined): Html {
+  const options = field.choices.map(
+    ({ value, label }) => html`<option value="${value}" ${flag('selected', value === chosen)}>${label}</option>`,
+  )
+  return html`<select ${shared(field)}><option value="">Choose …</option>${options}</select>`
+}
+
+function yesNo(field: YesNoField, given: readonly string[] | undefined): Html[] {
+  const initial = field.initial === undefined ? undefined : field.initial ? 'yes' : 'no'
+  const chosen = given === undefined ? initial : given[0]
+  return (['yes', 'no'] as const).map((value) => {
+    const label = value === 'yes' ? 'Yes' : 'No'
+    const flags = html`${flag('checked', value === chosen)} ${flag('required', field.required)}`
+    return html`<label class="choice"><input type="radio" name="${nameOf(field)}" value="${value}" ${flags} /> ${label}</label>`
+  })
+}
+
+function boxes(field: ChoicesField, chosen: readonly string[]): Html[] {
+  return field.choices.map(({ value, label }) => {
+    const checked = flag('checked', chosen.includes(value))
+    return html`<label class="choice"><input type="checkbox" name="${nameOf(field)}" value="${value}" ${checked} /> ${label}</label>`
+  })
+}
+
+function shared(field: Field): Html {
+  const described = html`aria-describedby="${idOf(field)}.notes"`
+  return html`id="${idOf(field)}" name="${nameOf(field)}" ${described} ${flag('required', field.required)}`
+}
+
+function attribute(name: string, value: number | undefined): Html | undefined {
+  return value === undefined ? undefined : new Html(` ${name}="${value}"`)
+}
+
+function flag(name: string, isSet: boolean): Html | undefined {
+  return isSet ? new Html(name) : undefined
+}
+
+function nameOf({ name }: Field): string {
+  return `${INPUT_PREFIX}${name}`
+}
+
+/** An id may have any character but a space. */
+function idOf(field: Field): string {
+  return nameOf(field).replaceAll(/\s/g, '_')
+}
+
+function dateOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
+const STYLE = `
+  :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
+  body { margin: 0 auto; max-width: 38rem; padding: 2rem 1rem; overflow-wrap: anywhere; }
+  h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; }
+  blockquote { border: 1px solid #8888; border-radius: .5rem; margin: 1.5rem 0; padding: 1rem; white-space: pre-wrap; }
+  .field { border: 0; margin: 0 0 1.25rem; padding: 0; min-width: 0; }
+  .field > label, legend { display: block; font-weight: 600; padding: 0; }
+  .choice { align-items: baseline; display: flex; gap: .5rem; padding: .375rem 0; }
+  input:not([type=radio], [type=checkbox]), select, textarea {
+    border: 1px solid #767676; border-radius: .375rem; box-sizing: border-box; font: inherit; padding: .5rem; width: 100%; }
+  p { margin: 0 0 .5rem; }
+  .aside { font-weight: 400; opacity: .8; }
+  .wrong { color: light-dark(#b3261e, #ffb4ab); font-weight: 600; }
+  .buttons { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.5rem 0; }
+  button { background: light-dark(#1a56c4, #a8c7fa); border: 1px solid transparent; border-radius: .375rem;
+    color: light-dark(#fff, #0b2a5c); cursor: pointer; font: inherit; font-weight: 600; padding: .625rem 1.25rem; }
+  .quiet { background: transparent; border-color: currentColor; color: inherit; }
+  :focus-visible { outline: 3px solid light-dark(#1a56c4, #a8c7fa); outline-offset: 2px; }
+`
+
+/** The headers of each page: no scripts, no frames, nothing from elsewhere, no copy in a cache, no address in a referrer. */
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
+function page(title: string, body: Html): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        <style>${new Html(STYLE)}</style>
+      </head>
+      <body>
+        <main>${body}</main>
+      </body>
+    </html>`.text
+}

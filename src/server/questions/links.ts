@@ -1,0 +1,60 @@
+/**
+ * Links to the page of a question. The address holds a seal of the question and of the caller whose question it is: who has the link
+ * may answer. It opens until it expires, and counts once, because a question is open once.
+ */
+import type { Sealer } from '../../state/seal/index.ts'
+import { StateError } from '../../state/internal.ts'
+import { isObject } from '../../protocol/index.ts'
+import { newId } from '../binding.ts'
+
+/** Between the path of the endpoint and the seal. */
+const SEGMENT = '/question/'
+
+export interface LinkedQuestion {
+  readonly question: string
+  /** The caller, as the store names it. */
+  readonly owner: string
+}
+
+export class QuestionLinks {
+  readonly #sealer: Sealer
+  readonly #url: () => string | undefined
+  readonly #ttlSeconds: number
+
+  /** `url`: the address of the endpoint as people reach it, if it is known. */
+  constructor(sealer: Sealer, url: () => string | undefined, ttlSeconds: number) {
+    this.#sealer = sealer
+    this.#url = url
+    this.#ttlSeconds = ttlSeconds
+  }
+
+  /** Undefined if people cannot reach this server by an address that it knows. */
+  to({ question, owner }: LinkedQuestion): string | undefined {
+    const url = this.#url()
+    if (url === undefined) return undefined
+    const content = { body: { question, owner }, id: newId(), ttlSeconds: this.#ttlSeconds }
+    return `${url.replace(/\/$/, '')}${SEGMENT}${this.#sealer.seal('link', {}, content)}`
+  }
+
+  /** Undefined for an address that is no link of this server, or an expired one. */
+  open(path: string): LinkedQuestion | undefined {
+    try {
+      const { body } = this.#sealer.open('link', {}, path.slice(path.lastIndexOf(SEGMENT) + SEGMENT.length))
+      return isObject(body) ? { question: String(body['question']), owner: String(body['owner']) } : undefined
+    } catch (error) {
+      if (error instanceof StateError) return undefined
+      throw error
+    }
+  }
+
+  /** The origin of the pages, where it is known. */
+  get origin(): string | undefined {
+    const url = this.#url()
+    return url && new URL(url).origin
+  }
+}
+
+/** Whether a path is that of a question's page, with a good seal or not. */
+export function isQuestionPath(path: string): boolean {
+  return path.includes(SEGMENT)
+}

@@ -1,0 +1,80 @@
+/** The questions of a server for an application of its author: who may answer what, and the answers. */
+import { ProtocolError } from '../../protocol/index.ts'
+import { namesOf } from '../auth/approval.ts'
+import { assertNamed, type Principal } from '../auth/authenticator.ts'
+import { ServerError } from '../errors.ts'
+import { fieldsOf } from '../../questions/index.ts'
+import type { OpenQuestion, OpenQuestions, QuestionDesk } from '../taskPort.ts'
+
+export interface OpenQuestionFilter {
+  /** Who looks: only questions that this principal may answer are listed. */
+  for: Principal
+  /** Only questions of this tool. @default all */
+  tool?: string
+  /** Only questions that are at least this old, in milliseconds. @default all */
+  olderThanMs?: number
+  /** The `nextCursor` of the page before. @default the first page */
+  cursor?: string
+  /** How many questions a page has, at most 1000. @default 100 */
+  limit?: number
+}
+
+/** The content of an accepted form, or what else a person may say. */
+export type QuestionAnswer = Readonly<Record<string, unknown>> | 'decline' | 'cancel'
+
+/** The names in `by` that a principal has, for a server whose `approves` reads other claims than the default. */
+export type NamesOf = (principal: Principal) => readonly string[]
+
+export class Questions {
+  readonly #desk: () => QuestionDesk | undefined
+  readonly #names: NamesOf
+  readonly #clock: () => number
+
+  constructor(desk: () => QuestionDesk | undefined, names: NamesOf = namesOf, clock: () => number = Date.now) {
+    this.#desk = desk
+    this.#names = names
+    this.#clock = clock
+  }
+
+  /** The open questions that a principal may answer, oldest first. */
+  async open({ for: principal, tool, olderThanMs, cursor, limit = 100 }: OpenQuestionFilter): Promise<OpenQuestions> {
+    assertNamed(principal)
+    if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
+      throw new TypeError('The limit of a page of questions is a whole number from 1 to 1000.')
+    const askedBefore = olderThanMs === undefined ? undefined : this.#clock() - olderThanMs
+    return this.#opened.list({ principal, names: this.#names(principal), tool, askedBefore, cursor, limit })
+  }
+
+  /**
+   * Answers a question as this principal. Throws QUESTION_CLOSED where it is not open for them: it was answered, or is for others.
+   */
+  async answer(id: string, answer: QuestionAnswer, principal: Principal): Promise<void> {
+    assertNamed(principal)
+    const question = await this.#opened.find(id, { principal })
+    if (question === undefined) throw closed()
+    const response = typeof answer === 'string' ? { action: answer } : { action: 'accept', content: answer }
+    if (typeof answer !== 'string') assertFits(question, answer)
+    if (!(await this.#opened.answer(question, { principal }, response))) throw closed()
+  }
+
+  get #opened(): QuestionDesk {
+    const desk = this.#desk()
+    if (desk !== undefined) return desk
+    throw new TypeError('Questions are stored with tasks: createServer({ tasks: sqliteTasks({ path }) }).')
+  }
+}
+
+function closed(): ServerError {
+  return new ServerError(
+    'QUESTION_CLOSED',
+    'No such question is open for this principal: it was answered, its call was cancelled, or others are asked.',
+  )
+}
+
+/** The fields that a form needs, by name; the handler checks their values. */
+function assertFits({ requestedSchema }: OpenQuestion, content: Readonly<Record<string, unknown>>): void {
+  const missing = fieldsOf(requestedSchema).filter(({ name, required }) => required && !Object.hasOwn(content, name))
+  if (missing.length === 0) return
+  const names = missing.map(({ name }) => `"${name}"`).join(', ')
+  throw new ProtocolError('PARAMS_INVALID', `The answer needs ${names}.`)
+}

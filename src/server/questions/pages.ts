@@ -1,0 +1,107 @@
+/** Serves the page of a question to whoever has its link: the form, and what came of it. */
+import { fieldsOf, noticePage, PAGE_HEADERS, questionPage, readForm } from '../../questions/index.ts'
+import type { EndpointRequest, HttpReply } from '../http/exchange.ts'
+import type { OpenQuestion, QuestionDesk } from '../taskPort.ts'
+import { isQuestionPath, type LinkedQuestion, type QuestionLinks } from './links.ts'
+
+export interface QuestionPagesOptions {
+  readonly desk: QuestionDesk
+  readonly links: QuestionLinks
+  /** The name of the server, as people read it. */
+  readonly server: string
+}
+
+const MAX_FORM_BYTES = 256 * 1024
+
+export class QuestionPages {
+  readonly #options: QuestionPagesOptions
+
+  constructor(options: QuestionPagesOptions) {
+    this.#options = options
+  }
+
+  has(path: string): boolean {
+    return isQuestionPath(path)
+  }
+
+  async serve(request: EndpointRequest): Promise<HttpReply> {
+    const { links, desk } = this.#options
+    const linked = links.open(request.path)
+    if (linked === undefined)
+      return notice(
+        404,
+        'This link does not work',
+        'It has expired, or it is not complete. Ask for a new one where you got it.',
+      )
+    if (request.method !== 'GET' && request.method !== 'HEAD' && request.method !== 'POST')
+      return notice(405, 'This page is a form', 'Open it in a browser, and send the form.')
+    const question = await desk.find(linked.question, { owner: linked.owner })
+    if (question === undefined) return closed()
+    return request.method === 'POST' ? this.#answer(request, linked, question) : this.#form(200, question)
+  }
+
+  async #answer(request: EndpointRequest, linked: LinkedQuestion, question: OpenQuestion): Promise<HttpReply> {
+    if (this.#isFromElsewhere(request))
+      return notice(403, 'This form came from another page', 'Open the link itself, and answer there.')
+    const body = await formBody(request)
+    if (body === undefined) return notice(413, 'The answer is too long', 'Go back, and shorten it.')
+    const action = body.get('action')
+    if (action === 'decline') return this.#stored(linked, question, { action: 'decline' }, 'You declined')
+    if (action !== 'accept') return this.#form(400, question)
+    const reading = readForm(fieldsOf(question.requestedSchema), body)
+    if (!reading.ok) return this.#form(422, question, body, reading.issues)
+    return this.#stored(linked, question, { action: 'accept', content: reading.content }, 'Your answer was sent')
+  }
+
+  async #stored(
+    { owner }: LinkedQuestion,
+    question: OpenQuestion,
+    response: { action: string; content?: unknown },
+    heading: string,
+  ): Promise<HttpReply> {
+    const isStored = await this.#options.desk.answer(question, { owner }, response)
+    return isStored ? notice(200, heading, 'The call continues. You can close this page.') : closed()
+  }
+
+  #form(
+    status: number,
+    question: OpenQuestion,
+    entered?: URLSearchParams,
+    issues?: ReadonlyMap<string, string>,
+  ): HttpReply {
+    const { message, requestedSchema, tool, expiresAt } = question
+    const { server } = this.#options
+    const fields = fieldsOf(requestedSchema)
+    return reply(status, questionPage({ server, tool, message, fields, expiresAt, entered, issues }))
+  }
+
+  /** Whether a browser says that another site sent the form. */
+  #isFromElsewhere({ header }: EndpointRequest): boolean {
+    if (header('sec-fetch-site') === 'cross-site') return true
+    const origin = header('origin')
+    if (origin === undefined || origin === this.#options.links.origin) return false
+    return !URL.canParse(origin) || new URL(origin).host !== header('host')
+  }
+}
+
+async function formBody(request: EndpointRequest): Promise<URLSearchParams | undefined> {
+  if (request.declaredBytes > MAX_FORM_BYTES) return undefined
+  const bytes = await request.whole()
+  return bytes.length > MAX_FORM_BYTES ? undefined : new URLSearchParams(bytes.toString())
+}
+
+function closed(): HttpReply {
+  return notice(
+    410,
+    'This question is closed',
+    'It was answered, or the call was cancelled, or its time is over. Nothing was changed by this visit.',
+  )
+}
+
+function notice(status: number, heading: string, sentence: string): HttpReply {
+  return reply(status, noticePage(heading, sentence))
+}
+
+function reply(status: number, body: string): HttpReply {
+  return { status, headers: PAGE_HEADERS, type: 'text/html; charset=utf-8', body }
+}

@@ -1,0 +1,64 @@
+/** What a server has for calls that wait for people: the calls, the pages, and the tool that continues a call. */
+import type { CallToolResult } from '@modelcontextprotocol/client'
+import type { Sealer } from '../../state/seal/index.ts'
+import { toolEntry } from '../catalog/entries.ts'
+import type { Registry } from '../catalog/registry.ts'
+import { questionsOf, type ServerOptions } from '../options.ts'
+import type { Results } from '../results.ts'
+import type { QuestionDesk } from '../taskPort.ts'
+import { QuestionLinks } from './links.ts'
+import type { NamesOf } from './openQuestions.ts'
+import { QuestionPages } from './pages.ts'
+import { CONTINUE_TOOL, WaitingCalls } from './waitingCalls.ts'
+
+export interface QuestionsPart {
+  readonly waiting: WaitingCalls
+  readonly pages: QuestionPages
+  readonly namesOf: NamesOf | undefined
+  /** Sets the address of the pages, where the options name none. */
+  listensAt(url: string): void
+}
+
+export interface QuestionsPartOptions {
+  readonly desk: QuestionDesk | undefined
+  readonly sealer: Sealer
+  readonly results: Results
+  readonly registry: Registry
+}
+
+/** Undefined where no call waits for people. */
+export function openQuestionsPart(
+  options: ServerOptions,
+  { desk, sealer, results, registry }: QuestionsPartOptions,
+): QuestionsPart | undefined {
+  const settings = questionsOf(options)
+  if (settings === undefined) return undefined
+  if (desk === undefined) throw new TypeError('The option questions needs tasks of pannier/tasks or pannier/postgres.')
+  let { url } = settings
+  const { waitSeconds, namesOf } = settings
+  const links = new QuestionLinks(sealer, () => url, waitSeconds)
+  const waiting = new WaitingCalls({ desk, links, results, waitSeconds })
+  registry.addTool(continueTool(waiting))
+  return {
+    waiting,
+    pages: new QuestionPages({ desk, links, server: options.title ?? options.name }),
+    namesOf,
+    listensAt: (address) => {
+      url ??= address
+    },
+  }
+}
+
+function continueTool(waiting: WaitingCalls) {
+  const input = {
+    type: 'object',
+    properties: { ticket: { type: 'string', description: 'The ticket that the result of the call has.' } },
+    required: ['ticket'],
+  } as const
+  const description =
+    'Gives the result of a call that waited for a person, once they have answered. Until then it says what is asked.'
+  return toolEntry(CONTINUE_TOOL, { description, input }, async (args, ctx) => {
+    const { ticket } = args as { ticket: string }
+    return (await waiting.continued(ctx, ticket)) as CallToolResult
+  })
+}

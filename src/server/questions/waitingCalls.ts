@@ -1,0 +1,130 @@
+/**
+ * Calls whose clients cannot be asked. Such a call waits in the task store. Its result says what is asked, where it is answered, and
+ * how to come back: with the tool `continue_call` and the ticket, or, for callers with a name, with the same call again.
+ *
+ * - The ticket is the id of the waiting call. It is worth nothing to another caller.
+ * - A call that waits, or whose result was not fetched, does not begin a second time when it comes again.
+ */
+import type { CallToolResult, InputRequest } from '@modelcontextprotocol/client'
+import type { Journal } from '../../journal/index.ts'
+import type { Json } from '../../protocol/index.ts'
+import { digestOf } from '../../state/internal.ts'
+import type { Call, Caller } from '../call.ts'
+import { failure } from '../catalog/content.ts'
+import { isAskable } from '../handler/questions.ts'
+import type { Results } from '../results.ts'
+import type { QuestionDesk, WaitingCall } from '../taskPort.ts'
+import type { QuestionLinks } from './links.ts'
+
+export const CONTINUE_TOOL = 'continue_call'
+
+/** `_meta` of a result that waits, for programs. */
+export const WAITING_META = 'dev.pannier/waiting'
+
+export interface WaitingCallsOptions {
+  readonly desk: QuestionDesk
+  readonly links: QuestionLinks
+  readonly results: Results
+  readonly waitSeconds: number
+}
+
+/** A tool that was called, with its arguments. */
+export interface ToolCall {
+  readonly tool: string
+  readonly args: Json
+  /** Whether its results must have structured content, which a result that waits has not. */
+  readonly hasOutput: boolean
+}
+
+const ANY_FORM: InputRequest = {
+  method: 'elicitation/create',
+  params: { message: '', requestedSchema: { type: 'object', properties: {} } },
+}
+
+export class WaitingCalls {
+  readonly #options: WaitingCallsOptions
+
+  constructor(options: WaitingCallsOptions) {
+    this.#options = options
+  }
+
+  /** The same call of a caller with a name, if it waits or its result was not fetched: the text of the result. */
+  async again(call: Call, { tool, args, hasOutput }: ToolCall): Promise<string | undefined> {
+    const same = sameOf(call, tool, args)
+    if (same === undefined || isAskable(call, ANY_FORM)) return undefined
+    const waiting = await this.#options.desk.waiting(call, { same })
+    return waiting && this.#options.results.complete(await this.#resultOf(call, waiting, hasOutput), call.peer)
+  }
+
+  /** Lets a call wait. Gives the text of its result. */
+  async wait(call: Call, { tool, args, hasOutput }: ToolCall, journal: Journal): Promise<string> {
+    const { desk, results, waitSeconds } = this.#options
+    const work = { tool, args, journal, same: sameOf(call, tool, args), ttlMs: waitSeconds * 1000 }
+    return results.complete(await this.#resultOf(call, await desk.create(call, work), hasOutput), call.peer)
+  }
+
+  /** The result of `continue_call`. */
+  async continued(caller: Pick<Caller, 'principal'>, ticket: string): Promise<Json> {
+    const waiting = await this.#options.desk.waiting(caller, { ticket })
+    if (waiting === undefined)
+      return failure(
+        'No call waits under this ticket. It was of another caller, or its time is over: make the call again.',
+      )
+    return this.#resultOf(caller, waiting, false)
+  }
+
+  async #resultOf(caller: Pick<Caller, 'principal'>, waiting: WaitingCall, hasOutput: boolean): Promise<Json> {
+    const { status, result, failure: error } = waiting
+    if (status === 'working') return this.#unfinished(waiting, ['This call is still at work.'], hasOutput)
+    if (status === 'input_required') return this.#asking(caller, waiting, hasOutput)
+    await this.#options.desk.taken(caller, waiting.id)
+    if (status === 'completed') return result ?? {}
+    if (status === 'cancelled') return failure('The call was cancelled while it waited.')
+    return failure(error?.message ?? 'The call failed.')
+  }
+
+  #asking(caller: Pick<Caller, 'principal'>, waiting: WaitingCall, hasOutput: boolean): Json {
+    const { desk, links } = this.#options
+    const owner = desk.ownerOf(caller)
+    const questions = Array.from(waiting.questions, ([key, { params }]) => {
+      const by = waiting.approvers.get(key)?.by
+      const id = `${waiting.id}:${key}`
+      const url = by === undefined ? links.to({ question: id, owner }) : undefined
+      const { message = '' } = (params ?? {}) as { message?: string }
+      return { id, message, ...(url !== undefined && { url }), ...(by !== undefined && { by }) }
+    })
+    const sentences = [
+      'This call waits for a person, and this client cannot show them the question. Pass this on:',
+      ...questions.map(sentenceOf),
+    ]
+    return this.#unfinished(waiting, sentences, hasOutput, questions)
+  }
+
+  #unfinished(
+    { id }: WaitingCall,
+    sentences: readonly string[],
+    hasOutput: boolean,
+    questions?: readonly Json[],
+  ): Json {
+    const next = `Afterwards call the tool ${CONTINUE_TOOL} with {"ticket":${JSON.stringify(id)}} for the result.`
+    const result: CallToolResult = { content: [{ type: 'text', text: [...sentences, next].join('\n\n') }] }
+    // A client refuses a result without structured content where the tool has an output schema, but not an error.
+    const error = hasOutput && { isError: true }
+    return { ...result, ...error, _meta: { [WAITING_META]: { ticket: id, questions: questions ?? [] } } }
+  }
+}
+
+interface AskedQuestion {
+  readonly message: string
+  readonly url?: string
+  readonly by?: readonly string[]
+}
+
+function sentenceOf({ message, url, by }: AskedQuestion): string {
+  if (by !== undefined) return `It waits for ${by.join(' or ')} to answer: ${message}`
+  return url === undefined ? `The question: ${message}` : `The question: ${message}\nAnswer it here: ${url}`
+}
+
+function sameOf({ principal }: Pick<Caller, 'principal'>, tool: string, args: Json): string | undefined {
+  return principal === undefined ? undefined : digestOf([tool, args])
+}

@@ -1,0 +1,170 @@
+/**
+ * Open questions as people answer them outside of the client of the call, and the calls that wait for them. The id of a question
+ * is that of its task and its key on the wire. A person sees the questions that they may answer; for everybody else a question
+ * does not exist.
+ */
+import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
+import type {
+  Answerer,
+  Call,
+  Caller,
+  NewWaiting,
+  OpenQuestion,
+  OpenQuestions,
+  OpenQuestionsQuery,
+  QuestionDesk,
+  TaskHost,
+  WaitingCall,
+  WhichWaiting,
+} from '../../server/index.ts'
+import type { NewTask, OpenQuestionRecord, TaskEngine, TaskRecord } from '../engine.ts'
+import { assertKnown, digestOf, ownerOf, withClientErrors } from './dialect.ts'
+import { waitForTask } from './waitFor.ts'
+
+export interface DeskOptions {
+  /** Resolves with the engine once it is open. */
+  readonly engine: () => Promise<TaskEngine>
+  readonly host: Pick<TaskHost, 'mayAnswer'>
+  /** Stores a task of this call. */
+  readonly store: (call: Call, work: StoredWork) => Promise<TaskRecord>
+}
+
+export type StoredWork = Pick<NewTask, 'tool' | 'args' | 'journal' | 'ttlMs' | 'same'> & { readonly waits?: boolean }
+
+/** How long a request waits for a call that is at work, in milliseconds. */
+const WAIT_MS = 10_000
+/** The number of rows that are read at a time, until a page is full. */
+const PORTION = 100
+/** The maximum for one page: the rule of a server may refuse all rows of a portion. */
+const MAX_PORTIONS = 20
+
+type Principal = OpenQuestionsQuery['principal']
+
+export class EngineQuestionDesk implements QuestionDesk {
+  readonly #options: DeskOptions
+
+  constructor(options: DeskOptions) {
+    this.#options = options
+  }
+
+  async create(call: Call, work: NewWaiting): Promise<WaitingCall> {
+    const { id } = await this.#options.store(call, { ...work, waits: true })
+    return assertKnown(await this.#waiting(call, { ticket: id }))
+  }
+
+  waiting(caller: Pick<Caller, 'principal'>, which: WhichWaiting): Promise<WaitingCall | undefined> {
+    return this.#waiting(caller, which)
+  }
+
+  async taken(caller: Pick<Caller, 'principal'>, id: string): Promise<void> {
+    await (await this.#options.engine()).forgetCall(id, ownerOf(caller))
+  }
+
+  async list({
+    principal,
+    names,
+    tool,
+    askedBefore = Infinity,
+    cursor,
+    limit,
+  }: OpenQuestionsQuery): Promise<OpenQuestions> {
+    const engine = await this.#options.engine()
+    const questions: OpenQuestion[] = []
+    const owner = digestOf(principal.id)
+    let after = readCursor(cursor)
+    for (let portion = 0; portion < MAX_PORTIONS; portion++) {
+      const rows = await engine.openQuestions({ owner, names, after, limit: PORTION })
+      for (const row of rows) {
+        // Questions are in the order in which they were asked.
+        if (row.askedAt >= askedBefore) return { questions, nextCursor: undefined }
+        if (questions.length === limit) return { questions, nextCursor: String(after) }
+        after = row.place
+        if ((tool === undefined || row.tool === tool) && this.#mayAnswer(row, principal))
+          questions.push(toQuestion(row))
+      }
+      if (rows.length === 0) return { questions, nextCursor: undefined }
+    }
+    return { questions, nextCursor: String(after) }
+  }
+
+  async find(id: string, answerer: Answerer): Promise<OpenQuestion | undefined> {
+    const engine = await this.#options.engine()
+    const { task, key } = readId(id)
+    const own = await engine.read(task, nameOf(answerer))
+    const record = own ?? (await engine.awaiting(task))
+    const request = record?.questions.get(key)
+    if (record === undefined || request === undefined) return undefined
+    const { tool, updatedAt: askedAt, createdAt, ttlMs } = record
+    const question = {
+      ...{ task, tool, key, request, askedAt, caller: {}, place: 0 },
+      approvers: record.approvers.get(key),
+      expiresAt: ttlMs === null ? null : createdAt + ttlMs,
+      isOwner: own !== undefined,
+    }
+    const isFor =
+      'principal' in answerer ? this.#mayAnswer(question, answerer.principal) : question.approvers === undefined
+    return isFor ? toQuestion(question) : undefined
+  }
+
+  async answer({ id, by }: OpenQuestion, answerer: Answerer, response: Json): Promise<boolean> {
+    const engine = await this.#options.engine()
+    const { task, key } = readId(id)
+    const owner = by === undefined ? nameOf(answerer) : undefined
+    const giver = 'principal' in answerer ? answerer.principal.id : undefined
+    return withClientErrors(engine.answerOne(task, owner, key, { response, by: giver }))
+  }
+
+  ownerOf(caller: Pick<Caller, 'principal'>): string {
+    return ownerOf(caller)
+  }
+
+  async #waiting(caller: Pick<Caller, 'principal'>, which: WhichWaiting): Promise<TaskRecord | undefined> {
+    const engine = await this.#options.engine()
+    const owner = ownerOf(caller)
+    const found = 'ticket' in which ? await engine.read(which.ticket, owner) : await engine.sameCall(owner, which.same)
+    if (found?.status !== 'working') return found
+    const { id } = found
+    const read = (): Promise<TaskRecord | undefined> => engine.read(id, owner)
+    const signal = AbortSignal.timeout(WAIT_MS)
+    const until = ({ status }: TaskRecord): boolean => status !== 'working'
+    return (await waitForTask(engine, { id, read, until, signal })) ?? read()
+  }
+
+  #mayAnswer({ approvers, isOwner }: OpenQuestionRecord, principal: Principal): boolean {
+    return approvers === undefined ? isOwner : this.#options.host.mayAnswer(approvers, { principal }, isOwner)
+  }
+}
+
+function toQuestion(row: OpenQuestionRecord): OpenQuestion {
+  const { task, key, tool, request, approvers, askedAt, expiresAt, caller } = row
+  const { message = '', requestedSchema = {} } = (request.params ?? {}) as { message?: string; requestedSchema?: Json }
+  const { principal } = caller
+  return {
+    id: `${task}:${key}`,
+    tool,
+    caller: isObject(principal) ? String(principal['subject'] ?? principal['id']) : undefined,
+    message,
+    requestedSchema,
+    by: approvers?.by,
+    fourEyes: approvers?.fourEyes ?? false,
+    askedAt,
+    expiresAt,
+  }
+}
+
+function nameOf(answerer: Answerer): string {
+  return 'principal' in answerer ? digestOf(answerer.principal.id) : answerer.owner
+}
+
+/** The id of a task has no colon. */
+function readId(id: string): { task: string; key: string } {
+  const colon = id.indexOf(':')
+  return { task: id.slice(0, Math.max(colon, 0)), key: id.slice(colon + 1) }
+}
+
+function readCursor(cursor: string | undefined): number {
+  if (cursor === undefined) return 0
+  const place = Number(cursor)
+  if (cursor !== '' && Number.isSafeInteger(place) && place >= 0) return place
+  throw new ProtocolError('PARAMS_INVALID', 'The cursor is not one of this list; begin again without a cursor.')
+}

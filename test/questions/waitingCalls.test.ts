@@ -1,0 +1,181 @@
+/** Calls of clients that cannot be asked wait for a person, and continue when they have answered. */
+import { newKey } from 'pannier/state'
+import type { Server, ServerOptions } from 'pannier/server'
+import { describe, expect, test } from 'vitest'
+import { ENGINES, type EngineName, instancesOver } from '../tasks/fixtures/engines.ts'
+import { ASKLESS, askless, byName, type Done, offerAsking, principalOf, textOf, waitingIn } from './fixtures/askless.ts'
+
+const keys = newKey()
+
+interface Served {
+  readonly done: Done
+  readonly servers: readonly Server[]
+  readonly urls: readonly string[]
+}
+
+/** Two instances with one store. */
+async function serve(engine: EngineName, options: Partial<ServerOptions> = {}): Promise<Served> {
+  const done: Done = { charged: 0, deleted: [] }
+  const servers = await instancesOver(engine, 2, {}, { questions: true, principal: byName, keys, ...options })
+  for (const server of servers) offerAsking(server, done)
+  const urls = await Promise.all(servers.map(async (server) => (await server.listen({ drainOnTerm: false })).url))
+  return { done, servers, urls }
+}
+
+const branch = { branch: 'old' }
+const form = (fields: Record<string, string>) => ({
+  method: 'POST',
+  body: new URLSearchParams(
+    Object.entries(fields).map(([name, value]) => [name === 'action' ? name : `field.${name}`, value]),
+  ),
+})
+
+describe.each(ENGINES)('over %s', (engine) => {
+  test.each(ASKLESS)(
+    'a call of %s is answered on the page of one instance and continued at the other one',
+    async (kind) => {
+      const { urls, done } = await serve(engine)
+      const client = await askless(kind, urls[0]!)
+      const waiting = await client.call('delete_branch', branch)
+      const { ticket, questions } = waitingIn(waiting)
+      const link = questions[0]?.url ?? ''
+      expect(waiting.isError).toBeUndefined()
+      expect(textOf(waiting)).toContain(`The question: Delete the branch old?\nAnswer it here: ${link}`)
+      expect(textOf(waiting)).toContain(`call the tool continue_call with {"ticket":"${ticket}"}`)
+      expect(await client.tools()).toContain('continue_call')
+      const page = await fetch(
+        link.replace(urls[0]!, urls[1]!),
+        form({ action: 'accept', sure: 'yes', note: 'done with it' }),
+      )
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Your answer was sent')])
+      const other = await askless(kind, urls[1]!)
+      expect(textOf(await other.call('continue_call', { ticket }))).toBe('old is deleted: done with it')
+      expect(done).toEqual({ charged: 1, deleted: ['old'] })
+    },
+  )
+
+  test('the same call of a caller with a name does not begin again until its result was fetched', async () => {
+    const { urls, done, servers } = await serve(engine)
+    const ann = await askless('SDK v2', urls[0]!, 'ann')
+    const { ticket, questions } = waitingIn(await ann.call('delete_branch', branch))
+    const [again, elsewhere] = await Promise.all([
+      ann.call('delete_branch', branch),
+      (await askless('SDK v1', urls[1]!, 'ann')).call('delete_branch', branch),
+    ])
+    expect([waitingIn(again).ticket, waitingIn(elsewhere).ticket]).toEqual([ticket, ticket])
+    const other = waitingIn(await ann.call('delete_branch', { branch: 'new' }))
+    expect(other.ticket).not.toBe(ticket)
+    const bob = await askless('SDK v2', urls[0]!, 'bob')
+    expect(waitingIn(await bob.call('delete_branch', branch)).ticket).not.toBe(ticket)
+    await servers[1]?.questions.answer(questions[0]!.id, { sure: true }, principalOf('ann'))
+    expect(textOf(await ann.call('delete_branch', branch))).toBe('old is deleted')
+    expect(done.deleted).toEqual(['old'])
+    expect(waitingIn(await ann.call('delete_branch', branch)).ticket).not.toBe(ticket)
+    expect(done.charged).toBe(4)
+  })
+
+  test('a ticket is worth nothing to another caller', async () => {
+    const { urls, servers } = await serve(engine)
+    const ann = await askless('SDK v2', urls[0]!, 'ann')
+    const { ticket, questions } = waitingIn(await ann.call('delete_branch', branch))
+    for (const name of ['bob', undefined]) {
+      const result = await (await askless('SDK v1', urls[1]!, name)).call('continue_call', { ticket })
+      expect([result.isError, textOf(result)]).toEqual([
+        true,
+        expect.stringContaining('No call waits under this ticket.'),
+      ])
+    }
+    const { id } = questions[0]!
+    const closed = { code: 'QUESTION_CLOSED' }
+    await expect(servers[0]!.questions.answer(id, { sure: true }, principalOf('bob'))).rejects.toMatchObject(closed)
+    await expect(servers[0]!.questions.answer(id, {}, principalOf('ann'))).rejects.toMatchObject({
+      code: 'PARAMS_INVALID',
+    })
+  })
+
+  test('a question for a manager is listed and answered by a manager alone, in a program', async () => {
+    const { urls, servers } = await serve(engine)
+    const ann = await askless('SDK v1', urls[0]!, 'ann')
+    const waiting = await ann.call('refund', { cents: 5 })
+    expect(textOf(waiting)).toContain('It waits for role:manager to answer: ann asks for 5 cents.')
+    const { ticket } = waitingIn(waiting)
+    const { questions } = servers[1]!
+    expect(await questions.open({ for: principalOf('ann') })).toEqual({ questions: [], nextCursor: undefined })
+    const listed = await questions.open({ for: principalOf('mia') })
+    expect(listed.questions).toMatchObject([{ tool: 'refund', caller: 'ann', by: ['role:manager'], fourEyes: true }])
+    const [question] = listed.questions
+    await expect(questions.answer(question!.id, { approve: true }, principalOf('ann'))).rejects.toMatchObject({
+      code: 'QUESTION_CLOSED',
+    })
+    await questions.answer(question!.id, { approve: true }, principalOf('mia'))
+    await expect(questions.answer(question!.id, { approve: false }, principalOf('mia'))).rejects.toMatchObject({
+      code: 'QUESTION_CLOSED',
+    })
+    expect(textOf(await ann.call('continue_call', { ticket }))).toBe('5 cents, approved by mia')
+    expect(await questions.open({ for: principalOf('mia') })).toEqual({ questions: [], nextCursor: undefined })
+  })
+
+  test('a list has pages, and can be of one tool and of a certain age', async () => {
+    const { urls, servers } = await serve(engine)
+    const ann = await askless('SDK v2', urls[0]!, 'ann')
+    for (let cents = 1; cents <= 5; cents++) await ann.call('refund', { cents })
+    await ann.call('delete_branch', branch)
+    const { questions } = servers[0]!
+    const mia = principalOf('mia')
+    const first = await questions.open({ for: mia, limit: 3 })
+    const second = await questions.open({ for: mia, limit: 3, cursor: first.nextCursor! })
+    const messages = [...first.questions, ...second.questions].map(({ message }) => message)
+    expect(messages).toEqual([1, 2, 3, 4, 5].map((cents) => `ann asks for ${cents} cents.`))
+    expect(second.nextCursor).toBeUndefined()
+    expect((await questions.open({ for: mia, tool: 'delete_branch' })).questions).toEqual([])
+    expect((await questions.open({ for: principalOf('ann') })).questions).toMatchObject([{ tool: 'delete_branch' }])
+    expect((await questions.open({ for: mia, olderThanMs: 3_600_000 })).questions).toEqual([])
+  })
+
+  test('a call continues although the instance that asked is gone', async () => {
+    const { urls, servers, done } = await serve(engine)
+    const { ticket, questions } = waitingIn(await (await askless('SDK v2', urls[0]!)).call('delete_branch', branch))
+    await servers[0]!.drain({ deadlineMs: 0, idleMs: 0 })
+    const link = (questions[0]?.url ?? '').replace(urls[0]!, urls[1]!)
+    expect((await fetch(link, form({ action: 'accept', sure: 'yes' }))).status).toBe(200)
+    const other = await askless('SDK v1', urls[1]!)
+    expect(textOf(await other.call('continue_call', { ticket }))).toBe('old is deleted')
+    expect(done).toEqual({ charged: 1, deleted: ['old'] })
+  })
+})
+
+test('a tool with an output schema waits with an error, because clients refuse a result without structured content', async () => {
+  const { urls, servers } = await serve('SQLite')
+  const client = await askless('SDK v1', urls[0]!, 'ann')
+  await client.tools()
+  const waiting = await client.call('count')
+  expect(waiting.isError).toBe(true)
+  const { ticket, questions } = waitingIn(waiting)
+  await servers[0]!.questions.answer(questions[0]!.id, { count: 7 }, principalOf('ann'))
+  expect(await client.call('continue_call', { ticket })).toMatchObject({ structuredContent: { count: 7 } })
+})
+
+test('a declined question is what the tool makes of it', async () => {
+  const { urls, servers, done } = await serve('SQLite')
+  const client = await askless('SDK v2', urls[0]!, 'ann')
+  const { ticket, questions } = waitingIn(await client.call('delete_branch', branch))
+  await servers[0]!.questions.answer(questions[0]!.id, 'decline', principalOf('ann'))
+  expect(await client.call('continue_call', { ticket })).toMatchObject({ isError: true })
+  expect(done.deleted).toEqual([])
+})
+
+test('a tool that also needs the model of the client fails, because nobody else can give that', async () => {
+  const { urls, servers } = await serve('SQLite')
+  const client = await askless('SDK v2', urls[0]!, 'ann')
+  const { ticket, questions } = waitingIn(await client.call('summarize'))
+  await servers[0]!.questions.answer(questions[0]!.id, {}, principalOf('ann'))
+  const result = await client.call('continue_call', { ticket })
+  expect([result.isError, textOf(result)]).toEqual([true, 'This needs a client that declares: sampling.'])
+})
+
+test('without the option a call of a client that cannot be asked fails as before, and there is no tool to continue', async () => {
+  const { urls } = await serve('SQLite', { questions: false })
+  const client = await askless('SDK v2', urls[0]!)
+  await expect(client.call('delete_branch', branch)).rejects.toMatchObject({ code: -32021 })
+  expect(await client.tools()).not.toContain('continue_call')
+})
