@@ -77,7 +77,7 @@ const FORMS: Readonly<Record<NonNullable<TextField['format']>, { fits: (text: st
 function readText({ format, minLength = 0, maxLength = Infinity }: TextField, input: string): FieldReading {
   // Browsers send line breaks as two characters.
   const value = input.replaceAll('\r\n', '\n')
-  const length = [...value].length
+  const length = Array.from(value).length // as JSON Schema counts
   if (length < minLength) return { issue: `Enter at least ${minLength} characters.` }
   if (length > maxLength) return { issue: `Enter at most ${maxLength} characters.` }
   if (format === undefined) return { value }

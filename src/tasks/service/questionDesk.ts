@@ -95,8 +95,14 @@ export class EngineQuestionDesk implements QuestionDesk {
     const request = record?.questions.get(key)
     if (record === undefined || request === undefined) return undefined
     const { tool, updatedAt: askedAt, createdAt, ttlMs } = record
-    const question = {
-      ...{ task, tool, key, request, askedAt, caller: {}, place: 0 },
+    const question: OpenQuestionRecord = {
+      task,
+      tool,
+      key,
+      request,
+      askedAt,
+      caller: {},
+      place: 0,
       approvers: record.approvers.get(key),
       expiresAt: ttlMs === null ? null : createdAt + ttlMs,
       isOwner: own !== undefined,
