@@ -5,15 +5,13 @@ import { MAX_ASKS, UNWIND_MS } from '../journal/index.ts'
 import { SessionDeclaration } from './catalog/capabilities.ts'
 import { Approval } from './auth/approval.ts'
 import { documentsOf, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
-import { assertMayCall, callTool, type CallToolOptions, taskRunOf } from './calls/callTool.ts'
+import { assertMayCall, type CallToolOptions, taskRunOf } from './calls/callTool.ts'
 import { CarryRules, differenceReporter } from './catalog/carry.ts'
 import { AccessControl } from './catalog/accessControl.ts'
 import { Carrier } from './calls/carrier.ts'
 import { CallLifetime } from './calls/lifetime.ts'
 import { joinCluster, serveForwarded } from './clusterPart.ts'
 import { MiddlewareChain } from './calls/middleware.ts'
-import { complete } from './calls/complete.ts'
-import { getPrompt } from './calls/getPrompt.ts'
 import type { EndpointParts } from './http/endpoint.ts'
 import { MessageHandler } from './http/messageHandler.ts'
 import { ModernHttp } from './modern/request.ts'
@@ -30,10 +28,9 @@ import { knownCaller } from './limits/quotaCaller.ts'
 import { MAX_ROUNDS, RoundRunner } from './calls/rounds.ts'
 import { architectureOf, assertParts, cachingOf, identityOf, type ServerOptions } from './options.ts'
 import type { CallHandler } from './call.ts'
-import { Pipeline } from './calls/pipeline.ts'
+import { ownHandlers, Pipeline } from './calls/pipeline.ts'
 import type { Relaying } from './calls/relaying.ts'
 import { PushBroker } from './legacy/push/broker.ts'
-import { readResource } from './calls/readResource.ts'
 import { openQuestionsPart } from './questions/part.ts'
 import { Questions } from './questions/openQuestions.ts'
 import { Registry } from './catalog/registry.ts'
@@ -159,21 +156,17 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     telemetry,
     tasks,
     ownLists: relaying?.ownLists,
-    handlers: relaying?.handlers({
-      registry,
-      access,
-      rounds,
-      results,
-      scope,
-      calls: forwardedCalls,
-      lists,
-      logger: log,
-    }) ?? {
-      callTool: callTool(calling),
-      getPrompt: getPrompt(registry, rounds, access),
-      readResource: readResource(registry, rounds, access),
-      complete: complete(registry, results, access),
-    },
+    handlers:
+      relaying?.handlers({
+        registry,
+        access,
+        rounds,
+        results,
+        scope,
+        calls: forwardedCalls,
+        lists,
+        logger: log,
+      }) ?? ownHandlers(calling),
     ready: relaying?.ready,
     sessionMethods: sessionMethods({ registry, access, results, facts, identity, declaration, instructions, tasks }),
   })

@@ -124,3 +124,29 @@ test('tasks of a tool that is added later are run, too, wherever they are', asyn
   working.serve('bind')
   await vi.waitFor(() => expect(run.toSorted()).toEqual(expect.arrayContaining([early.id, late.id])), PATIENCE)
 })
+
+test('open questions of both stores are one list, and a place in it is a place in both', async () => {
+  const { old, next, both } = await moving()
+  const approvers = { by: ['role:manager'], fourEyes: false }
+  const ask = async (engine: TaskEngine, keys: string[]): Promise<void> => {
+    await engine.create(newTask('asks'))
+    const lease = await new Promise<Lease>((resolve) => {
+      engine.work({ tools: ['asks'], concurrency: 1, run: async (given) => resolve(given) })
+    })
+    const request = { method: 'elicitation/create', params: { message: 'Well?' } } as never
+    await lease.ask(
+      keys.map((key) => ({ key, request, question: undefined, times: 1, approvers })),
+      undefined,
+    )
+  }
+  await ask(old, ['a', 'b', 'c'])
+  await ask(next, ['x', 'y'])
+  const seen: string[] = []
+  for (let after = 0, page = 0; page < 10; page++) {
+    const found = await both.openQuestions({ owner: undefined, names: ['role:manager'], after, limit: 2 })
+    if (found.length === 0) break
+    seen.push(...found.map(({ key }) => key))
+    after = found.at(-1)?.place ?? 0
+  }
+  expect(seen.toSorted()).toEqual(['a', 'b', 'c', 'x', 'y'])
+})

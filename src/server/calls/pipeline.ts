@@ -19,6 +19,10 @@ import type { Load } from '../lifecycle/load.ts'
 import type { Caching, ServerIdentity } from '../options.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { errorMessage, type Results, resultMessage } from '../results.ts'
+import { callTool, type CallToolOptions } from './callTool.ts'
+import { complete } from './complete.ts'
+import { getPrompt } from './getPrompt.ts'
+import { readResource } from './readResource.ts'
 import type { ResultHooks } from './resultHooks.ts'
 import type { Subscriptions } from '../modern/subscriptions.ts'
 import type { TaskService } from '../taskPort.ts'
@@ -59,6 +63,17 @@ export interface HandlerMethods {
   readonly getPrompt: CallMethod
   readonly readResource: CallMethod
   readonly complete: CallMethod
+}
+
+/** The methods of a server that runs its handlers itself. */
+export function ownHandlers(options: CallToolOptions): HandlerMethods {
+  const { registry, rounds, access, results } = options
+  return {
+    callTool: callTool(options),
+    getPrompt: getPrompt(registry, rounds, access),
+    readResource: readResource(registry, rounds, access),
+    complete: complete(registry, results, access),
+  }
 }
 
 export class Pipeline implements CallHandler {

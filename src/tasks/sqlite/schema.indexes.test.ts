@@ -19,6 +19,9 @@ async function doEverything(): Promise<void> {
   await Promise.all([lease.claim('b'), lease.unclaim('b')])
   await lease.ask([question('a', { approvers: { by: ['bob'], fourEyes: false } })], undefined)
   await engine.awaiting(first.id)
+  await engine.openQuestions({ owner: first.owner, names: ['bob', 'eve'], after: 0, limit: 10 })
+  await engine.sameCall(first.owner, 'same')
+  await engine.forgetCall(first.id, first.owner)
   await engine.answer(first.id, undefined, answering('a'))
   await (await worker.nextLease()).giveBack()
   await (await worker.nextLease()).end(done)
@@ -39,11 +42,12 @@ test('every statement finds its rows by an index, so that no task costs more bec
   const all = new Set(prepare.mock.calls.map(([sql]) => sql))
   prepare.mockRestore()
   const statements = [...all].filter(
-    (sql) => /\b(tasks|calls|steps|questions)\b/.test(sql) && !/has_rows|rowid = 0|expires_at < 1e12/.test(sql),
+    (sql) =>
+      /\b(tasks|calls|steps|questions|addressees)\b/.test(sql) && !/has_rows|rowid = 0|expires_at < 1e12/.test(sql),
   )
   const plans = statements.flatMap((sql) => store.sql(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail)))
   expect(statements.length).toBeGreaterThan(25)
-  const scans = plans.filter((step) => /^SCAN (t|s|q|c|tasks|calls|steps|questions)\b/.test(step))
+  const scans = plans.filter((step) => /^SCAN (t|s|q|c|a|tasks|calls|steps|questions|addressees)\b/.test(step))
   // The tasks that are held: as many as there are slots.
   expect(scans.filter((step) => !step.includes('USING INDEX tasks_by_worker'))).toEqual([])
   const byIndex = new Set(plans.flatMap((step) => /USING (?:COVERING )?INDEX (\w+)/.exec(step)?.[1] ?? []))

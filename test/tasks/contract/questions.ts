@@ -52,6 +52,62 @@ export function declareQuestions(harness: ContractHarness): void {
     expect([answers.get('a')?.by, answers.get('b')?.by]).toEqual([undefined, 'mia'])
   })
 
+  test('a list of open questions has those for its names and those of its owner, in the order in which they were asked', async () => {
+    const forTwo = { by: ['role:manager', 'sub:eve'], fourEyes: false }
+    const { engine, worker, lease } = await asking(harness, [question('a'), question('b', { approvers: forTwo })])
+    const { id } = await engine.create(newTask())
+    const second = await worker.nextLease()
+    await second.ask([question('c', { approvers: { by: ['role:manager'], fourEyes: true } })], undefined)
+    const listed = async (names: string[], owner?: string, after = 0, limit = 10) =>
+      (await engine.openQuestions({ owner, names, after, limit })).map(({ key }) => key)
+    expect(await listed(['role:manager'])).toEqual(['b', 'c'])
+    expect(await listed(['sub:eve', 'sub:bob', 'role:manager'], 'ann')).toEqual(['a', 'b', 'c'])
+    expect(await listed(['role:managers', 'manager'], 'bob')).toEqual([])
+    expect(await listed([])).toEqual([])
+    const [first] = await engine.openQuestions({ owner: undefined, names: ['role:manager'], after: 0, limit: 1 })
+    expect(first).toMatchObject({ task: lease.id, tool: 'chore', approvers: forTwo, isOwner: false })
+    expect(first?.askedAt).toBeGreaterThan(0)
+    expect(await listed(['role:manager'], undefined, first?.place)).toEqual(['c'])
+    const other = await harness.engine({}, `${harness.audience} of another server`)
+    expect(await other.openQuestions({ owner: 'ann', names: ['role:manager'], after: 0, limit: 10 })).toEqual([])
+    await engine.answer(lease.id, undefined, { ...refusing('b'), by: 'mia' })
+    expect(await listed(['sub:eve'])).toEqual(['b~2'])
+    await engine.answer(lease.id, undefined, { ...answering('b~2'), by: 'mia' })
+    await engine.cancel(id, 'ann')
+    expect(await listed(['role:manager', 'sub:eve'], 'ann')).toEqual(['a'])
+  })
+
+  test('of two answers to one question at the same time one is stored, and both givers learn which', async () => {
+    const approvers = { by: ['role:manager'], fourEyes: false }
+    const { engine, worker, lease } = await asking(harness, [question('a', { approvers }), question('b')])
+    const other = await harness.engine()
+    const answers = await Promise.all([
+      engine.answerOne(lease.id, undefined, 'a', { response: answerTo('x'), by: 'mia' }),
+      other.answerOne(lease.id, undefined, 'a', { response: answerTo('y'), by: 'max' }),
+    ])
+    expect(answers.toSorted()).toEqual([false, true])
+    expect(await engine.answerOne(lease.id, undefined, 'b', { response: answerTo('b'), by: 'mia' })).toBe(false)
+    expect(await engine.answerOne(lease.id, 'ann', 'c', { response: answerTo('c'), by: 'ann' })).toBe(false)
+    expect(await engine.answerOne(lease.id, 'ann', 'b', { response: answerTo('b'), by: 'ann' })).toBe(true)
+    const { answers: stored } = (await worker.nextLease()).journal
+    expect(stored.get('a')?.by).toBe(answers[0] ? 'mia' : 'max')
+  })
+
+  test('equal calls of one owner find the newest of their tasks until it is forgotten', async () => {
+    const engine = await harness.engine()
+    const first = await engine.create(newTask({ same: 'it' }))
+    expect((await engine.sameCall('ann', 'it'))?.id).toBe(first.id)
+    expect(await engine.sameCall('bob', 'it')).toBeUndefined()
+    expect(await engine.sameCall('ann', 'another')).toBeUndefined()
+    const second = await engine.create(newTask({ same: 'it' }))
+    expect((await engine.sameCall('ann', 'it'))?.id).toBe(second.id)
+    await engine.forgetCall(second.id, 'bob')
+    expect((await engine.sameCall('ann', 'it'))?.id).toBe(second.id)
+    await engine.forgetCall(second.id, 'ann')
+    await engine.forgetCall(first.id, 'ann')
+    expect(await engine.sameCall('ann', 'it')).toBeUndefined()
+  })
+
   test('a task that asks only its owner is found by nobody else', async () => {
     const { engine, lease } = await asking(harness, [question('a')])
     expect(await engine.awaiting(lease.id)).toBeUndefined()
