@@ -164,8 +164,8 @@ const STYLE = `
   h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; }
   blockquote { border: 1px solid #8888; border-radius: .5rem; margin: 1.5rem 0; padding: 1rem; white-space: pre-wrap; }
   .field { border: 0; margin: 0 0 1.25rem; padding: 0; min-width: 0; }
-  .field > label, legend { display: block; font-weight: 600; padding: 0; }
-  .choice { align-items: baseline; display: flex; gap: .5rem; padding: .375rem 0; }
+  .field > label, legend { display: block; font-weight: 600; margin: 0 0 .25rem; padding: 0; }
+  .field > .choice { align-items: baseline; display: flex; font-weight: 400; gap: .5rem; margin: 0; padding: .375rem 0; }
   input:not([type=radio], [type=checkbox]), select, textarea {
     border: 1px solid #767676; border-radius: .375rem; box-sizing: border-box; font: inherit; padding: .5rem; width: 100%; }
   p { margin: 0 0 .5rem; }
