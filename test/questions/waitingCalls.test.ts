@@ -1,11 +1,15 @@
 /** Calls of clients that cannot be asked wait for a person, and continue when they have answered. */
+import { createServer, type Server, type ServerOptions } from 'pannier/server'
 import { newKey } from 'pannier/state'
-import type { Server, ServerOptions } from 'pannier/server'
-import { describe, expect, test } from 'vitest'
+import { sqliteTasks } from 'pannier/tasks'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { call } from '../fixtures/modernClient.ts'
 import { ENGINES, type EngineName, instancesOver } from '../tasks/fixtures/engines.ts'
 import { ASKLESS, askless, byName, type Done, offerAsking, principalOf, textOf, waitingIn } from './fixtures/askless.ts'
 
 const keys = newKey()
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 interface Served {
   readonly done: Done
@@ -178,4 +182,75 @@ test('without the option a call of a client that cannot be asked fails as before
   const client = await askless('SDK v2', urls[0]!)
   await expect(client.call('delete_branch', branch)).rejects.toMatchObject({ code: -32021 })
   expect(await client.tools()).not.toContain('continue_call')
+})
+
+describe('a tool that needs what its client has not', () => {
+  const needing = (options: Partial<ServerOptions>) => {
+    const ran: string[] = []
+    const server = createServer({ name: 'needs', version: '1', logger: quiet, ...options })
+    for (const need of ['elicitation', 'elicitation.url', 'sampling', 'roots'] as const) {
+      server.tool(need, { description: 'Needs it.', needs: [need] }, async (_, ctx) => {
+        ran.push(need)
+        return need === 'elicitation'
+          ? `${(await ctx.ask('a', { message: 'A?', schema: z.object({ a: z.string() }) })).a}`
+          : 'done'
+      })
+    }
+    onTestFinished(() => server.drain({ deadlineMs: 0, idleMs: 0 }))
+    return { server, ran }
+  }
+
+  test.each(ASKLESS)('is refused to %s with a sentence for people, before its handler runs', async (kind) => {
+    const { server, ran } = needing({})
+    const client = await askless(kind, (await server.listen({ drainOnTerm: false })).url)
+    const refused = (tool: string, why: string) =>
+      expect(client.call(tool)).rejects.toThrow(
+        `The tool "${tool}" ${why}. Use a client that declares ${tool}. Nothing was done.`,
+      )
+    await refused('elicitation', 'asks a person, and this client cannot show questions')
+    await refused('elicitation.url', 'sends a person to a web page, and this client cannot open one')
+    await refused('sampling', "uses the client's model, and this client offers none")
+    await refused('roots', 'works in the folders of its client, and this client names none')
+    expect(ran).toEqual([])
+  })
+
+  test('waits for the person where questions can be answered elsewhere, and is refused what nobody else has', async () => {
+    const { server, ran } = needing({ questions: true, tasks: sqliteTasks({ path: ':memory:' }) })
+    const client = await askless('SDK v2', (await server.listen({ drainOnTerm: false })).url)
+    expect(waitingIn(await client.call('elicitation')).questions).toMatchObject([{ message: 'A?' }])
+    await expect(client.call('sampling')).rejects.toMatchObject({ code: -32021 })
+    expect(new Set(ran)).toEqual(new Set(['elicitation']))
+  })
+
+  test('is called by a client that has it', async () => {
+    const { server } = needing({})
+    const { url } = await server.listen({ drainOnTerm: false })
+    const { message } = await call(url, 'elicitation.url', {}, { capabilities: { elicitation: { url: {} } } })
+    expect(message.result.content[0].text).toBe('done')
+  })
+
+  test('names only what exists', () => {
+    expect(() => needing({}).server.tool('x', { description: 'X.', needs: ['elicit' as never] }, () => '')).toThrow(
+      'In the tool "x", "needs" is a list of elicitation, elicitation.url, sampling, roots.',
+    )
+  })
+})
+
+test('a tool that runs only as a task works with a client that knows no tasks', async () => {
+  const server = createServer({
+    name: 'long',
+    version: '1',
+    logger: quiet,
+    questions: true,
+    tasks: sqliteTasks({ path: ':memory:' }),
+  })
+  onTestFinished(() => server.drain({ deadlineMs: 0, idleMs: 0 }))
+  server.tool('build', { description: 'Builds.', task: 'required' }, async (_, ctx) => {
+    const { target } = await ctx.ask('target', { message: 'Which target?', schema: z.object({ target: z.string() }) })
+    return `built ${target}`
+  })
+  const client = await askless('SDK v1', (await server.listen({ drainOnTerm: false })).url)
+  const { ticket, questions } = waitingIn(await client.call('build'))
+  await fetch(questions[0]?.url ?? '', form({ action: 'accept', target: 'all' }))
+  expect(textOf(await client.call('continue_call', { ticket }))).toBe('built all')
 })

@@ -120,7 +120,7 @@ export function toolEntry(name: string, tool: Json): ToolEntry {
   const { execution: _, ...listed } = tool
   const support = taskSupportOf(tool)
   const task = support === 'never' ? undefined : { task: support }
-  const none = { input: undefined, output: undefined, mirrored: [] }
+  const none = { input: undefined, output: undefined, mirrored: [], needs: [] }
   return { ...open, ...none, task, name, listed, handler: relayed }
 }
 

@@ -16,7 +16,7 @@ import type { ToolReturn } from '../catalog/definitions.ts'
 import type { ToolEntry } from '../catalog/entries.ts'
 import { errorDetails, type Logger, shortened } from '../logger.ts'
 import { ServerError, UnwritableResultError } from '../errors.ts'
-import type { InputRequired } from '../handler/questions.ts'
+import { assertNeeds, type InputRequired } from '../handler/questions.ts'
 import type { RoundRunner, Invocation } from './rounds.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Registry } from '../catalog/registry.ts'
@@ -43,7 +43,7 @@ export interface CallToolOptions {
 
 /** tools/call: find the tool, check headers and arguments, run a round of its handler or make a task of the call. */
 export function callTool(options: CallToolOptions) {
-  const { registry, rounds, results, access } = options
+  const { registry, results, access } = options
   return async (call: Call): Promise<string> => {
     const { name, args } = readToolCall(call.params)
     const entry = registry.tools.get(name)
@@ -54,28 +54,34 @@ export function callTool(options: CallToolOptions) {
     const checked = checking instanceof Promise ? await checking : checking
     // A model can correct its arguments only if it reads what was wrong, so this is a result and not a protocol error.
     if (!checked.ok) return results.complete(observed(call, unfit(checked.issues)), call.peer)
-    const run = toolRound(entry, call, checked.value, options)
-    const tasks = options.tasks()
-    if (tasks === undefined) return rounds.run(call, run)
+    const round = toolRound(entry, call, checked.value, options)
     const waiting = options.waiting()
-    const asked: ToolCall = { tool: name, args, hasOutput: entry.output !== undefined }
-    const again = waiting && !isLaterRound(call) ? await waiting.again(call, asked) : undefined
+    if (waiting === undefined) return runTool(entry, call, args, round, options)
+    const waits: ToolCall = { tool: name, args, hasOutput: entry.output !== undefined }
+    const again = isLaterRound(call) ? undefined : await waiting.again(call, waits)
     if (again !== undefined) return again
-    const wait = waiting && ((journal: Journal) => waiting.wait(carried(call), asked, journal).catch(throwRefusal))
-    const round = { ...run, wait }
-    const create = (journal: Journal): Promise<string> =>
-      tasks.create(carried(call), { tool: name, args, journal }).catch(throwRefusal)
-    switch (taskModeOf(name, entry.task, call, wait !== undefined)) {
-      case 'at-once':
-        return rounds.createTask(call, round.subject, create)
-      case 'waiting':
-        return rounds.createTask(call, round.subject, wait ?? create)
-      case 'detachable':
-        return rounds.run(call, { ...round, detach: create })
-      case 'never':
-        return rounds.run(call, round)
-    }
+    const wait = (journal: Journal): Promise<string> => waiting.wait(carried(call), waits, journal).catch(throwRefusal)
+    return runTool(entry, call, args, { ...round, wait }, options)
   }
+}
+
+/** Runs the handler once, or makes a task of the call. */
+function runTool(
+  { name, needs, task }: ToolEntry,
+  call: Call,
+  args: Json,
+  round: Invocation<Finished>,
+  { tasks: tasksOf, rounds }: CallToolOptions,
+): Promise<string> {
+  const tasks = tasksOf()
+  const { subject, wait } = round
+  const create = tasks && ((journal: Journal) => tasks.create(carried(call), { tool: name, args, journal }))
+  const detach = create && ((journal: Journal) => create(journal).catch(throwRefusal))
+  const mode = detach === undefined ? 'never' : taskModeOf(name, task, call, wait !== undefined)
+  if (mode === 'at-once' && detach !== undefined) return rounds.createTask(call, subject, detach)
+  if (mode === 'waiting' && wait !== undefined) return rounds.createTask(call, subject, wait)
+  assertNeeds(name, needs, call, wait !== undefined)
+  return rounds.run(call, mode === 'detachable' ? { ...round, detach } : round)
 }
 
 /** The runs of a task belong to the trace of the call that made it. */

@@ -8,7 +8,7 @@ import type {
   ToolAnnotations,
 } from '@modelcontextprotocol/client'
 import type { Context, DetachableContext } from '../handler/context.ts'
-import type { InputRequired } from '../handler/questions.ts'
+import type { InputRequired, Need } from '../handler/questions.ts'
 import type { RequestContext } from '../handler/requestContext.ts'
 import type { InferSchema, SchemaLike } from '../schema.ts'
 import type { AccessOptions } from './access.ts'
@@ -40,6 +40,11 @@ export interface ToolOptions<I extends SchemaLike, O extends SchemaLike = Schema
   /** The shape of `structuredContent`; what a handler returns is checked against it. */
   output?: O
   annotations?: ToolAnnotations
+  /**
+   * What the handler asks its client for. A client without it is refused before the handler runs, so that nothing has happened
+   * then. @default a call fails when its handler asks
+   */
+  needs?: readonly Need[]
 }
 
 /** A string is a text result. */

@@ -19,6 +19,7 @@ import type {
   TaskOptions,
   ToolOptions,
 } from './definitions.ts'
+import type { Need } from '../handler/questions.ts'
 import { compileSchema, type Schema, type SchemaLike } from '../schema.ts'
 import { ACCESS_OPTIONS, accessRule, type AccessRule } from './access.ts'
 import { type Carry, CARRY_OPTIONS } from './carry.ts'
@@ -42,6 +43,7 @@ export interface ToolEntry extends Guarded {
   readonly mirrored: readonly ParamHeader[]
   /** Undefined for a tool that is never a task. */
   readonly task: TaskOptions | undefined
+  readonly needs: readonly Need[]
   readonly handler: DetachingToolHandler
 }
 
@@ -83,6 +85,7 @@ const TOOL_OPTIONS: OptionNames<ToolOptions<SchemaLike>> = {
   input: true,
   output: true,
   annotations: true,
+  needs: true,
   task: true,
   startsAs: true,
 }
@@ -142,8 +145,16 @@ export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handle
     output: result,
     mirrored: findParamHeaders(inputSchema),
     task: taskOptions(options, what),
+    needs: needsOf(options, what),
     handler,
   }
+}
+
+const NEEDS: readonly unknown[] = ['elicitation', 'elicitation.url', 'sampling', 'roots'] satisfies readonly Need[]
+
+function needsOf({ needs = [] }: ToolOptions<SchemaLike>, what: string): readonly Need[] {
+  if (Array.isArray(needs) && needs.every((need) => NEEDS.includes(need))) return needs
+  throw new TypeError(`In the ${what}, "needs" is a list of ${NEEDS.join(', ')}.`)
 }
 
 export function promptEntry(name: string, options: PromptOptions<SchemaLike>, handler: PromptHandler): PromptEntry {
