@@ -1,16 +1,16 @@
-// `npm run docs` fills the code fences from their files and writes docs/requirements.md.
+// `npm run docs` fills the code fences from their files and writes docs/reference/requirements.md.
 // `node scripts/docs.ts check fences|links|requirements` only looks, and exits with 1 when something is wrong.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import template from '../create-pannier/templates/http/package.json' with { type: 'json' }
-import data from '../docs/requirements.json' with { type: 'json' }
+import data from '../docs/reference/requirements.json' with { type: 'json' }
 import manifest from '../package.json' with { type: 'json' }
 import { fenceProblems, fillFences } from './docs/fences.ts'
 import { linkProblems } from './docs/links.ts'
 import { isTest, listFiles, readIfThere as read, readText, readTexts, root } from './repository.ts'
 import { citationsInTests, requirementProblems, requirementsPage } from './requirements.ts'
 
-const requirementsPath = 'docs/requirements.md'
+const requirementsPath = 'docs/reference/requirements.md'
 const files = listFiles()
 const exists = (path: string): boolean => existsSync(join(root, path))
 /** Those of this package, and of a project that `npm create pannier` makes. */

@@ -42,5 +42,5 @@ test('the demo says why its first question carries no state, and that it answers
 
 test.each(['package.json', 'create-pannier/package.json'])('the first guide names the packed file of %s', (path) => {
   const { name, version } = JSON.parse(readText(path)) as { name: string; version: string }
-  expect(readText('docs/start.md')).toContain(`/${name}-${version}.tgz`)
+  expect(readText('docs/tutorials/a-server-that-asks.md')).toContain(`/${name}-${version}.tgz`)
 })

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { BACKEND_DEFAULTS, GATEWAY_DEFAULTS, gatewayConfigOf } from '../../src/gateway/config/index.ts'
 
-const page = readFileSync(new URL('../../docs/gateway-settings.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/reference/gateway-settings.md', import.meta.url), 'utf8')
 
 /** The rows of the tables, each as a map from the setting to its default. */
 const tables = page

@@ -15,7 +15,7 @@ import { membersOf, rowsUnder } from './fixtures/optionTables.ts'
 const folder = mkdtempSync(join(tmpdir(), 'pannier-docs-probe-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const guide = readText('docs/guides/probe.md')
+const guide = readText('docs/how-to/probe.md')
 const stateless = () => startHost(({ message }, res) => json(res, plainAnswer(message)))
 
 describe('docs/snippets/probe.ts', () => {
