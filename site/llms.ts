@@ -15,11 +15,14 @@ interface Site {
 export function writeMarkdown(folder: string, { description, pages, sections }: Site): void {
   const texts = new Map(pages.map((page) => [page, markdownOf(page)]))
   for (const [{ place }, text] of texts) write(join(folder, place), text)
-  const lists = sections.map(({ title, pages: inSection }) =>
-    [`## ${title}`, ...inSection.map((page) => `- [${page.title}](${page.place}): ${summaryOf(page)}`)].join('\n\n').replaceAll('\n\n-', '\n-'),
-  )
-  write(join(folder, 'llms.txt'), `# Pannier\n\n> ${description}\n\n${lists.join('\n\n').replace(/\n-/, '\n\n-')}\n`)
+  const lists = sections.map(({ title, pages: listed }) => `## ${title}\n\n${listed.map(lineOf).join('\n')}`)
+  write(join(folder, 'llms.txt'), `${['# Pannier', `> ${description}`, ...lists].join('\n\n')}\n`)
   write(join(folder, 'llms-full.txt'), [...texts.values()].join('\n\n---\n\n'))
+}
+
+function lineOf(page: Page): string {
+  const summary = summaryOf(page)
+  return `- [${page.title}](${page.place})${summary === '' ? '' : `: ${summary}`}`
 }
 
 /** The page with links to pages as Markdown. */
@@ -37,9 +40,9 @@ function markdownOf({ path, place }: Page): string {
 /** The first sentence of the page. */
 function summaryOf({ path }: Page): string {
   const [, text = ''] = withoutRegions(readText(path)).split(/^# .+\n+/m)
-  const [paragraph = ''] = text.split('\n\n')
+  const paragraph = text.split('\n\n').find((each) => /^[\w*[]/.test(each)) ?? ''
   const plain = paragraph.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/\*\*/g, '').replace(/\s+/g, ' ')
-  return /^[|`!<]/.test(plain) ? '' : (/^.*?[.:](?= |$)/.exec(plain)?.[0] ?? plain).replace(/:$/, '.')
+  return (/^.*?[.:](?= |$)/.exec(plain)?.[0] ?? plain).replace(/:$/, '.')
 }
 
 function write(path: string, text: string): void {

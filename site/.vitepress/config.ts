@@ -25,12 +25,14 @@ export default defineConfig({
   outDir: join(root, 'site/dist'),
   cacheDir: join(root, '.cache/site'),
   metaChunk: true,
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  // One page of the reference is larger than Vite expects of a chunk.
+  vite: { build: { chunkSizeWarningLimit: 1000 } },
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
     anchor: { slugify: anchorOf },
     config: (md) => void md.use(repositoryLinks(repository?.url.replace(/^git\+|\.git$/g, ''))),
   },
-  transformPageData: (page) => (page.relativePath === 'index.md' ? { frontmatter: { ...page.frontmatter, ...start } } : undefined),
   buildEnd: ({ outDir }) => writeMarkdown(outDir, { description, pages, sections }),
   themeConfig: {
     search: { provider: 'local' },
@@ -48,13 +50,10 @@ export default defineConfig({
     ],
     sidebar: sections.map(({ title, pages: inSection }) => ({
       text: title,
-      collapsed: false,
+      collapsed: true,
       items: inSection.map((page) => ({ text: page.title, link: `/${page.place}` })),
     })),
     docFooter: { prev: 'Before', next: 'Next' },
     footer: { message: 'Apache License 2.0' },
   },
 })
-
-/** The README is the start page, without the sidebar. */
-const start = { sidebar: false, outline: false, prev: false, next: false }

@@ -228,8 +228,8 @@ describe('docs/snippets/answering.ts', () => {
   })
 })
 
-test('the table in docs/how-to/answering.md has every option of connect, and no other', () => {
+test('the table in docs/reference/client.md has every option of connect, and no other', () => {
   const members = membersOf(readText('src/client/connect.ts'), 'ConnectOptions')
   expect(members).toContain('answerers')
-  expect(rowsUnder(readText('docs/how-to/answering.md'), 'Options of connect').toSorted()).toEqual(members.toSorted())
+  expect(rowsUnder(readText('docs/reference/client.md'), 'Options of connect').toSorted()).toEqual(members.toSorted())
 })

@@ -164,8 +164,8 @@ describe('docs/snippets/basics.ts', () => {
   })
 })
 
-describe('docs/how-to/tools-prompts-resources.md', () => {
-  const guide = readText('docs/how-to/tools-prompts-resources.md')
+describe('docs/reference/server.md', () => {
+  const guide = readText('docs/reference/server.md')
 
   const declared: [name: string, interfaces: [path: string, name: string][]][] = [
     [

@@ -176,8 +176,10 @@ describe('docs/snippets/keeping-state.ts', () => {
   })
 })
 
-describe('docs/how-to/keeping-state.md', () => {
-  const rows = [...guide.matchAll(/^\| `(https?:[^`]+)` \| (.+) \|$/gm)].map(([, url = '', name = '']) => [url, name])
+describe('docs/reference/jar.md', () => {
+  const rows = [...readText('docs/reference/jar.md').matchAll(/^\| `(https?:[^`]+)` \| (.+) \|$/gm)].map(
+    ([, url = '', name = '']) => [url, name],
+  )
 
   test('its table of names has names and refusals', () => {
     expect(rows.length).toBeGreaterThan(6)

@@ -221,12 +221,12 @@ describe('docs/snippets/layers.ts', () => {
   })
 })
 
-test('docs/how-to/layers.md names every option of tasks', () => {
-  const named = rowsUnder(readText('docs/how-to/layers.md'), 'Options of tasks')
+test('docs/reference/client.md names every option of tasks', () => {
+  const named = rowsUnder(readText('docs/reference/client.md'), 'Options of tasks')
   expect(named.toSorted()).toEqual(membersOf(readText('src/client/tasks/layer.ts'), 'TasksOptions').toSorted())
 })
 
-test('docs/how-to/layers.md shows what all layers declare in a session', async () => {
+test('docs/reference/client.md shows what all layers declare in a session', async () => {
   const server = await sessionServer('call')
   const owner = { principal: 'ann', context: 'chat-1' }
   const layers = compose(
@@ -236,6 +236,6 @@ test('docs/how-to/layers.md shows what all layers declare in a session', async (
   )
   const client = closing(new Client({ name: 'my-app', version: '1.0.0' }))
   await client.connect(layers(new StreamableHTTPClientTransport(new URL(server.url), { fetch: echoFetch() })))
-  const [, shown = ''] = /```json\n([^]*?)```/.exec(readText('docs/how-to/layers.md')) ?? []
+  const [, shown = ''] = /```json\n([^]*?)```/.exec(readText('docs/reference/client.md')) ?? []
   expect(server.declared()).toEqual(JSON.parse(shown))
 })

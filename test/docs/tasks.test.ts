@@ -1,4 +1,4 @@
-/** The code of docs/tutorials/a-long-job-with-approval.md and docs/how-to/operating-tasks.md, run. */
+/** The code of the pages about tasks, run. */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Server } from 'pannier/server'
@@ -74,7 +74,7 @@ async function startExample(TASKS: string): Promise<{ url: string; kill: () => v
   throw new Error('The example did not start.')
 }
 
-describe('docs/tutorials/a-long-job-with-approval.md', () => {
+describe('docs/how-to/tasks.md', () => {
   test('the example goes on in a second process when the first is killed', async () => {
     const path = storePath()
     const [first, second] = await Promise.all([startExample(path), startExample(path)])
@@ -137,7 +137,7 @@ describe('docs/how-to/operating-tasks.md', () => {
   })
 
   test('the table of options names every one there is', () => {
-    const page = readText('docs/how-to/operating-tasks.md')
+    const page = readText('docs/reference/tasks.md')
     const service = membersOf(readText('src/tasks/service/service.ts'), 'TaskServiceOptions')
     const engine = membersOf(readText('src/tasks/engine.ts'), 'EngineOptions')
     for (const option of [...service, ...engine]) expect(page).toContain(`\`${option}\``)
