@@ -83,11 +83,11 @@ function memberTable(entry: Entry, entries: Entries): string {
     .toSorted((a, b) => (hasDefaults ? Number(isRequired(b)) - Number(isRequired(a)) : 0))
     .map((member) => [
       code(member.isOptional && !hasDefaults ? `${member.name}?` : member.name),
-      entries.linked(member.type, page),
-      hasDefaults ? standardOf(member) : '',
       prose(member.doc.text),
+      hasDefaults ? standardOf(member) : '',
+      entries.linked(member.type, page),
     ])
-  return table(['name', 'type', 'default', 'what it is'], rows)
+  return table(['name', 'what it is', 'default', 'type'], rows)
 }
 
 function seeAlso({ declaration, page }: Entry, entries: Entries): string {

@@ -63,12 +63,12 @@ test('a table of options has the inherited ones, the required ones first, with t
   expect(door).toContain('Options of [`door`](#door).')
   expect(door).toContain(
     [
-      '| name | type | default | what it is |',
+      '| name | what it is | default | type |',
       '|---|---|---|---|',
-      '| `key` | [`Key`](pannier-key.md#key) | required | Opens it, from both &lt;sides>. |',
-      '| `lock` | `Lock` | none | A lock of others. |',
-      '| `colour` | [`Colour`](#colour) | none |  |',
-      '| `height` | `number` | `2` | In metres. |',
+      '| `key` | Opens it, from both &lt;sides>. | required | [`Key`](pannier-key.md#key) |',
+      '| `lock` | A lock of others. | none | `Lock` |',
+      '| `colour` |  | none | [`Colour`](#colour) |',
+      '| `height` | In metres. | `2` | `number` |',
     ].join('\n'),
   )
   expect(door).not.toContain('secret')
@@ -84,7 +84,7 @@ test('a type without an export is on the page that mentions it, and one of anoth
 
 test('a class shows its public members, and a type with the name of a function says that it is one', () => {
   expect(door).toContain('### Door (class)')
-  expect(door).toContain('| `isOpen` | `boolean` | Whether it is open. |')
+  expect(door).toContain('| `isOpen` | Whether it is open. | `boolean` |')
   expect(door).not.toContain('hidden')
 })
 
