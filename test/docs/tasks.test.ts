@@ -10,11 +10,9 @@ import {
   offerPrinting,
   type Printer,
 } from '../../docs/snippets/tasks.ts'
-import { readText } from '../../scripts/repository.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { storePath } from '../tasks/fixtures/echoServer.ts'
 import { accept, TaskCaller } from '../fixtures/modernClient.ts'
-import { membersOf } from './fixtures/optionTables.ts'
 
 /** A printer that remembers what it did, and can run out of paper. */
 class Press implements Printer {
@@ -105,13 +103,5 @@ describe('docs/how-to/operating-tasks.md', () => {
     await client.update(taskId, { agree: accept({ agree: true }) })
     expect((await client.until(taskId, 'completed')).result.content[0].text).toContain('Printed 3 pages')
     expect(await printBook(client)).toContain('Printed 3 pages')
-  })
-
-  test('the table of options names every one there is', () => {
-    const page = readText('docs/reference/tasks.md')
-    const service = membersOf(readText('src/tasks/service/service.ts'), 'TaskServiceOptions')
-    const engine = membersOf(readText('src/tasks/engine.ts'), 'EngineOptions')
-    for (const option of [...service, ...engine]) expect(page).toContain(`\`${option}\``)
-    expect(service.length + engine.length).toBeGreaterThan(6)
   })
 })
