@@ -1,6 +1,6 @@
 import { CodedError, isObject } from '../protocol/index.ts'
 
-/** The codes of errors on the client's side. `docs/errors.md` says what to do about each. */
+/** The codes of errors on the client's side. `docs/reference/errors.md` says what to do about each. */
 export const CLIENT_CODES = [
   'TARGET_INVALID',
   'CONFIG_UNREADABLE',

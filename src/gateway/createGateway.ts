@@ -304,6 +304,7 @@ export class Gateway {
 
 const NOT_OPENED = 'The bus could not be opened: list changes reach no client, and other instances are not heard.'
 
+/** A gateway for the servers of a configuration. It connects to them when it listens. */
 export function createGateway(options: GatewayOptions): Gateway {
   return new Gateway(options)
 }

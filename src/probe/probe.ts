@@ -23,6 +23,7 @@ import { nextStep } from './decision/rules.ts'
 import type { ProbeWire } from './wire/connection.ts'
 import { DAY_MS, isObject, type Json } from '../protocol/index.ts'
 
+/** Finds out whether a server needs its sessions, with as few requests as decide it. */
 export async function probe(target: Target, options: ProbeOptions = {}): Promise<Verdict> {
   const settings = settingsOf(options)
   settings.signal?.throwIfAborted()

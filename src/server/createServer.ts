@@ -260,6 +260,7 @@ export class Server {
   }
 }
 
+/** A server without anything yet: add tools, prompts and resources, then listen or mount it. */
 export function createServer(options: ServerOptions): Server {
   return new Server(options)
 }

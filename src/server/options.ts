@@ -38,10 +38,15 @@ export interface QuestionOptions {
 const QUESTION_OPTIONS: OptionNames<QuestionOptions> = { url: true, waitSeconds: true, namesOf: true }
 
 export interface ServerOptions extends GuardOptions {
+  /** The name of the server, for programs. */
   name: string
+  /** The version of the server. */
   version: string
+  /** A name to show to people. */
   title?: string
+  /** The address of a page about the server. */
   websiteUrl?: string
+  /** Icons that clients may show. */
   icons?: Implementation['icons']
   /** Instructions for models on how to use this server. */
   instructions?: string

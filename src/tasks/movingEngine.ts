@@ -20,6 +20,7 @@ export interface Move {
   readonly to: TaskEngine
 }
 
+/** An engine that creates tasks in the store `to`, and serves those of `from` until they end. */
 export function movingEngine({ from, to }: Move): TaskEngine {
   return {
     open: (host) => open(host),

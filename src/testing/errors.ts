@@ -1,6 +1,6 @@
 import { CodedError } from '../protocol/index.ts'
 
-/** The codes of the faults that `exercise` finds in a tool. `docs/errors.md` says what to do about each. */
+/** The codes of the faults that `exercise` finds in a tool. `docs/reference/errors.md` says what to do about each. */
 export const FINDING_CODES = [
   'EFFECT_REPEATED',
   'EFFECT_AFTER_END',

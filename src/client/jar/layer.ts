@@ -28,6 +28,7 @@ export interface JarLayerOptions extends JarOwner {
 
 const JAR_OPTIONS: OptionNames<JarLayerOptions> = { principal: true, server: true, context: true, onNews: true }
 
+/** A layer that sends servers the state that they keep with the client, and stores what they set (SEP-1655). */
 export function jar(store: JarStore, options: JarLayerOptions): Layer {
   assertOptionNames(options, JAR_OPTIONS, 'jar()')
   return (transport) => createLayer(transport, (context) => new JarLayer(context, store, options))

@@ -80,6 +80,7 @@ const TASKS_OPTIONS: OptionNames<TasksOptions> = {
   place: true,
 }
 
+/** A layer that follows calls that become tasks, and answers what these ask. */
 export function tasks(options: TasksOptions = {}): Layer {
   assertOptionNames(options, TASKS_OPTIONS, 'tasks()')
   return (transport) => createLayer(transport, (context) => new TasksLayer(context, transport, options))

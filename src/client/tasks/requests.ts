@@ -19,6 +19,7 @@ export interface TaskClient {
 }
 
 export interface TaskRequestOptions {
+  /** Cancels the request. */
   signal?: AbortSignal
 }
 

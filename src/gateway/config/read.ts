@@ -51,15 +51,19 @@ export interface UnusableBackend {
 }
 
 export interface GatewayConfig {
+  /** The file that was read; undefined for an object. */
   readonly file?: string
   /** In the order of the file, including disabled ones. */
   readonly servers: readonly BackendConfig[]
+  /** Servers that cannot be served, with the reason. */
   readonly unusable: readonly UnusableBackend[]
+  /** The settings under `"gateway"`, with defaults. */
   readonly settings: GatewaySettings
   /** Members that are not read where they stand, and are most likely mistakes. @default none */
   readonly warnings?: readonly ConfigProblem[]
 }
 
+/** Reads an mcp.json file as the configuration of a gateway; variables come from `env`. */
 export async function readGatewayConfig(file: string, env: Env = process.env): Promise<GatewayConfig> {
   const text = await readConfigFile(file)
   const config = await configOf(sourceOfText(text, file), entryPlace(file, env))

@@ -142,7 +142,7 @@ interface Frequency {
 
 /**
  * How often behaviour was right about sessions, for the servers of the corpus. The counts are those of the table "By kind of
- * decision" in docs/probe-accuracy.md; a test compares.
+ * decision" in docs/reference/probe-accuracy.md; a test compares.
  */
 export const SESSION_FREQUENCIES: Readonly<Record<Exclude<State, 'UNKNOWN'>, Frequency>> = {
   STATELESS: { right: 45, servers: 45 },

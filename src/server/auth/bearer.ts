@@ -160,6 +160,7 @@ export interface Challenge {
   readonly resourceMetadata?: string
 }
 
+/** The value of a WWW-Authenticate header, for an authenticator of your own. */
 export function bearerChallenge({ error, description, scopes = [], resourceMetadata }: Challenge): string {
   const parts = [
     error && `error="${error}"`,

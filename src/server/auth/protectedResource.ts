@@ -27,6 +27,7 @@ export interface ProtectedResourceDocument {
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
+/** The metadata document of an endpoint (RFC 9728), and the handler that serves it. */
 export function protectedResource(options: ProtectedResourceOptions): ProtectedResource {
   const { authorizationServers, scopes = [], metadata } = options
   const resource = readResource(options.resource)

@@ -20,8 +20,11 @@ type Awaitable<T> = T | Promise<T>
 interface Described extends AccessOptions, CarryOptions {
   /** A name to show to people. */
   title?: string
+  /** What it does, for models and people. */
   description?: string
+  /** Icons that clients may show. */
   icons?: Icon[]
+  /** The `_meta` of its entry in the list. */
   _meta?: Record<string, unknown>
 }
 
@@ -34,11 +37,13 @@ export interface TaskOptions {
 }
 
 export interface ToolOptions<I extends SchemaLike, O extends SchemaLike = SchemaLike> extends Described, TaskOptions {
+  /** What the tool does, for the model that chooses it. */
   description: string
   /** The arguments. @default an object without properties */
   input?: I
   /** The shape of `structuredContent`; what a handler returns is checked against it. */
   output?: O
+  /** Hints for clients, such as `readOnlyHint`. */
   annotations?: ToolAnnotations
   /**
    * What the handler asks its client for. A client without it is refused before the handler runs, so that nothing has happened
@@ -69,6 +74,7 @@ export type DetachingToolHandler<I extends SchemaLike = SchemaLike, O extends Sc
 ) => Awaitable<ToolReturnOf<O>>
 
 export interface PromptOptions<I extends SchemaLike> extends Described {
+  /** What the prompt is for, for people who choose it. */
   description: string
   /** The arguments: an object of strings. */
   input?: I
@@ -83,10 +89,13 @@ export type PromptHandler<I extends SchemaLike = SchemaLike> = (
 ) => Awaitable<PromptReturn>
 
 export interface ResourceOptions extends Described {
+  /** The name of the resource in the list. */
   name: string
+  /** The type of what is read, if it is always the same. */
   mimeType?: string
   /** In bytes, if known. */
   size?: number
+  /** Hints for clients: audience, priority, last change. */
   annotations?: Annotations
   /** How long a client may keep what it read, in milliseconds. @default 0 */
   ttlMs?: number

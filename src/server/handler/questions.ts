@@ -246,6 +246,7 @@ function callersForm(form: Form): InputRequest {
   throw new TypeError(`The form "${form.message}" has "by"; ask it with ctx.ask or ctx.elicit.`)
 }
 
+/** The result of a handler that asks in the explicit style: it is called again with the answers. */
 export function inputRequired({ inputRequests = {}, requestState }: InputRequiredOptions): InputRequired {
   const requests = new Map(
     Object.entries(inputRequests).map(([key, ask]) => [key, 'method' in ask ? ask : callersForm(ask)] as const),

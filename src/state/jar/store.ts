@@ -10,8 +10,11 @@ export interface JarKey {
 
 /** A connection: the server as `jarServerOf` names it, who uses it, and the context of its session state. */
 export interface JarOwner {
+  /** The server, as `jarServerOf` names it. */
   readonly server: string
+  /** Whose state it is. */
   readonly principal: string
+  /** What session state ends with, such as one conversation. */
   readonly context: string
 }
 

@@ -72,6 +72,7 @@ const SEAL_OPTIONS: OptionNames<SealOptions> = {
   maxBodyBytes: true,
 }
 
+/** Seals and opens bodies for one audience, with the keys of a key ring. */
 export function createSealer(options: SealOptions): Sealer {
   assertOptionNames(options, SEAL_OPTIONS, 'createSealer')
   return createSealerWith(options, randomNonces())
