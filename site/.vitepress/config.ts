@@ -20,7 +20,13 @@ export default defineConfig({
   description,
   lang: 'en',
   srcDir: root,
-  srcExclude: ['.cache/**', '.git/**', 'dist/**', 'release/**', ...listFiles().filter((path) => path.endsWith('.md') && placeOf(path) === undefined)],
+  srcExclude: [
+    '.cache/**',
+    '.git/**',
+    'dist/**',
+    'release/**',
+    ...listFiles().filter((path) => path.endsWith('.md') && placeOf(path) === undefined),
+  ],
   rewrites: (path) => placeOf(path) ?? path,
   outDir: join(root, 'site/dist'),
   cacheDir: join(root, '.cache/site'),
@@ -38,7 +44,9 @@ export default defineConfig({
     search: { provider: 'local' },
     outline: { level: [2, 3] },
     nav: [
-      ...sections.flatMap(({ title, pages: [first] }) => (first && title !== 'Project' ? [{ text: title, link: `/${first.place}` }] : [])),
+      ...sections.flatMap(({ title, pages: [first] }) =>
+        first && title !== 'Project' ? [{ text: title, link: `/${first.place}` }] : [],
+      ),
       {
         text: version,
         items: [

@@ -15,7 +15,7 @@ import { isObject, parseJson, type RequestId } from '../protocol/index.ts'
 import { ClientError } from './errors.ts'
 import { messageIn } from './layer/message.ts'
 import type { WireMessage } from './layer/transport.ts'
-import { plainLine } from './safeText.ts'
+import { plainLine } from '../questions/index.ts'
 
 /** One attempt to connect. */
 interface Attempt {

@@ -17,7 +17,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { MAX_TIMER_MS, settledWithin } from '../protocol/index.ts'
 import { ClientError } from './errors.ts'
-import { plainLine } from './safeText.ts'
+import { plainLine } from '../questions/index.ts'
 import { createLayer } from './layer/layer.ts'
 import type { Layer } from './layer/transport.ts'
 import { isRequest } from './layer/message.ts'

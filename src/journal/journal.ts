@@ -23,7 +23,7 @@ export interface Approvers {
   readonly fourEyes: boolean
 }
 
-interface OpenQuestion {
+interface UnansweredQuestion {
   readonly question: string | undefined
   /** How often it has been asked so far. */
   readonly times: number
@@ -42,7 +42,7 @@ export interface Journal {
   readonly round: number
   readonly answers: Map<string, RecordedAnswer>
   readonly steps: Map<string, { readonly value?: unknown }>
-  readonly open: Map<string, OpenQuestion>
+  readonly open: Map<string, UnansweredQuestion>
   /** The state that a handler in explicit style gave to `inputRequired`. */
   own: unknown
   /** When the first round ended or asked in place, in seconds since 1970; undefined before. */
@@ -138,7 +138,7 @@ function writeAnswer(key: string, { question, response, by }: RecordedAnswer) {
   return by === undefined ? written : ([...written, by] as const)
 }
 
-function writeOpen(key: string, { question, times, changes = 0 }: OpenQuestion) {
+function writeOpen(key: string, { question, times, changes = 0 }: UnansweredQuestion) {
   const written = [key, question ?? null, times] as const
   return changes === 0 ? written : ([...written, changes] as const)
 }

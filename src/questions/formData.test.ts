@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../protocol/index.ts'
-import { fieldsOf } from './fields.ts'
+import { readFields } from './fields.ts'
 import { INPUT_PREFIX, readForm } from './formData.ts'
 
 function read(schema: Json, inputs: readonly (readonly [string, string])[], required = true) {
-  const fields = fieldsOf({ type: 'object', properties: { it: schema }, ...(required && { required: ['it'] }) })
+  const fields = readFields({ type: 'object', properties: { it: schema }, ...(required && { required: ['it'] }) })
   return readForm(fields, new URLSearchParams(inputs.map(([name, value]) => [`${INPUT_PREFIX}${name}`, value])))
 }
 
@@ -45,21 +45,25 @@ describe('what does not fit is named', () => {
     [{ type: 'string' }, [], 'This field is required.'],
     [{ type: 'string' }, [''], 'This field is required.'],
     [{ type: 'boolean' }, [], 'This field is required.'],
-    [{ type: 'boolean' }, ['maybe'], 'Choose yes or no.'],
-    [{ type: 'string', minLength: 3 }, ['ab'], 'Enter at least 3 characters.'],
-    [{ type: 'string', maxLength: 3 }, ['abcd'], 'Enter at most 3 characters.'],
-    [{ type: 'string', format: 'email' }, ['ann'], 'Enter an email address.'],
-    [{ type: 'string', format: 'uri' }, ['example'], 'Enter a whole address, such as https://example.com.'],
-    [{ type: 'string', format: 'date' }, ['2026-02-99'], 'Enter a date, such as 2026-07-28.'],
-    [{ type: 'string', format: 'date-time' }, ['noon'], 'Enter a date and time, such as 2026-07-28T12:00:00Z.'],
-    [{ type: 'number' }, ['many'], 'Enter a number.'],
-    [{ type: 'integer' }, ['1.5'], 'Enter a whole number.'],
-    [{ type: 'number', minimum: 1 }, ['0'], 'Enter 1 or more.'],
-    [{ type: 'number', maximum: 1 }, ['2'], 'Enter 1 or less.'],
-    [{ type: 'string', enum: ['a'] }, ['b'], 'Choose one of these.'],
+    [{ type: 'boolean' }, ['maybe'], 'It must be true or false.'],
+    [{ type: 'string', minLength: 3 }, ['ab'], 'It needs at least 3 characters.'],
+    [{ type: 'string', maxLength: 3 }, ['abcd'], 'It may have at most 3 characters.'],
+    [{ type: 'string', format: 'email' }, ['ann'], 'It must be an email address, such as ada@example.com.'],
+    [{ type: 'string', format: 'uri' }, ['example'], 'It must be a whole address, such as https://example.com/page.'],
+    [{ type: 'string', format: 'date' }, ['2026-02-99'], 'It must be a date, such as 2026-07-28.'],
+    [
+      { type: 'string', format: 'date-time' },
+      ['noon'],
+      'It must be a time with its zone, such as 2026-07-28T14:30:00Z.',
+    ],
+    [{ type: 'number' }, ['many'], 'It must be a number.'],
+    [{ type: 'integer' }, ['1.5'], 'It must be a whole number.'],
+    [{ type: 'number', minimum: 1 }, ['0'], 'It must be at least 1.'],
+    [{ type: 'number', maximum: 1 }, ['2'], 'It must be at most 1.'],
+    [{ type: 'string', enum: ['a'] }, ['b'], 'It must be one of the choices.'],
     [many, [], 'Choose at least 1.'],
     [many, ['a', 'b', 'c'], 'Choose at most 2.'],
-    [many, ['z'], 'Choose from these.'],
+    [many, ['z'], 'Each must be one of the choices.'],
   ])('%j with %j', (schema, inputs, issue) => {
     const reading = read(
       schema,
@@ -79,7 +83,9 @@ test('an optional field that is empty is left out, whatever other names the form
 })
 
 test('a field may be called __proto__', () => {
-  const fields = fieldsOf(JSON.parse('{"properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}') as Json)
+  const fields = readFields(
+    JSON.parse('{"properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}') as Json,
+  )
   const reading = readForm(fields, new URLSearchParams([[`${INPUT_PREFIX}__proto__`, 'x']]))
   expect(reading.ok && Object.entries(reading.content)).toEqual([['__proto__', 'x']])
 })

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { fieldsOf } from './fields.ts'
-import { noticePage, PAGE_HEADERS, questionPage } from './page.ts'
+import { readFields } from './fields.ts'
+import { noticePage, questionPage } from './page.ts'
 
 const HOSTILE = `"></blockquote></form><script>alert(1)</script><img src=x onerror='alert(1)'>&amp;`
 
@@ -17,7 +16,7 @@ const schema = {
 }
 
 test('texts of a server stay text: no tag, attribute or entity of theirs is in the page', () => {
-  const fields = fieldsOf(schema)
+  const fields = readFields(schema)
   const entered = new URLSearchParams([[`field.${HOSTILE}`, HOSTILE]])
   const issues = new Map([[HOSTILE, HOSTILE]])
   const view = { server: HOSTILE, tool: HOSTILE, message: HOSTILE, fields, expiresAt: 0, entered, issues }
@@ -34,16 +33,8 @@ test('texts of a server stay text: no tag, attribute or entity of theirs is in t
   }
 })
 
-test('the policy of the page allows its own style and nothing else', () => {
-  const style = /<style>([^]*?)<\/style>/.exec(noticePage('Well', 'Done.'))?.[1] ?? ''
-  const digest = createHash('sha256').update(style).digest('base64')
-  expect(PAGE_HEADERS['content-security-policy']).toBe(
-    `default-src 'none'; style-src 'sha256-${digest}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
-  )
-})
-
 test('what was entered stays in the form, beside what was wrong with it', () => {
-  const fields = fieldsOf({ properties: { size: { type: 'integer', maximum: 5 }, mode: { type: 'boolean' } } })
+  const fields = readFields({ properties: { size: { type: 'integer', maximum: 5 }, mode: { type: 'boolean' } } })
   const entered = new URLSearchParams({ 'field.size': '9', 'field.mode': 'no' })
   const issues = new Map([['size', 'Enter 5 or less.']])
   const page = questionPage({ server: 's', tool: 't', message: 'm', fields, expiresAt: null, entered, issues })

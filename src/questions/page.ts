@@ -2,10 +2,10 @@
  * The page of a question: plain HTML without scripts. Everything that a server or a person has written is shown as text, and what
  * the server says stands in a frame of its own, so that it cannot pass for a part of the page.
  */
-import { hash } from 'node:crypto'
-import type { ChoiceField, ChoicesField, Field, NumberField, TextField, YesNoField } from './fields.ts'
+import type { BooleanField, ChoiceField, ChoicesField, Field, NumberField, TextField } from './fields.ts'
 import { INPUT_PREFIX } from './formData.ts'
 import { Html, html } from './html.ts'
+import { plainLine, plainText } from './safeText.ts'
 
 export interface QuestionView {
   readonly server: string
@@ -28,10 +28,10 @@ export function questionPage(view: QuestionView): string {
     `A question of ${server}`,
     html`<h1>A question for you</h1>
       <p>The tool <strong>${tool}</strong> of the server <strong>${server}</strong> waits for your answer:</p>
-      <blockquote>${message}</blockquote>
+      <blockquote>${plainText(message)}</blockquote>
       ${wrong || undefined}
       <form method="post" autocomplete="off">
-        ${fields.map((field) => row(field, view.entered, issues.get(field.name)))}
+        ${fields.map((field) => row(field, view.entered, issues.get(field.key)))}
         <div class="buttons">
           <button name="action" value="accept">${fields.length === 0 ? 'Accept' : 'Send the answer'}</button>
           <button name="action" value="decline" class="quiet" formnovalidate>Decline</button>
@@ -47,18 +47,20 @@ export function noticePage(heading: string, ...sentences: readonly string[]): st
 }
 
 function row(field: Field, entered: URLSearchParams | undefined, issue: string | undefined): Html {
-  const given = entered?.getAll(`${INPUT_PREFIX}${field.name}`)
+  const given = entered?.getAll(`${INPUT_PREFIX}${field.key}`)
   switch (field.kind) {
     case 'text':
-      return labelled(field, issue, textInput(field, given?.[0] ?? field.initial ?? ''))
+      return labelled(field, issue, textInput(field, given?.[0] ?? field.default ?? ''))
     case 'number':
-      return labelled(field, issue, numberInput(field, given?.[0] ?? field.initial))
+      return labelled(field, issue, numberInput(field, given?.[0] ?? field.default))
     case 'choice':
-      return labelled(field, issue, select(field, given?.[0] ?? field.initial))
-    case 'yes-no':
+      return labelled(field, issue, select(field, given?.[0] ?? field.default))
+    case 'boolean':
       return group(field, issue, yesNo(field, given))
     case 'choices':
-      return group(field, issue, boxes(field, given ?? field.initial))
+      return group(field, issue, boxes(field, given ?? field.default ?? []))
+    case 'unknown':
+      return html``
     default:
       return field satisfies never
   }
@@ -66,20 +68,20 @@ function row(field: Field, entered: URLSearchParams | undefined, issue: string |
 
 function labelled(field: Field, issue: string | undefined, input: Html): Html {
   return html`<div class="field">
-    <label for="${idOf(field)}">${field.label}${optional(field)}</label>${notes(field, issue)}${input}
+    <label for="${idOf(field)}">${plainLine(field.title)}${optional(field)}</label>${notes(field, issue)}${input}
   </div>`
 }
 
 function group(field: Field, issue: string | undefined, inputs: readonly Html[]): Html {
   return html`<fieldset class="field" aria-describedby="${idOf(field)}.notes">
-    <legend>${field.label}${optional(field)}</legend>${notes(field, issue)}${inputs}
+    <legend>${plainLine(field.title)}${optional(field)}</legend>${notes(field, issue)}${inputs}
   </fieldset>`
 }
 
 function notes(field: Field, issue: string | undefined): Html {
   const { description } = field
   return html`<div id="${idOf(field)}.notes">
-    ${description === undefined ? undefined : html`<p class="aside">${description}</p>`}
+    ${description === undefined ? undefined : html`<p class="aside">${plainText(description)}</p>`}
     ${issue === undefined ? undefined : html`<p class="wrong">${issue}</p>`}
   </div>`
 }
@@ -104,19 +106,20 @@ function textInput(field: TextField, value: string): Html {
 
 function numberInput(field: NumberField, value: string | number | undefined): Html {
   const limits = html`${attribute('min', field.minimum)}${attribute('max', field.maximum)}`
-  const step = field.isInteger ? '1' : 'any'
+  const step = field.integer ? '1' : 'any'
   return html`<input ${shared(field)} type="number" step="${step}" ${limits} value="${value ?? ''}" />`
 }
 
 function select(field: ChoiceField, chosen: string | undefined): Html {
   const options = field.choices.map(
-    ({ value, label }) => html`<option value="${value}" ${flag('selected', value === chosen)}>${label}</option>`,
+    ({ value, title }) =>
+      html`<option value="${value}" ${flag('selected', value === chosen)}>${plainLine(title)}</option>`,
   )
   return html`<select ${shared(field)}><option value="">Choose …</option>${options}</select>`
 }
 
-function yesNo(field: YesNoField, given: readonly string[] | undefined): Html[] {
-  const initial = field.initial === undefined ? undefined : field.initial ? 'yes' : 'no'
+function yesNo(field: BooleanField, given: readonly string[] | undefined): Html[] {
+  const initial = field.default === undefined ? undefined : field.default ? 'yes' : 'no'
   const chosen = given === undefined ? initial : given[0]
   return (['yes', 'no'] as const).map((value) => {
     const label = value === 'yes' ? 'Yes' : 'No'
@@ -126,9 +129,9 @@ function yesNo(field: YesNoField, given: readonly string[] | undefined): Html[] 
 }
 
 function boxes(field: ChoicesField, chosen: readonly string[]): Html[] {
-  return field.choices.map(({ value, label }) => {
+  return field.choices.map(({ value, title }) => {
     const checked = flag('checked', chosen.includes(value))
-    return html`<label class="choice"><input type="checkbox" name="${nameOf(field)}" value="${value}" ${checked} /> ${label}</label>`
+    return html`<label class="choice"><input type="checkbox" name="${nameOf(field)}" value="${value}" ${checked} /> ${plainLine(title)}</label>`
   })
 }
 
@@ -145,8 +148,8 @@ function flag(name: string, isSet: boolean): Html | undefined {
   return isSet ? new Html(name) : undefined
 }
 
-function nameOf({ name }: Field): string {
-  return `${INPUT_PREFIX}${name}`
+function nameOf({ key }: Field): string {
+  return `${INPUT_PREFIX}${key}`
 }
 
 /** An id may have any character but a space. */
@@ -158,7 +161,8 @@ function dateOf(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-const STYLE = `
+/** The style of all pages; a server names its digest in the policy of a page. */
+export const PAGE_STYLE = `
   :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
   body { margin: 0 auto; max-width: 38rem; padding: 2rem 1rem; overflow-wrap: anywhere; }
   h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; }
@@ -178,15 +182,6 @@ const STYLE = `
   :focus-visible { outline: 3px solid light-dark(#1a56c4, #a8c7fa); outline-offset: 2px; }
 `
 
-/** The headers of each page: no scripts, no frames, nothing from elsewhere, no copy in a cache, no address in a referrer. */
-export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
-  'cache-control': 'no-store',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-}
-
 function page(title: string, body: Html): string {
   return html`<!doctype html>
     <html lang="en">
@@ -194,7 +189,7 @@ function page(title: string, body: Html): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}</title>
-        <style>${new Html(STYLE)}</style>
+        <style>${new Html(PAGE_STYLE)}</style>
       </head>
       <body>
         <main>${body}</main>

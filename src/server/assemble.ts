@@ -32,7 +32,7 @@ import { ownHandlers, Pipeline } from './calls/pipeline.ts'
 import type { Relaying } from './calls/relaying.ts'
 import { PushBroker } from './legacy/push/broker.ts'
 import { openQuestionsPart } from './questions/part.ts'
-import { Questions } from './questions/openQuestions.ts'
+import { ServerQuestions } from './questions/openQuestions.ts'
 import { Registry } from './catalog/registry.ts'
 import { Results } from './results.ts'
 import { ResultHooks } from './calls/resultHooks.ts'
@@ -252,7 +252,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     newRequests,
     legacyHttp,
     tasks,
-    questions: new Questions(() => tasks?.questions, questionsPart?.namesOf, clock),
+    questions: new ServerQuestions(() => tasks?.questions, questionsPart?.namesOf, clock),
     questionsPart,
     open: async () => {
       reachable = true

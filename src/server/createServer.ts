@@ -23,7 +23,7 @@ import type { GuardOptions } from './http/hostGuard.ts'
 import { type EndpointParts, HANDLER_OPTIONS, type HandlerOptions } from './http/endpoint.ts'
 import { type NodeHandler, nodeHandler } from './http/node.ts'
 import { assertOptionNames } from '../protocol/index.ts'
-import type { Questions } from './questions/openQuestions.ts'
+import type { ServerQuestions } from './questions/openQuestions.ts'
 import { SERVER_OPTIONS, type ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
 import type { SchemaLike } from './schema.ts'
@@ -198,7 +198,7 @@ export class Server {
   }
 
   /** The open questions, for a page or a program of your own. They are stored with the tasks. */
-  get questions(): Questions {
+  get questions(): ServerQuestions {
     return this.#assembly.questions
   }
 

@@ -40,13 +40,13 @@ export type { QuestionOptions, ServerOptions } from './options.ts'
 export { type ProtectedResource, type ProtectedResourceOptions, protectedResource } from './auth/protectedResource.ts'
 export type { StdioOptions } from './stdio/host.ts'
 export type { Call, Caller, Channel, Peer } from './call.ts'
-export type { OpenQuestionFilter, NamesOf, QuestionAnswer, Questions } from './questions/openQuestions.ts'
+export type { OpenQuestionFilter, NamesOf, QuestionAnswer, ServerQuestions } from './questions/openQuestions.ts'
 export type {
-  Answerer,
-  NewWaiting,
+  QuestionAnswerer,
+  NewDeferred,
   NewWork,
   OpenQuestion,
-  OpenQuestions,
+  OpenQuestionPage,
   OpenQuestionsQuery,
   QuestionDesk,
   RunOutcome,
@@ -56,6 +56,6 @@ export type {
   TaskListening,
   Tasks,
   TaskWork,
-  WaitingCall,
-  WhichWaiting,
+  DeferredCall,
+  WhichDeferred,
 } from './taskPort.ts'

@@ -62,23 +62,23 @@ export interface TaskService {
 /** Calls that wait for people whom their clients cannot ask, and the questions that people may answer. */
 export interface QuestionDesk {
   /** Makes a waiting call of a call. Resolves as `waiting` does. */
-  create(call: Call, work: NewWaiting): Promise<WaitingCall>
+  create(call: Call, work: NewDeferred): Promise<DeferredCall>
   /** A waiting call of this caller, once it waits for an answer or has ended; after some seconds also while it works. */
-  waiting(caller: Pick<Caller, 'principal'>, which: WhichWaiting): Promise<WaitingCall | undefined>
+  waiting(caller: Pick<Caller, 'principal'>, which: WhichDeferred): Promise<DeferredCall | undefined>
   /** The result of a waiting call was sent, so the same call begins again from now on. */
   taken(caller: Pick<Caller, 'principal'>, id: string): Promise<void>
   /** Open questions that this principal may answer, oldest first. */
-  list(query: OpenQuestionsQuery): Promise<OpenQuestions>
+  list(query: OpenQuestionsQuery): Promise<OpenQuestionPage>
   /** One open question, for this principal or for whoever has a link to it. Undefined if it is open for neither. */
-  find(id: string, answerer: Answerer): Promise<OpenQuestion | undefined>
+  find(id: string, answerer: QuestionAnswerer): Promise<OpenQuestion | undefined>
   /** Stores an answer. False if the question is no longer open. */
-  answer(question: OpenQuestion, answerer: Answerer, response: Json): Promise<boolean>
+  answer(question: OpenQuestion, answerer: QuestionAnswerer, response: Json): Promise<boolean>
   /** Names the caller in links to its own questions. */
   ownerOf(caller: Pick<Caller, 'principal'>): string
 }
 
 /** A call whose client cannot be asked. It waits in the store, and its client comes back for the result. */
-export interface WaitingCall {
+export interface DeferredCall {
   /** The ticket: who has it may continue the call, if it is the caller. */
   readonly id: string
   readonly status: TaskStatus
@@ -88,9 +88,9 @@ export interface WaitingCall {
   readonly failure: Omit<WireError, 'status'> | undefined
 }
 
-export type WhichWaiting = { readonly ticket: string } | { readonly same: string }
+export type WhichDeferred = { readonly ticket: string } | { readonly same: string }
 
-export interface NewWaiting extends NewWork {
+export interface NewDeferred extends NewWork {
   /** What equal calls of this caller have in common; undefined for callers without a name. */
   readonly same: string | undefined
   readonly ttlMs: number
@@ -125,14 +125,14 @@ export interface OpenQuestionsQuery {
   readonly limit: number
 }
 
-export interface OpenQuestions {
+export interface OpenQuestionPage {
   readonly questions: readonly OpenQuestion[]
   /** Undefined on the last page. */
   readonly nextCursor: string | undefined
 }
 
 /** Who answers: a principal, or whoever has the link that the caller got. */
-export type Answerer = { readonly principal: Principal } | { readonly owner: string }
+export type QuestionAnswerer = { readonly principal: Principal } | { readonly owner: string }
 
 export interface TaskListening {
   readonly taskIds: readonly string[]

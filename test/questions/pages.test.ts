@@ -1,4 +1,5 @@
 /** The page of a question over HTTP: who may open it, how often it counts, and what it refuses. */
+import { createHash } from 'node:crypto'
 import { createServer as createHost } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
@@ -71,6 +72,8 @@ test('the page shows who asks what, and nothing of it is cached, framed, scripte
   for (const rule of ["default-src 'none'", "form-action 'self'", "frame-ancestors 'none'"])
     expect(policy).toContain(rule)
   expect(policy).not.toContain('unsafe')
+  const style = /<style>([^]*?)<\/style>/.exec(text)?.[1] ?? ''
+  expect(policy).toContain(`style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`)
 })
 
 test('what does not fit is shown again with its reason, and the question stays open', async () => {
@@ -79,7 +82,7 @@ test('what does not fit is shown again with its reason, and the question stays o
   expect(page.status).toBe(422)
   const text = await page.text()
   expect(text).toContain('This field is required.')
-  expect(text).toContain('Enter at most 20 characters.')
+  expect(text).toContain('It may have at most 20 characters.')
   expect(waitingIn(await client.call('continue_call', { ticket })).questions).toHaveLength(1)
 })
 

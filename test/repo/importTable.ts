@@ -24,7 +24,7 @@ export const folders: Record<string, Record<string, Access>> = {
   server: { protocol: 'all', state: 'all', journal: 'all', cluster: 'all', questions: 'all' },
   tasks: { protocol: 'all', state: 'all', journal: 'all', server: 'types', postgres: 'names' },
   postgres: { protocol: 'all', state: 'all', journal: 'all', server: 'types', tasks: 'all' },
-  client: { protocol: 'all', state: 'all' },
+  client: { protocol: 'all', state: 'all', questions: 'all' },
   probe: { protocol: 'all', client: 'all' },
   gateway: Object.fromEntries(all.map((folder) => [folder, 'all'])),
   console: { gateway: 'types' },

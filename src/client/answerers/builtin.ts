@@ -6,9 +6,8 @@ import type { InputRequest, CreateMessageRequestParams, CreateMessageResult } fr
 import { assertOptionNames, type Json, nodeModule, type OptionNames } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Answerer, Answerers, Asked } from '../questions/answerer.ts'
-import { defaultOf } from '../questions/fieldCheck.ts'
-import { readFields } from '../questions/fields.ts'
-import { answererFor, noAnswererFor, questionName, wrongKind } from '../questions/kinds.ts'
+import { defaultOf } from '../../questions/index.ts'
+import { answererFor, formFields, noAnswererFor, questionName, wrongKind } from '../questions/kinds.ts'
 import { type Given, responseTo } from '../questions/response.ts'
 
 export interface FixedOptions {
@@ -71,7 +70,7 @@ const decline: Answerer = ({ key, request }) => {
 function contentFromDefaults({ method, params }: Asked['request']): Json | undefined {
   if (method !== 'elicitation/create' || params.mode === 'url') return undefined
   if (fieldsWithoutDefault({ method, params }).length > 0) return undefined
-  const filled = readFields(params.requestedSchema).map((field) => ({ field, value: defaultOf(field) }))
+  const filled = formFields(params.requestedSchema).map((field) => ({ field, value: defaultOf(field) }))
   const given = filled.filter(({ value }) => value !== undefined)
   return Object.fromEntries(given.map(({ field, value }) => [field.key, value]))
 }
@@ -79,7 +78,7 @@ function contentFromDefaults({ method, params }: Asked['request']): Json | undef
 /** The required fields of a form without a default value; none where the request is no form. */
 export function fieldsWithoutDefault(request: InputRequest): readonly string[] {
   if (request.method !== 'elicitation/create' || request.params.mode === 'url') return []
-  const fields = readFields(request.params.requestedSchema)
+  const fields = formFields(request.params.requestedSchema)
   return fields.filter((field) => field.required && defaultOf(field) === undefined).map(({ key }) => key)
 }
 

@@ -1,15 +1,19 @@
 /** Asks for one field of a form on a screen, until the value fits. Undefined where an optional field is left empty. */
-import { FORMAT_EXAMPLES, problemOf, readTyped, type Typed } from '../questions/fieldCheck.ts'
-import type {
-  BooleanField,
-  ChoiceField,
-  ChoicesField,
-  Field,
-  FieldValue,
-  NumberField,
-  TextField,
-} from '../questions/fields.ts'
-import { isPlainLine, plainLine } from '../safeText.ts'
+import {
+  type BooleanField,
+  type ChoiceField,
+  type ChoicesField,
+  type Field,
+  type FieldValue,
+  FORMAT_EXAMPLES,
+  isPlainLine,
+  type NumberField,
+  plainLine,
+  problemOf,
+  readTyped,
+  type TextField,
+  type Typed,
+} from '../../questions/index.ts'
 import type { Option, Screen } from './screen.ts'
 import { quoted } from './whoAsks.ts'
 

@@ -5,17 +5,16 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 import type { Asked } from '../questions/answerer.ts'
-import { contentProblems, defaultOf } from '../questions/fieldCheck.ts'
+import { contentProblems, defaultOf, type Field, type FieldValue, plainLine } from '../../questions/index.ts'
 import { askField, choicesFor, describeField, fieldLabel, messageOf, type OneChoiceField } from './field.ts'
-import { type Field, type FieldValue, readFields } from '../questions/fields.ts'
-import { plainLine } from '../safeText.ts'
 import type { Option, Screen } from './screen.ts'
 import { introduce, WAYS_OUT } from './whoAsks.ts'
+import { formFields } from '../questions/kinds.ts'
 
 type Values = ReadonlyMap<string, FieldValue | undefined>
 
 export async function showForm(screen: Screen, asked: Asked, params: ElicitRequestFormParams): Promise<Json> {
-  const fields = readFields(params.requestedSchema)
+  const fields = formFields(params.requestedSchema)
   const shown = fields.filter(({ kind }) => kind !== 'unknown')
   screen.begin('A server asks for information')
   introduce(screen, asked, params.message)

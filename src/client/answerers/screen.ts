@@ -5,7 +5,7 @@
 import type { Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { CANCEL_SYMBOL } from '@clack/prompts'
-import { plainLine, plainLines } from '../safeText.ts'
+import { plainLine, plainLines } from '../../questions/index.ts'
 
 /** The person left the form, by Escape or by Ctrl-C. */
 export class FormLeft extends Error {

@@ -2,7 +2,7 @@
 import type { ElicitRequestURLParams } from '@modelcontextprotocol/client'
 import { findNodeModule, type Json, nodeModule } from '../../protocol/index.ts'
 import type { Asked } from '../questions/answerer.ts'
-import { wholeLines } from '../safeText.ts'
+import { wholeLines } from '../../questions/index.ts'
 import type { Screen } from './screen.ts'
 import { introduce, WAYS_OUT } from './whoAsks.ts'
 

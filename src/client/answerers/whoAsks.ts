@@ -1,6 +1,6 @@
 /** What a person sees first of every question: which server asks, for which call, and the server's message. */
 import type { Asked } from '../questions/answerer.ts'
-import { plainLine, plainLines } from '../safeText.ts'
+import { plainLine, plainLines } from '../../questions/index.ts'
 import type { Option, Screen } from './screen.ts'
 
 export const WAYS_OUT: readonly Option<'decline' | 'cancel'>[] = [

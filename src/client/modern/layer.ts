@@ -21,7 +21,7 @@ import {
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
 import { ResourceSubscriptions, ListenStreams } from './subscriptions.ts'
-import { plainLine } from '../safeText.ts'
+import { plainLine } from '../../questions/index.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from '../layer/transport.ts'
 import * as wire from '../layer/message.ts'
 

@@ -3,7 +3,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { assertOptionNames, isObject, type Json, type OptionNames } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import { extended } from '../layer/capabilities.ts'
-import { plainLine } from '../safeText.ts'
+import { type Field, plainLine, readFields } from '../../questions/index.ts'
 import type { Answerer, Answerers } from './answerer.ts'
 
 const ANSWERERS: OptionNames<Answerers> = { form: true, url: true, sampling: true, roots: true }
@@ -89,4 +89,11 @@ const KIND_NAMES: Readonly<Record<keyof Answerers, string>> = {
   url: 'a page to visit',
   sampling: 'for a model',
   roots: 'for folders',
+}
+
+/** The fields of a server's form. Throws QUESTION_UNSUPPORTED where a required one is of a type that forms do not have. */
+export function formFields(schema: unknown): readonly Field[] {
+  return readFields(schema, (what) => {
+    return new ClientError('QUESTION_UNSUPPORTED', `The server sent a form that ${what}; it cannot be shown.`)
+  })
 }

@@ -2,9 +2,8 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isElicitAction, isObject, type Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import { contentProblems } from './fieldCheck.ts'
-import { readFields } from './fields.ts'
-import { quotedKeys } from './kinds.ts'
+import { contentProblems } from '../../questions/index.ts'
+import { formFields, quotedKeys } from './kinds.ts'
 
 /**
  * An answer as a host gives it: the content of a form; what a person did with the form; or a whole response, such as `{ action: 'accept', content }`, a
@@ -38,5 +37,5 @@ function responseProblems(request: InputRequest, response: Json): readonly strin
   if (request.method !== 'elicitation/create' || response['action'] !== 'accept') return []
   const { params } = request
   if (params.mode === 'url') return isObject(response['content']) ? ['A page to visit has no content.'] : []
-  return contentProblems(readFields(params.requestedSchema), response['content'])
+  return contentProblems(formFields(params.requestedSchema), response['content'])
 }

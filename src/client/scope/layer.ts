@@ -8,7 +8,7 @@
 import { assertOptionNames, CODES, hasEnvelope, type OptionNames, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
-import { plainLine } from '../safeText.ts'
+import { plainLine } from '../../questions/index.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 import {
   cancelledId,

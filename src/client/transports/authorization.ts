@@ -16,7 +16,7 @@ import {
 import { unlessAborted } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import { assertRemembered, authorizationFetch } from './authorizationAddress.ts'
-import { plainLine } from '../safeText.ts'
+import { plainLine } from '../../questions/index.ts'
 
 /** An OAuth provider of the SDK that can also wait for the response of the authorization server. */
 export interface Authorizer extends OAuthClientProvider {

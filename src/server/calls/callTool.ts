@@ -22,7 +22,7 @@ import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
 import { taskModeOf, callOf, runTask, type TaskRunOptions } from './taskRun.ts'
-import type { ToolCall, WaitingCalls } from '../questions/waitingCalls.ts'
+import type { DeferredTool, DeferredCalls } from '../questions/deferredCalls.ts'
 import type { RunOutcome, TaskService, TaskWork } from '../taskPort.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { isExpected, isUnanswered, toWireError } from '../wireErrors.ts'
@@ -38,7 +38,7 @@ export interface CallToolOptions {
   /** Absent where no call becomes a task. */
   readonly tasks: () => TaskService | undefined
   /** Absent where no call waits for people whom its client cannot ask. */
-  readonly waiting: () => WaitingCalls | undefined
+  readonly waiting: () => DeferredCalls | undefined
 }
 
 /** tools/call: find the tool, check headers and arguments, run a round of its handler or make a task of the call. */
@@ -57,7 +57,7 @@ export function callTool(options: CallToolOptions) {
     const round = toolRound(entry, call, checked.value, options)
     const waiting = options.waiting()
     if (waiting === undefined) return runTool(entry, call, args, round, options)
-    const waits: ToolCall = { tool: name, args, hasOutput: entry.output !== undefined }
+    const waits: DeferredTool = { tool: name, args, hasOutput: entry.output !== undefined }
     const again = isLaterRound(call) ? undefined : await waiting.again(call, waits)
     if (again !== undefined) return again
     const wait = (journal: Journal): Promise<string> => waiting.wait(carried(call), waits, journal).catch(throwRefusal)

@@ -3,8 +3,8 @@ import { ProtocolError } from '../../protocol/index.ts'
 import { namesOf } from '../auth/approval.ts'
 import { assertNamed, type Principal } from '../auth/authenticator.ts'
 import { ServerError } from '../errors.ts'
-import { fieldsOf } from '../../questions/index.ts'
-import type { OpenQuestion, OpenQuestions, QuestionDesk } from '../taskPort.ts'
+import { contentProblems, readFields } from '../../questions/index.ts'
+import type { OpenQuestion, OpenQuestionPage, QuestionDesk } from '../taskPort.ts'
 
 export interface OpenQuestionFilter {
   /** Who looks: only questions that this principal may answer are listed. */
@@ -25,7 +25,7 @@ export type QuestionAnswer = Readonly<Record<string, unknown>> | 'decline' | 'ca
 /** The names in `by` that a principal has, for a server whose `approves` reads other claims than the default. */
 export type NamesOf = (principal: Principal) => readonly string[]
 
-export class Questions {
+export class ServerQuestions {
   readonly #desk: () => QuestionDesk | undefined
   readonly #names: NamesOf
   readonly #clock: () => number
@@ -37,7 +37,13 @@ export class Questions {
   }
 
   /** The open questions that a principal may answer, oldest first. */
-  async open({ for: principal, tool, olderThanMs, cursor, limit = 100 }: OpenQuestionFilter): Promise<OpenQuestions> {
+  async open({
+    for: principal,
+    tool,
+    olderThanMs,
+    cursor,
+    limit = 100,
+  }: OpenQuestionFilter): Promise<OpenQuestionPage> {
     assertNamed(principal)
     if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
       throw new TypeError('The limit of a page of questions is a whole number from 1 to 1000.')
@@ -60,7 +66,7 @@ export class Questions {
   get #opened(): QuestionDesk {
     const desk = this.#desk()
     if (desk !== undefined) return desk
-    throw new TypeError('Questions are stored with tasks: createServer({ tasks: sqliteTasks({ path }) }).')
+    throw new TypeError('ServerQuestions are stored with tasks: createServer({ tasks: sqliteTasks({ path }) }).')
   }
 }
 
@@ -71,10 +77,7 @@ function closed(): ServerError {
   )
 }
 
-/** The fields that a form needs, by name; the handler checks their values. */
 function assertFits({ requestedSchema }: OpenQuestion, content: Readonly<Record<string, unknown>>): void {
-  const missing = fieldsOf(requestedSchema).filter(({ name, required }) => required && !Object.hasOwn(content, name))
-  if (missing.length === 0) return
-  const names = missing.map(({ name }) => `"${name}"`).join(', ')
-  throw new ProtocolError('PARAMS_INVALID', `The answer needs ${names}.`)
+  const problems = contentProblems(readFields(requestedSchema), content)
+  if (problems.length > 0) throw new ProtocolError('PARAMS_INVALID', `The answer does not fit: ${problems.join(' ')}`)
 }

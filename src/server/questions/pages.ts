@@ -1,14 +1,24 @@
 /** Serves the page of a question to whoever has its link: the form, and what came of it. */
-import { fieldsOf, noticePage, PAGE_HEADERS, questionPage, readForm } from '../../questions/index.ts'
+import { hash } from 'node:crypto'
+import { noticePage, PAGE_STYLE, questionPage, readFields, readForm } from '../../questions/index.ts'
 import type { EndpointRequest, HttpReply } from '../http/exchange.ts'
 import type { OpenQuestion, QuestionDesk } from '../taskPort.ts'
-import { isQuestionPath, type LinkedQuestion, type QuestionLinks } from './links.ts'
+import type { LinkedQuestion, QuestionLinks } from './links.ts'
 
 export interface QuestionPagesOptions {
   readonly desk: QuestionDesk
   readonly links: QuestionLinks
   /** The name of the server, as people read it. */
   readonly server: string
+}
+
+/** The headers of each page: no scripts, no frames, nothing from elsewhere, no copy in a cache, no address in a referrer. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${hash('sha256', PAGE_STYLE, 'base64')}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
 }
 
 const MAX_FORM_BYTES = 256 * 1024
@@ -18,10 +28,6 @@ export class QuestionPages {
 
   constructor(options: QuestionPagesOptions) {
     this.#options = options
-  }
-
-  has(path: string): boolean {
-    return isQuestionPath(path)
   }
 
   async serve(request: EndpointRequest): Promise<HttpReply> {
@@ -48,7 +54,7 @@ export class QuestionPages {
     const action = body.get('action')
     if (action === 'decline') return this.#stored(linked, question, { action: 'decline' }, 'You declined')
     if (action !== 'accept') return this.#form(400, question)
-    const reading = readForm(fieldsOf(question.requestedSchema), body)
+    const reading = readForm(readFields(question.requestedSchema), body)
     if (!reading.ok) return this.#form(422, question, body, reading.issues)
     return this.#stored(linked, question, { action: 'accept', content: reading.content }, 'Your answer was sent')
   }
@@ -71,7 +77,7 @@ export class QuestionPages {
   ): HttpReply {
     const { message, requestedSchema, tool, expiresAt } = question
     const { server } = this.#options
-    const fields = fieldsOf(requestedSchema)
+    const fields = readFields(requestedSchema)
     return reply(status, questionPage({ server, tool, message, fields, expiresAt, entered, issues }))
   }
 
@@ -103,5 +109,5 @@ function notice(status: number, heading: string, sentence: string): HttpReply {
 }
 
 function reply(status: number, body: string): HttpReply {
-  return { status, headers: PAGE_HEADERS, type: 'text/html; charset=utf-8', body }
+  return { status, headers: HEADERS, type: 'text/html; charset=utf-8', body }
 }

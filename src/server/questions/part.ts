@@ -6,14 +6,14 @@ import type { Registry } from '../catalog/registry.ts'
 import { questionsOf, type ServerOptions } from '../options.ts'
 import type { Results } from '../results.ts'
 import type { QuestionDesk } from '../taskPort.ts'
-import { QuestionLinks } from './links.ts'
+import type { Pages } from '../http/endpoint.ts'
+import { isQuestionPath, QuestionLinks } from './links.ts'
 import type { NamesOf } from './openQuestions.ts'
-import { QuestionPages } from './pages.ts'
-import { CONTINUE_TOOL, WaitingCalls } from './waitingCalls.ts'
+import { CONTINUE_TOOL, DeferredCalls } from './deferredCalls.ts'
 
 export interface QuestionsPart {
-  readonly waiting: WaitingCalls
-  readonly pages: QuestionPages
+  readonly waiting: DeferredCalls
+  readonly pages: Pages
   readonly namesOf: NamesOf | undefined
   /** Sets the address of the pages, where the options name none. */
   listensAt(url: string): void
@@ -37,11 +37,18 @@ export function openQuestionsPart(
   let { url } = settings
   const { waitSeconds, namesOf } = settings
   const links = new QuestionLinks(sealer, () => url, waitSeconds)
-  const waiting = new WaitingCalls({ desk, links, results, waitSeconds })
+  const waiting = new DeferredCalls({ desk, links, results, waitSeconds })
   registry.addTool(continueTool(waiting))
   return {
     waiting,
-    pages: new QuestionPages({ desk, links, server: options.title ?? options.name }),
+    pages: {
+      has: isQuestionPath,
+      // Loaded when a page is opened.
+      serve: async (request) => {
+        const { QuestionPages } = await import('./pages.ts')
+        return new QuestionPages({ desk, links, server: options.title ?? options.name }).serve(request)
+      },
+    },
     namesOf,
     listensAt: (address) => {
       url ??= address
@@ -49,7 +56,7 @@ export function openQuestionsPart(
   }
 }
 
-function continueTool(waiting: WaitingCalls) {
+function continueTool(waiting: DeferredCalls) {
   const input = {
     type: 'object',
     properties: { ticket: { type: 'string', description: 'The ticket that the result of the call has.' } },

@@ -5,17 +5,18 @@
  */
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type {
-  Answerer,
+  QuestionAnswerer,
   Call,
   Caller,
-  NewWaiting,
+  NewDeferred,
   OpenQuestion,
-  OpenQuestions,
+  OpenQuestionPage,
   OpenQuestionsQuery,
+  Principal,
   QuestionDesk,
   TaskHost,
-  WaitingCall,
-  WhichWaiting,
+  DeferredCall,
+  WhichDeferred,
 } from '../../server/index.ts'
 import type { NewTask, OpenQuestionRecord, TaskEngine, TaskRecord } from '../engine.ts'
 import { assertKnown, digestOf, ownerOf, withClientErrors } from './dialect.ts'
@@ -38,8 +39,6 @@ const PORTION = 100
 /** The maximum for one page: the rule of a server may refuse all rows of a portion. */
 const MAX_PORTIONS = 20
 
-type Principal = OpenQuestionsQuery['principal']
-
 export class EngineQuestionDesk implements QuestionDesk {
   readonly #options: DeskOptions
 
@@ -47,12 +46,12 @@ export class EngineQuestionDesk implements QuestionDesk {
     this.#options = options
   }
 
-  async create(call: Call, work: NewWaiting): Promise<WaitingCall> {
+  async create(call: Call, work: NewDeferred): Promise<DeferredCall> {
     const { id } = await this.#options.store(call, { ...work, waits: true })
     return assertKnown(await this.#waiting(call, { ticket: id }))
   }
 
-  waiting(caller: Pick<Caller, 'principal'>, which: WhichWaiting): Promise<WaitingCall | undefined> {
+  waiting(caller: Pick<Caller, 'principal'>, which: WhichDeferred): Promise<DeferredCall | undefined> {
     return this.#waiting(caller, which)
   }
 
@@ -67,7 +66,7 @@ export class EngineQuestionDesk implements QuestionDesk {
     askedBefore = Infinity,
     cursor,
     limit,
-  }: OpenQuestionsQuery): Promise<OpenQuestions> {
+  }: OpenQuestionsQuery): Promise<OpenQuestionPage> {
     const engine = await this.#options.engine()
     const questions: OpenQuestion[] = []
     const owner = digestOf(principal.id)
@@ -87,7 +86,7 @@ export class EngineQuestionDesk implements QuestionDesk {
     return { questions, nextCursor: String(after) }
   }
 
-  async find(id: string, answerer: Answerer): Promise<OpenQuestion | undefined> {
+  async find(id: string, answerer: QuestionAnswerer): Promise<OpenQuestion | undefined> {
     const engine = await this.#options.engine()
     const { task, key } = readId(id)
     const own = await engine.read(task, nameOf(answerer))
@@ -112,7 +111,7 @@ export class EngineQuestionDesk implements QuestionDesk {
     return isFor ? toQuestion(question) : undefined
   }
 
-  async answer({ id, by }: OpenQuestion, answerer: Answerer, response: Json): Promise<boolean> {
+  async answer({ id, by }: OpenQuestion, answerer: QuestionAnswerer, response: Json): Promise<boolean> {
     const engine = await this.#options.engine()
     const { task, key } = readId(id)
     const owner = by === undefined ? nameOf(answerer) : undefined
@@ -124,7 +123,7 @@ export class EngineQuestionDesk implements QuestionDesk {
     return ownerOf(caller)
   }
 
-  async #waiting(caller: Pick<Caller, 'principal'>, which: WhichWaiting): Promise<TaskRecord | undefined> {
+  async #waiting(caller: Pick<Caller, 'principal'>, which: WhichDeferred): Promise<TaskRecord | undefined> {
     const engine = await this.#options.engine()
     const owner = ownerOf(caller)
     const found = 'ticket' in which ? await engine.read(which.ticket, owner) : await engine.sameCall(owner, which.same)
@@ -158,7 +157,7 @@ function toQuestion(row: OpenQuestionRecord): OpenQuestion {
   }
 }
 
-function nameOf(answerer: Answerer): string {
+function nameOf(answerer: QuestionAnswerer): string {
   return 'principal' in answerer ? digestOf(answerer.principal.id) : answerer.owner
 }
 

@@ -1,8 +1,8 @@
 /** Checks values against the fields of a form, and reads what a person typed. No problem quotes the value. */
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { isObject, type Json } from '../protocol/index.ts'
 import type { ChoicesField, Field, FieldValue, NumberField, TextField, TextFormat } from './fields.ts'
-import { plainLine } from '../safeText.ts'
+import { plainLine } from './safeText.ts'
 
 export const FORMAT_EXAMPLES: Readonly<Record<TextFormat, string>> = {
   email: 'ada@example.com',

@@ -137,7 +137,7 @@ describe('a form that cannot be shown is refused, with plain words', () => {
     ['a required field named like an inherited member', { properties: {}, required: ['toString'] }],
     ['a required object', { properties: { '\u001b[2Jx': { type: 'object' } }, required: ['\u001b[2Jx'] }],
   ])('%s', (_, schema) => {
-    expect(() => readFields(schema)).toThrow(expect.objectContaining({ code: 'QUESTION_UNSUPPORTED' }))
+    expect(() => readFields(schema)).toThrow('it cannot be shown')
     expect(() => readFields(schema)).not.toThrow('\u001b')
   })
 })

@@ -13,7 +13,7 @@ import type { Call, Caller } from '../call.ts'
 import { failure } from '../catalog/content.ts'
 import { isAskable } from '../handler/questions.ts'
 import type { Results } from '../results.ts'
-import type { QuestionDesk, WaitingCall } from '../taskPort.ts'
+import type { QuestionDesk, DeferredCall } from '../taskPort.ts'
 import type { QuestionLinks } from './links.ts'
 
 export const CONTINUE_TOOL = 'continue_call'
@@ -21,7 +21,7 @@ export const CONTINUE_TOOL = 'continue_call'
 /** `_meta` of a result that waits, for programs. */
 export const WAITING_META = 'dev.pannier/waiting'
 
-export interface WaitingCallsOptions {
+export interface DeferredCallsOptions {
   readonly desk: QuestionDesk
   readonly links: QuestionLinks
   readonly results: Results
@@ -29,7 +29,7 @@ export interface WaitingCallsOptions {
 }
 
 /** A tool that was called, with its arguments. */
-export interface ToolCall {
+export interface DeferredTool {
   readonly tool: string
   readonly args: Json
   /** Whether its results must have structured content, which a result that waits has not. */
@@ -41,15 +41,15 @@ const ANY_FORM: InputRequest = {
   params: { message: '', requestedSchema: { type: 'object', properties: {} } },
 }
 
-export class WaitingCalls {
-  readonly #options: WaitingCallsOptions
+export class DeferredCalls {
+  readonly #options: DeferredCallsOptions
 
-  constructor(options: WaitingCallsOptions) {
+  constructor(options: DeferredCallsOptions) {
     this.#options = options
   }
 
   /** The same call of a caller with a name, if it waits or its result was not fetched: the text of the result. */
-  async again(call: Call, { tool, args, hasOutput }: ToolCall): Promise<string | undefined> {
+  async again(call: Call, { tool, args, hasOutput }: DeferredTool): Promise<string | undefined> {
     const same = sameOf(call, tool, args)
     if (same === undefined || isAskable(call, ANY_FORM)) return undefined
     const waiting = await this.#options.desk.waiting(call, { same })
@@ -57,7 +57,7 @@ export class WaitingCalls {
   }
 
   /** Lets a call wait. Gives the text of its result. */
-  async wait(call: Call, { tool, args, hasOutput }: ToolCall, journal: Journal): Promise<string> {
+  async wait(call: Call, { tool, args, hasOutput }: DeferredTool, journal: Journal): Promise<string> {
     const { desk, results, waitSeconds } = this.#options
     const work = { tool, args, journal, same: sameOf(call, tool, args), ttlMs: waitSeconds * 1000 }
     return results.complete(await this.#resultOf(call, await desk.create(call, work), hasOutput), call.peer)
@@ -73,7 +73,7 @@ export class WaitingCalls {
     return this.#resultOf(caller, waiting, false)
   }
 
-  async #resultOf(caller: Pick<Caller, 'principal'>, waiting: WaitingCall, hasOutput: boolean): Promise<Json> {
+  async #resultOf(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Promise<Json> {
     const { status, result, failure: error } = waiting
     if (status === 'working') return this.#unfinished(waiting, ['This call is still at work.'], hasOutput)
     if (status === 'input_required') return this.#asking(caller, waiting, hasOutput)
@@ -83,7 +83,7 @@ export class WaitingCalls {
     return failure(error?.message ?? 'The call failed.')
   }
 
-  #asking(caller: Pick<Caller, 'principal'>, waiting: WaitingCall, hasOutput: boolean): Json {
+  #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Json {
     const { desk, links } = this.#options
     const owner = desk.ownerOf(caller)
     const questions = Array.from(waiting.questions, ([key, { params }]) => {
@@ -101,7 +101,7 @@ export class WaitingCalls {
   }
 
   #unfinished(
-    { id }: WaitingCall,
+    { id }: DeferredCall,
     sentences: readonly string[],
     hasOutput: boolean,
     questions?: readonly Json[],
@@ -114,13 +114,13 @@ export class WaitingCalls {
   }
 }
 
-interface AskedQuestion {
+interface ShownQuestion {
   readonly message: string
   readonly url?: string
   readonly by?: readonly string[]
 }
 
-function sentenceOf({ message, url, by }: AskedQuestion): string {
+function sentenceOf({ message, url, by }: ShownQuestion): string {
   if (by !== undefined) return `It waits for ${by.join(' or ')} to answer: ${message}`
   return url === undefined ? `The question: ${message}` : `The question: ${message}\nAnswer it here: ${url}`
 }
