@@ -67,7 +67,7 @@ export class RemoteError extends Error {
   }
 }
 
-/** The error in a response of another program; undefined where it is none: its code has to be an integer. */
+/** The error in a response of another program; undefined if it is none: its code has to be an integer. */
 export function remoteErrorIn(error: unknown): RemoteError | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { code, message, data } = error as Record<string, unknown>

@@ -78,7 +78,7 @@ export class RoundTrips {
     if (call !== undefined && isAhead) this.#context.deliver(call.progress(message), extra)
   }
 
-  /** The caller cancels. That cancels the leg under way, or ends the asking. */
+  /** The caller cancels: the current leg or the current questions are aborted. */
   async cancel(id: RequestId, message: WireMessage, options: SendOptions | undefined): Promise<void> {
     const call = this.#calls.byCaller(id)
     if (call === undefined) return this.#context.send(message, options)
@@ -201,7 +201,7 @@ export class RoundTrips {
   }
 }
 
-/** Whether this stands for an answer that did not come. A server that says so itself gets the round again a few times. */
+/** Whether this error means a missing answer. If the server itself sends it, the round is repeated a few times. */
 function hasBrokenOff({ error }: WireResponse): boolean {
   return isObject(error) && isObject(error['data']) && error['data']['code'] === 'STREAM_ENDED'
 }
