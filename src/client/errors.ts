@@ -39,7 +39,7 @@ export const CLIENT_CODES = [
   'MESSAGE_UNREADABLE',
 ] as const
 
-/** Ends the message of an error whose cause is not quoted in it, because anybody may have written that. */
+/** Ends the message of an error without quoting its cause, because a server may have written the cause. */
 export const SEE_CAUSE = 'The reason is in error.data.cause.'
 
 export type ClientCode = (typeof CLIENT_CODES)[number]

@@ -89,8 +89,7 @@ export class RoundTrips {
   }
 
   /**
-   * The connection is over. Where it was lost, callers whose questions are being answered get an error from here; a
-   * request under way is ended by its transport.
+   * The connection is over. If it was lost, callers with open questions get an error from here; the transport ends requests in flight.
    */
   end(isLost: boolean): void {
     for (const call of this.#calls.all) {
