@@ -26,7 +26,7 @@ const folders = [
   'changes',
   'site',
 ]
-const builtIn = new Set(['test', 'install', 'ci', 'pack', 'init', 'create', 'exec', 'start'])
+const builtIn = new Set(['test', 'install', 'ci', 'pack', 'init', 'pkg', 'create', 'exec', 'start'])
 
 /** Links, named paths and commands of these pages that lead nowhere. */
 export function linkProblems(pages: Texts, repository: Repository): string[] {
