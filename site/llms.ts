@@ -41,7 +41,10 @@ function markdownOf({ path, place }: Page): string {
 function summaryOf({ path }: Page): string {
   const [, text = ''] = withoutRegions(readText(path)).split(/^# .+\n+/m)
   const paragraph = text.split('\n\n').find((each) => /^[\w*[]/.test(each)) ?? ''
-  const plain = paragraph.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/\*\*/g, '').replace(/\s+/g, ' ')
+  const plain = paragraph
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/\*\*/g, '')
+    .replace(/\s+/g, ' ')
   return (/^.*?[.:](?= |$)/.exec(plain)?.[0] ?? plain).replace(/:$/, '.')
 }
 

@@ -62,5 +62,9 @@ export function sectionsOf(pages: readonly Page[]): Section[] {
   const known = new Set([...Object.keys(FOLDERS), '.'])
   const others = [...new Set(pages.map(({ place }) => posix.dirname(place)))].filter((folder) => !known.has(folder))
   const top = inFolder('.').filter(({ place }) => place !== 'index.md')
-  return [...folders, ...others.map((folder) => ({ title: folder, pages: inFolder(folder) })), { title: 'Project', pages: top }].filter((section) => section.pages.length > 0)
+  return [
+    ...folders,
+    ...others.map((folder) => ({ title: folder, pages: inFolder(folder) })),
+    { title: 'Project', pages: top },
+  ].filter((section) => section.pages.length > 0)
 }

@@ -53,6 +53,7 @@ export function sendFailure(error: unknown): unknown {
   return new ClientError('STREAM_ENDED', sentence, { cause: error })
 }
 
+/** Why a request over HTTP failed. */
 export interface FailureReason {
   /** The server refuses the credentials, or demands some. */
   readonly isUnauthorized: boolean

@@ -28,6 +28,7 @@ export function readProgressMeta(meta: unknown): { progress: number; total?: num
 
 const TASK_STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
 
+/** The status of a task. */
 export type TaskStatus = (typeof TASK_STATUSES)[number]
 
 export function isTaskStatus(value: unknown): value is TaskStatus {

@@ -31,6 +31,7 @@ import { assertDrainOptions, type DrainOptions, Shutdown } from './lifecycle/shu
 import { reachableHost, readAdvertised } from '../cluster/index.ts'
 import { STDIO_OPTIONS, type StdioOptions, serveStdio } from './stdio/host.ts'
 
+/** What a server offers, and the ways to mount it. */
 export class Server {
   readonly #assembly: Assembly
   readonly #shutdown: Shutdown

@@ -57,6 +57,7 @@ export interface TaskService {
   close(): Promise<void>
 }
 
+/** A client that hears of tasks. */
 export interface TaskListening {
   readonly taskIds: readonly string[]
   /** Sends the present status of each task, and from now on each change. */
@@ -64,6 +65,7 @@ export interface TaskListening {
   readonly stop: () => void
 }
 
+/** The call that becomes a task. */
 export interface NewWork {
   readonly tool: string
   readonly args: Json
@@ -77,6 +79,7 @@ export interface TaskCaller {
   readonly meta: Json
 }
 
+/** One run of a task. */
 export interface TaskWork extends NewWork {
   readonly id: string
   readonly caller: TaskCaller

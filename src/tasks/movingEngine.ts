@@ -4,6 +4,7 @@
  */
 import type { TaskAnswers, EngineHost, NewTask, Page, TaskEngine, TaskRecord, Working, WorkOptions } from './engine.ts'
 
+/** The engine that tasks leave, and the one that gets new ones. */
 export interface Move {
   readonly from: TaskEngine
   readonly to: TaskEngine

@@ -26,6 +26,7 @@ export interface Container {
   readonly type?: string
 }
 
+/** Where a server is: an address over HTTP, or a program to start. */
 export type Address = HttpAddress | CommandAddress
 
 /**

@@ -7,6 +7,7 @@ export type WireMessage = Json & { readonly id?: RequestId; readonly method?: st
 /** The options that a client gives its transport with a message. Each SDK has its own; a layer passes them on. */
 export type SendOptions = Readonly<Record<string, unknown>>
 
+/** A transport of the official SDK, version 1 or 2: what both have in common. */
 export interface Transport {
   start(): Promise<void>
   send(message: WireMessage, options?: SendOptions): Promise<void>

@@ -35,7 +35,9 @@ export interface Answerers {
   form?: Answerer
   /** Pages to visit. */
   url?: Answerer
+  /** Answers requests for the client's model. */
   sampling?: Answerer
+  /** Answers requests for folders. */
   roots?: Answerer
 }
 

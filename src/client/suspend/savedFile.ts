@@ -5,6 +5,7 @@ import { ClientError } from '../errors.ts'
 import { readSaved, type SavedCall } from './savedCall.ts'
 import type { SavedStore } from './suspend.ts'
 
+/** A file for one saved call. */
 export interface SavedFile extends SavedStore {
   save(saved: SavedCall): Promise<void>
   load(): Promise<SavedCall>

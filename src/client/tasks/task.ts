@@ -16,8 +16,11 @@ import { errorMessage } from '../layer/message.ts'
 import { ServerFault } from '../layer/ownRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'
 
+/** A task, as both dialects tell it. */
 export interface Task {
+  /** The id that the server gave it. */
   readonly taskId: string
+  /** Where it is. */
   readonly status: TaskStatus
   /** The server's words; not safe for a terminal. */
   readonly statusMessage?: string

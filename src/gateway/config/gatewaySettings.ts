@@ -63,6 +63,7 @@ export type PrincipalSettings = Pick<
   'issuer' | 'audience' | 'scopes' | 'authorizationServers' | 'algorithms' | 'typ' | 'clockToleranceSeconds'
 > & { readonly jwks: string; readonly resource?: string }
 
+/** The settings of the gateway, under `"gateway"` at the top of the file. */
 export interface GatewaySettings {
   /** Whether servers that need sessions are served, `"serve"`, or refused, `"reject"`. @default 'serve' */
   readonly stateful: 'serve' | 'reject'

@@ -33,6 +33,7 @@ import {
   sourceOfValue,
 } from './source.ts'
 
+/** A server behind the gateway. */
 export interface BackendConfig {
   readonly name: string
   readonly address: Address
@@ -50,6 +51,7 @@ export interface UnusableBackend {
   readonly problems: readonly ConfigProblem[]
 }
 
+/** What a gateway serves, as a file says it. */
 export interface GatewayConfig {
   /** The file that was read; undefined for an object. */
   readonly file?: string

@@ -172,6 +172,7 @@ function isSameUnknownMethod(bare: ProbeReply, controlled: ProbeReply): boolean 
   )
 }
 
+/** The order in which the methods are tried. */
 export type Order = 'usual' | 'documented' | 'cheap-first'
 
 export const ORDER_NAMES: readonly Order[] = ['usual', 'documented', 'cheap-first']

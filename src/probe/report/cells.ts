@@ -36,14 +36,17 @@ export function declaredAbilities(era: Era, capabilities: Json): CellFacts['has'
   return new Set((['logs', 'tasks', 'task lists'] as const).filter((ability) => has[ability]))
 }
 
+/** What a limit concerns. */
 export type CellKind = 'calls' | 'lists' | 'logs' | 'memory' | 'tasks'
 
+/** One thing that does not work, or not as usual. */
 export interface CellLimit {
   readonly kind: CellKind
   /** What does not work, or only so, and why: a part of a sentence. */
   readonly because: string
 }
 
+/** What clients of one era can do with the server. */
 export interface Cell {
   readonly client: Era
   readonly server: Era

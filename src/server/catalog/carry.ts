@@ -9,6 +9,7 @@ import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 /** The steps of SEP-1685 from a store to none; 'process' sends no state with pushed questions, and stores none. */
 export type CarryMode = 'store' | 'both' | 'client-first' | 'client' | 'process'
 
+/** Where the journal waits, by the kind of the question. A kind that is left out has the mode of the server. */
 export interface CarryByKind {
   form?: CarryMode
   url?: CarryMode

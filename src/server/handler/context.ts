@@ -94,6 +94,7 @@ export class Asking {
   }
 }
 
+/** What a handler can ask, do once, and know of its call. */
 export class Context extends Asking {
   readonly #call: Call
   readonly #run: Run
