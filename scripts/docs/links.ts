@@ -24,6 +24,7 @@ const folders = [
   'interop',
   'bin',
   'changes',
+  'site',
 ]
 const builtIn = new Set(['test', 'install', 'ci', 'pack', 'init', 'pkg', 'create', 'exec', 'start'])
 

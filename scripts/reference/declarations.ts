@@ -240,13 +240,12 @@ class Reader {
     }
   }
 
-  /** A parameter that is taken apart is called `options`. */
   #parameter(node: ParamPattern): TypeText {
     if (node.type === 'TSParameterProperty') return this.#parameter(node.parameter)
     if (node.type === 'RestElement') return this.#annotated(`...${this.#slice(node.argument)}`, node.typeAnnotation)
     const target = node.type === 'AssignmentPattern' ? node.left : node
     const isOptional = node.type === 'AssignmentPattern' || ('optional' in target && Boolean(target.optional))
-    const name = target.type === 'Identifier' ? target.name : 'options'
+    const name = target.type === 'Identifier' ? target.name : nameAfter(this.#annotated('', target.typeAnnotation).text)
     return this.#annotated(isOptional ? `${name}?` : name, target.typeAnnotation)
   }
 
@@ -285,6 +284,12 @@ class Reader {
     const comment = this.#comments.find(({ end }) => end === before)
     return comment?.type === 'Block' && comment.value.startsWith('*') ? readDoc(comment.value.slice(1)) : NO_DOC
   }
+}
+
+/** The name of a parameter that is taken apart: that of its type, or `options`. */
+function nameAfter(type: string): string {
+  const [, first = '', rest = ''] = /^: ([A-Z])(\w*)$/.exec(type) ?? []
+  return first === '' || rest.endsWith('Options') ? 'options' : first.toLowerCase() + rest
 }
 
 interface Signature {

@@ -11,9 +11,17 @@ import { placeOf, readPages, sectionsOf } from '../pages.ts'
 const pages = readPages()
 const sections = sectionsOf(pages)
 const { version, description } = manifest
-const { repository }: { repository?: { url: string } } = manifest
+const { repository }: { name: string; repository?: { url: string } } = manifest
 /** Versions whose sites stand beside this one; see scripts/site.ts. */
 const older = (process.env['OLDER_VERSIONS'] ?? '').split(',').filter(Boolean)
+
+/** Without scripts the menu is open, and in a narrow window it stands below the text. */
+const WITHOUT_SCRIPTS = `
+.VPSidebarItem.collapsed .items { display: block !important; }
+@media (max-width: 959px) {
+  .VPSidebar.VPSidebar { position: static; order: 1; width: auto; max-width: none; opacity: 1; visibility: visible; transform: none; box-shadow: none; }
+  .VPLocalNav { display: none !important; }
+}`
 
 export default defineConfig({
   title: 'Pannier',
@@ -30,8 +38,10 @@ export default defineConfig({
   rewrites: (path) => placeOf(path) ?? path,
   outDir: join(root, 'site/dist'),
   cacheDir: join(root, '.cache/site'),
-  metaChunk: true,
-  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  head: [
+    ['link', { rel: 'icon', href: 'data:,' }],
+    ['noscript', {}, `<style>${WITHOUT_SCRIPTS}</style>`],
+  ],
   // One page of the reference is larger than Vite expects of a chunk.
   vite: { build: { chunkSizeWarningLimit: 1000 } },
   markdown: {

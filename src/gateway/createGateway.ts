@@ -29,6 +29,7 @@ import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 import { Via } from './loops.ts'
 
+/** A gateway and its listeners. */
 export class Gateway {
   readonly #options: GatewayOptions
   readonly #logger: LoggerSlot

@@ -154,6 +154,7 @@ async function check(
   return { findings: context.second === undefined ? findings : { ...findings, inSession: context.second }, results }
 }
 
+/** How long a stored verdict counts. */
 export interface Freshness {
   /** How old a verdict may be, in milliseconds. @default 86400000, a day */
   maxAgeMs?: number
@@ -169,6 +170,7 @@ export function isFresh(stored: Verdict, { maxAgeMs = DAY_MS, clock = Date.now }
   return ageMs >= 0 && ageMs < maxAgeMs
 }
 
+/** A verdict, and how it differs from the stored one. */
 export interface Rechecked {
   /** The stored one where it is fresh, else a new one. */
   readonly verdict: Verdict

@@ -27,7 +27,7 @@ export interface TaskHost {
   write(result: Json, peer: Peer): string
   /** Throws when this caller may not call the tool. */
   assertMayCall(call: Call, tool: string): void
-  /** Whether somebody is one of those that a question names. `isCaller`: whether that is who made the task. */
+  /** Whether a principal is an approver of a question. `isCaller`: whether that principal created the task. */
   mayAnswer(approvers: Approvers, answerer: Pick<Caller, 'principal'>, isCaller: boolean): boolean
   /** For whom a task of this call is counted; undefined where callers cannot be told apart. */
   holderOf(call: Call): string | undefined
@@ -134,6 +134,7 @@ export interface OpenQuestionPage {
 /** Who answers: a principal, or whoever has the link that the caller got. */
 export type QuestionAnswerer = { readonly principal: Principal } | { readonly owner: string }
 
+/** A client that hears of tasks. */
 export interface TaskListening {
   readonly taskIds: readonly string[]
   /** Sends the present status of each task, and from now on each change. */
@@ -141,6 +142,7 @@ export interface TaskListening {
   readonly stop: () => void
 }
 
+/** The call that becomes a task. */
 export interface NewWork {
   readonly tool: string
   readonly args: Json
@@ -156,6 +158,7 @@ export interface TaskCaller {
   readonly waits?: boolean
 }
 
+/** One run of a task. */
 export interface TaskWork extends NewWork {
   readonly id: string
   readonly caller: TaskCaller

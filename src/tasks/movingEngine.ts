@@ -15,6 +15,7 @@ import type {
   WorkOptions,
 } from './engine.ts'
 
+/** The engine that tasks leave, and the one that gets new ones. */
 export interface Move {
   readonly from: TaskEngine
   readonly to: TaskEngine

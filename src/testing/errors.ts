@@ -27,6 +27,7 @@ export const EXERCISE_CODES = ['CALL_REFUSED', 'ANSWER_MISSING', 'ANSWER_REFUSED
 
 export type ExerciseCode = (typeof EXERCISE_CODES)[number]
 
+/** A fault of the exercise itself, or the mistakes that `assertSound` found. */
 export class ExerciseError extends CodedError<ExerciseCode> {
   override readonly name = 'ExerciseError'
 }

@@ -16,6 +16,7 @@ import {
   whole,
 } from './checks.ts'
 
+/** The settings of a server, under `"pannier"` in its entry. */
 export interface BackendSettings {
   /**
    * Whether the server keeps something between calls, if you know it; `"auto"` lets the probe find out. @default

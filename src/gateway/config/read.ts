@@ -33,6 +33,7 @@ import {
   sourceOfValue,
 } from './source.ts'
 
+/** A server behind the gateway. */
 export interface BackendConfig {
   readonly name: string
   readonly address: Address
@@ -50,6 +51,7 @@ export interface UnusableBackend {
   readonly problems: readonly ConfigProblem[]
 }
 
+/** What a gateway serves, as a file says it. */
 export interface GatewayConfig {
   /** The file that was read; undefined for an object. */
   readonly file?: string
@@ -81,7 +83,7 @@ export async function gatewayConfigOf(
   return configOf(sourceOfValue(value), entryPlace(`${folder}/mcp.json`, env))
 }
 
-/** All servers that names depend on, including those that cannot be served now. */
+/** All servers that determine the prefixes, including unavailable ones. */
 export function namedServers({ servers, unusable }: GatewayConfig): readonly NamedServer[] {
   return [...servers.map(({ name, settings }) => namedServer(name, settings)), ...unusable.map(namedUnusable)]
 }

@@ -20,6 +20,7 @@ export interface BearerOptions extends TokenVerifierOptions {
   metadata?: Readonly<Record<string, unknown>>
 }
 
+/** What `bearer()` returns, for the option `principal`. */
 export interface BearerAuthenticator extends ReadyAuthenticator {
   /** `listen` and `fetch` serve it; a framework can, too. */
   readonly metadata: ProtectedResource

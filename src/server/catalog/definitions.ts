@@ -62,6 +62,7 @@ export type ToolReturnOf<O extends SchemaLike> = [O] extends [never]
     ? ToolReturn
     : StructuredResult<InferSchema<O>> | FailureResult | InputRequired
 
+/** What a tool does with its arguments. */
 export type ToolHandler<I extends SchemaLike = SchemaLike, O extends SchemaLike = never> = (
   args: InferSchema<I>,
   ctx: Context,
@@ -83,6 +84,7 @@ export interface PromptOptions<I extends SchemaLike> extends Described {
 /** A string is one user message. */
 export type PromptReturn = GetPromptResult | InputRequired | string
 
+/** What a prompt says with its arguments. */
 export type PromptHandler<I extends SchemaLike = SchemaLike> = (
   args: InferSchema<I>,
   ctx: Context,
@@ -106,8 +108,10 @@ export interface ResourceOptions extends Described {
 /** A string is the text, bytes are the blob. */
 export type ResourceReturn = ReadResourceResult | InputRequired | string | Uint8Array
 
+/** Reads a resource. */
 export type ResourceHandler = (uri: string, ctx: Context) => Awaitable<ResourceReturn>
 
+/** Reads a resource whose address fits a template; the variables are parts of the address. */
 export type ResourceTemplateHandler = (
   uri: string,
   variables: Record<string, string>,

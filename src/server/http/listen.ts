@@ -47,7 +47,9 @@ export const LISTEN_OPTIONS: OptionNames<ListenOptions> = {
   drainOnTerm: true,
 }
 
+/** A server that listens. */
 export interface Listening {
+  /** The port, also where any free one was asked for. */
   readonly port: number
   /** The address of the endpoint. */
   readonly url: string

@@ -43,6 +43,7 @@ export interface JarEntry extends JarKey {
   readonly usedAt: number
 }
 
+/** An entry with its value. */
 export interface JarItem extends JarEntry {
   readonly value: unknown
 }
@@ -54,6 +55,7 @@ export interface JarFilter {
   readonly name?: string | undefined
 }
 
+/** The state for one request: that of the session, and that of the server. */
 export interface JarContents {
   readonly session: Record<string, unknown>
   readonly server: Record<string, unknown>

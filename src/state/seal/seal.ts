@@ -57,6 +57,7 @@ export interface SealContent {
   ttlSeconds?: number
 }
 
+/** Seals bodies, and opens them where purpose and binding are the same. */
 export interface Sealer {
   seal(purpose: Purpose, binding: Binding, content: SealContent): string
   open(purpose: Purpose, binding: Binding, token: string): Sealed
