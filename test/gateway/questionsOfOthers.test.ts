@@ -5,12 +5,13 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { connect } from 'pannier/client'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { untilAllEnd } from './fixtures/bothEras.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
-import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
 
 const LONG = { timeout: 30_000 }
 const until = untilAllEnd()
@@ -157,3 +158,17 @@ test.each([true, false])(
     expect(await Promise.all(asking)).toEqual(callers.map(() => 'accept true, accept true'))
   },
 )
+
+test('a question that was not answered in time is not asked again in another call', LONG, async () => {
+  const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateful', parkSeconds: 3 }) })
+  const form = vi.fn(() => new Promise<never>(() => {}))
+  const client = await connect(url, { era: 'session', answerers: { form } })
+  onTestFinished(() => client.close())
+  const results: unknown[] = []
+  const call = () => client.callTool({ name: 'stdio_confirm', arguments: {} }).then((result) => results.push(result))
+  for (let time = 0; time < 3; time++) call().catch(() => {}) // one call still waits when the client is closed
+  await vi.waitFor(() => expect(results).toHaveLength(2), LONG)
+  const text = 'MCP error -32603: The question was not answered within 3 seconds.'
+  for (const result of results) expect(result).toMatchObject({ isError: true, content: [{ text }] })
+  expect(form).toHaveBeenCalledTimes(3)
+})

@@ -15,7 +15,7 @@ import {
 } from '../../protocol/index.ts'
 import { whenAbsent } from '../waiting.ts'
 import type { LinkCallers } from './link.ts'
-import { AskAgain, type Presence, type QuestionKind, questionsOf } from './relayed.ts'
+import { AskAgain, NotAnswered, type Presence, type QuestionKind, questionsOf } from './relayed.ts'
 import type { WaitingRequest } from './waitingRequest.ts'
 
 /** The calls that a message of a server may belong to. */
@@ -79,7 +79,7 @@ export async function answerTo(method: string, params: Json, calls: () => OpenCa
       if (error instanceof AskAgain) continue
       // The question is asked again in another call of this client, which still waits for the answer.
       const { callers, waiting } = calls()
-      const isOfOther = call?.isSettled === true && call !== open.related
+      const isOfOther = call?.isSettled === true && call !== open.related && !(error instanceof NotAnswered)
       if (!isOfOther || callers !== 'one' || waiting.length === 0) throw error
     } finally {
       stopWatching()
