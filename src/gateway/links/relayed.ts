@@ -31,7 +31,7 @@ export type Presence = 'here' | 'asked' | 'gone'
 /** Rejects a question whose client may be gone; it can be asked again in any call of that client. */
 export class AskAgain extends Error {}
 
-/** Rejects a question that the client has not answered in time. No other call of that client asks it again. */
+/** Rejects a question that the client has not answered in time. */
 export class NotAnswered extends RemoteError {
   constructor(withinMs: number) {
     super(CODES.INTERNAL_ERROR, `The question was not answered within ${withinMs / 1000} seconds.`)
