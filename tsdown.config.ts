@@ -25,4 +25,6 @@ export default defineConfig({
   clean: true,
   report: false,
   deps: { neverBundle: /^#/ },
+  // Types keep what they say about themselves.
+  outputOptions: { comments: { jsdoc: false } },
 })

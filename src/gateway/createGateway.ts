@@ -212,9 +212,8 @@ export class Gateway {
     const { admin } = this.#config.settings
     if (admin === false) return undefined
     this.#metrics.refresh()
-    const health = () => this.report().health
     const servers = () => this.report().servers
-    this.#admin = await listenAdmin(admin, { health, servers, metrics })
+    this.#admin = await listenAdmin(admin, { health: () => this.report().health, servers, metrics })
     return this.#admin
   }
 
