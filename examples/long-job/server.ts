@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer } from 'pannier/server'
 import { sqliteTasks } from 'pannier/tasks'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const tasks = sqliteTasks({ path: process.env['TASKS'] ?? 'tasks.db' })
 const server = createServer({ name: 'long-job', version: '1.0.0', tasks })
