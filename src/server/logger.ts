@@ -19,7 +19,7 @@ export class LoggerSlot {
     return this.#logger ?? silent
   }
 
-  /** Warns of how the server is set up: in the log or, where there is none, once as a warning of the process. */
+  /** Warns about the configuration: in the log, or without a log once as a warning of the process. */
   warnOfSetup(code: string, sentence: string): void {
     this.current.warn({}, sentence)
     if (this.#logger !== undefined || warned.has(code)) return

@@ -73,7 +73,7 @@ const LEVELS: Readonly<Record<number, readonly [name: string, style: Color]>> = 
 /** What is the same in every line of a process, or has a place of its own. */
 const ELSEWHERE = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'err'])
 const MAX_MEMBERS = 4
-/** Reasons are sentences, which end with what to do. */
+/** Each reason is a sentence that says what to do. */
 const MAX_VALUE_CHARS = 400
 const MAX_LIST_CHARS = 120
 
