@@ -165,7 +165,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ADD COLUMN on_trial boolean NOT NULL DEFAULT false,
       ADD COLUMN shared boolean NOT NULL DEFAULT false
   `,
-  // The columns and their order are those of rate-limiter-flexible. Counts live for a minute.
+  // Counts live for a minute.
   (tables) => `
     CREATE UNLOGGED TABLE ${tables}.rates (
       key varchar(255) PRIMARY KEY,
