@@ -70,38 +70,67 @@ function newerSchema(found: number, known: number): StateError {
  */
 type Migration = (tables: string) => string
 
-export const MIGRATIONS: readonly Migration[] = [
-  (tables) => `
+const MIGRATIONS: readonly Migration[] = [
+  (tables) => [taskTables(tables), stateTables(tables), clusterTables(tables)].join(''),
+]
+
+/**
+ * The columns are those of a SQLite file, and times are milliseconds. An index on an expression is used only by the
+ * statement that it is for.
+ */
+function taskTables(tables: string): string {
+  const digest = 'text COLLATE "C"'
+  return `
     CREATE TABLE ${tables}.tasks (
-      task bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-      address bytea NOT NULL,
-      owner bytea NOT NULL,
-      call bytea NOT NULL UNIQUE,
+      number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      address ${digest} NOT NULL,
+      owner ${digest} NOT NULL,
+      call ${digest} NOT NULL UNIQUE,
+      holder ${digest} NOT NULL, -- the caller that the task counts for: see src/tasks/fairness.ts
+      member ${digest}, -- the member of the holder that has the task; null if the holder has no members
+      tool_key ${digest} NOT NULL,
       id text NOT NULL,
       tool text NOT NULL,
-      queue text NOT NULL,
-      args text NOT NULL,
-      caller text NOT NULL,
       call_id text NOT NULL,
-      begun_at double precision,
-      own text,
       round integer NOT NULL,
       status text NOT NULL,
-      status_message text,
-      result text,
-      failure text,
-      created_at timestamptz(3) NOT NULL DEFAULT now(),
-      updated_at timestamptz(3) NOT NULL DEFAULT now(),
-      expires_at timestamptz(3),
+      message text,
+      progress text,
+      outcome text, -- the result of a completed task, the failure of a failed one
+      created_at bigint NOT NULL,
+      updated_at bigint NOT NULL,
+      expires_at bigint,
       version bigint NOT NULL DEFAULT 1,
-      job uuid,
-      epoch bigint NOT NULL DEFAULT 0,
-      held boolean NOT NULL DEFAULT false,
-      losses integer NOT NULL DEFAULT 0,
+      generation bigint NOT NULL DEFAULT 0,
+      worker text,
+      leased_until bigint NOT NULL DEFAULT 0,
+      retry_at bigint NOT NULL DEFAULT 0,
+      losses integer NOT NULL DEFAULT 0, -- the losses that the task is charged with
+      attempts integer NOT NULL DEFAULT 0, -- the processes that it has lost in a row
+      alone integer NOT NULL DEFAULT 0,
       UNIQUE (address, owner)
     );
-    CREATE INDEX tasks_by_owner ON ${tables}.tasks (owner, task);
+    CREATE INDEX tasks_by_owner ON ${tables}.tasks (owner, number);
     CREATE INDEX tasks_by_expiry ON ${tables}.tasks (expires_at) WHERE expires_at IS NOT NULL;
+    CREATE INDEX tasks_by_worker ON ${tables}.tasks (worker) WHERE worker IS NOT NULL;
+    CREATE INDEX tasks_running ON ${tables}.tasks (holder) WHERE worker IS NOT NULL;
+    CREATE INDEX tasks_ready ON ${tables}.tasks (tool_key, (number + 0))
+      WHERE status = 'working' AND worker IS NULL AND attempts < 2;
+    CREATE INDEX tasks_ready_by_holder ON ${tables}.tasks (tool_key, holder, number)
+      WHERE status = 'working' AND worker IS NULL AND attempts < 2;
+    CREATE INDEX tasks_suspect ON ${tables}.tasks (tool_key, retry_at)
+      WHERE status = 'working' AND worker IS NULL AND attempts >= 2;
+    CREATE INDEX tasks_unfinished ON ${tables}.tasks ((holder || '')) WHERE status IN ('working', 'input_required');
+    CREATE INDEX tasks_unfinished_of_member ON ${tables}.tasks ((member || ''))
+      WHERE status IN ('working', 'input_required') AND member IS NOT NULL;
+
+    CREATE TABLE ${tables}.calls (
+      task bigint PRIMARY KEY REFERENCES ${tables}.tasks ON DELETE CASCADE,
+      begun_at double precision,
+      args text NOT NULL,
+      caller text NOT NULL,
+      own text
+    );
 
     CREATE TABLE ${tables}.questions (
       task bigint NOT NULL REFERENCES ${tables}.tasks ON DELETE CASCADE,
@@ -112,7 +141,9 @@ export const MIGRATIONS: readonly Migration[] = [
       times integer NOT NULL,
       request text,
       response text,
-      state text NOT NULL,
+      state text NOT NULL, -- open, answered, refused or closed
+      approvers text, -- the rule on who may answer (JSON); null: the owner
+      answered_by text,
       PRIMARY KEY (task, wire_key)
     );
 
@@ -120,16 +151,17 @@ export const MIGRATIONS: readonly Migration[] = [
       task bigint NOT NULL REFERENCES ${tables}.tasks ON DELETE CASCADE,
       key text NOT NULL,
       value text,
+      done integer NOT NULL,
+      attempt text,
       PRIMARY KEY (task, key)
     );
+  `
+}
 
-    CREATE TABLE ${tables}.claims (
-      task bigint NOT NULL REFERENCES ${tables}.tasks ON DELETE CASCADE,
-      key text NOT NULL,
-      attempt uuid NOT NULL,
-      PRIMARY KEY (task, key)
-    );
-
+/** The ledger, the carried tokens, the rates of callers, and the pinned tool definitions that gateways share. */
+function stateTables(tables: string): string {
+  // Counts of requests live for a minute.
+  return `
     CREATE TABLE ${tables}.ledger (
       id bytea PRIMARY KEY,
       expires_at timestamptz(3) NOT NULL,
@@ -144,9 +176,22 @@ export const MIGRATIONS: readonly Migration[] = [
       token text NOT NULL
     );
     CREATE INDEX carried_by_expiry ON ${tables}.carried (expires_at);
-  `,
+
+    CREATE UNLOGGED TABLE ${tables}.rates (
+      key varchar(255) PRIMARY KEY,
+      points integer NOT NULL DEFAULT 0,
+      expire bigint
+    );
+
+    -- The text is null without pins.
+    CREATE TABLE ${tables}.shared_texts (name text PRIMARY KEY, text text, version bigint NOT NULL);
+  `
+}
+
+/** The events of the bus, and which gateway serves which caller: see src/postgres/placements.ts. */
+function clusterTables(tables: string): string {
   // Unlogged: events live for two minutes, and may be lost with the database.
-  (tables) => `
+  return `
     CREATE UNLOGGED TABLE ${tables}.bus_events (
       publisher uuid NOT NULL,
       number bigint NOT NULL,
@@ -156,128 +201,26 @@ export const MIGRATIONS: readonly Migration[] = [
       PRIMARY KEY (publisher, number)
     );
     CREATE INDEX bus_events_by_expiry ON ${tables}.bus_events (expires_at);
-  `,
-  // `losses`: the losses that a task is charged with. `crashes`: the processes that it has lost in a row. `shared`:
-  // whether its current process also runs other tasks.
-  (tables) => `
-    ALTER TABLE ${tables}.tasks
-      ADD COLUMN crashes integer NOT NULL DEFAULT 0,
-      ADD COLUMN on_trial boolean NOT NULL DEFAULT false,
-      ADD COLUMN shared boolean NOT NULL DEFAULT false
-  `,
-  // Counts live for a minute.
-  (tables) => `
-    CREATE UNLOGGED TABLE ${tables}.rates (
-      key varchar(255) PRIMARY KEY,
-      points integer NOT NULL DEFAULT 0,
-      expire bigint
-    )
-  `,
-  // The rule on who may answer a question (JSON; null: the owner), and the person who did.
-  (tables) => `
-    ALTER TABLE ${tables}.questions ADD COLUMN approvers text, ADD COLUMN answered_by text
-  `,
-  (tables) => `ALTER TABLE ${tables}.tasks ADD COLUMN progress text`,
-  // The caller that a task counts for: see src/tasks/fairness.ts. Instances of earlier versions do not set it. Two
-  // indexes are on expressions, so that only the statement that they are for uses them.
-  (tables) => `
-    ALTER TABLE ${tables}.tasks ADD COLUMN holder bytea NOT NULL DEFAULT '\\x00';
-    UPDATE ${tables}.tasks SET holder = owner WHERE status IN ('working', 'input_required');
-    CREATE INDEX tasks_ready ON ${tables}.tasks (queue, (task + 0)) WHERE status = 'working' AND NOT held AND crashes = 0;
-    CREATE INDEX tasks_ready_by_holder ON ${tables}.tasks (queue, holder, task)
-      WHERE status = 'working' AND NOT held AND crashes = 0;
-    CREATE INDEX tasks_running ON ${tables}.tasks (holder) WHERE status = 'working' AND held;
-    CREATE INDEX tasks_unfinished ON ${tables}.tasks (encode(holder, 'hex')) WHERE status IN ('working', 'input_required')
-  `,
-  // The member of the holder that has the task; null if the holder has no members.
-  (tables) => `
-    ALTER TABLE ${tables}.tasks ADD COLUMN member bytea;
-    CREATE INDEX tasks_unfinished_of_member ON ${tables}.tasks (member)
-      WHERE status IN ('working', 'input_required') AND member IS NOT NULL
-  `,
-  // Which gateway serves which caller: see src/postgres/placements.ts. A caller without a gateway is free.
-  (tables) => `
-    CREATE SEQUENCE ${tables}.placement_epochs;
+
+    CREATE SEQUENCE ${tables}.placement_generations;
     CREATE TABLE ${tables}.gateways (
       id uuid PRIMARY KEY,
       address text,
-      leased_until timestamptz(3) NOT NULL,
+      until timestamptz(3) NOT NULL,
       stopping boolean NOT NULL DEFAULT false
     );
+    -- A caller without an owner is free.
     CREATE TABLE ${tables}.placements (
-      id bytea PRIMARY KEY,
+      key bytea PRIMARY KEY,
       server bytea NOT NULL,
-      gateway uuid,
-      epoch bigint NOT NULL,
+      owner uuid,
+      generation bigint NOT NULL,
       session text,
       idle_ms double precision NOT NULL,
       freed_at timestamptz(3)
     );
-    CREATE INDEX placements_by_gateway ON ${tables}.placements (gateway) WHERE gateway IS NOT NULL;
-    CREATE INDEX placements_free ON ${tables}.placements (freed_at) WHERE gateway IS NULL
-  `,
-  oneEngine,
-  // Renames the columns of a claim to the words of the cluster: key, owner, generation, until.
-  (tables) => `
-    ALTER SEQUENCE ${tables}.placement_epochs RENAME TO placement_generations;
-    ALTER TABLE ${tables}.gateways RENAME COLUMN leased_until TO until;
-    ALTER TABLE ${tables}.placements RENAME COLUMN id TO key;
-    ALTER TABLE ${tables}.placements RENAME COLUMN gateway TO owner;
-    ALTER TABLE ${tables}.placements RENAME COLUMN epoch TO generation
-  `,
-  // Pinned tool definitions that gateways share. The text is NULL without pins.
-  (tables) => `CREATE TABLE ${tables}.shared_texts (name text PRIMARY KEY, text text, version bigint NOT NULL)`,
-]
-
-/**
- * One engine for both databases: the columns are those of a SQLite file, times are milliseconds, names for look-ups are
- * digests as text, and a lease is part of the row of its task. Running tasks become ready again. The schema of pg-boss,
- * which earlier versions used for leases, stays as it is and may be dropped.
- */
-function oneEngine(tables: string): string {
-  const key = (column: string) =>
-    `ALTER COLUMN ${column} TYPE text COLLATE "C" USING left(encode(${column}, 'hex'), 32)`
-  const time = (column: string) =>
-    `ALTER COLUMN ${column} DROP DEFAULT, ALTER COLUMN ${column} TYPE bigint USING (extract(epoch FROM ${column}) * 1000)::bigint`
-  const json = (column: string) => `ALTER COLUMN ${column} TYPE text USING to_json(${column})::text`
-  const indexes = ['ready', 'ready_by_holder', 'running', 'unfinished', 'unfinished_of_member', 'by_owner', 'by_expiry']
-  return `
-    ${indexes.map((name) => `DROP INDEX ${tables}.tasks_${name};`).join(' ')}
-    ALTER TABLE ${tables}.tasks RENAME COLUMN task TO number;
-    ALTER TABLE ${tables}.tasks RENAME COLUMN epoch TO generation;
-    ALTER TABLE ${tables}.tasks RENAME COLUMN crashes TO attempts;
-    ALTER TABLE ${tables}.tasks RENAME COLUMN queue TO tool_key;
-    ALTER TABLE ${tables}.tasks RENAME COLUMN status_message TO message;
-    ALTER TABLE ${tables}.tasks ALTER COLUMN holder DROP DEFAULT, ${['address', 'owner', 'call', 'holder', 'member'].map(key).join(', ')},
-      ${['created_at', 'updated_at', 'expires_at'].map(time).join(', ')}, ${['id', 'tool'].map(json).join(', ')},
-      ALTER COLUMN tool_key TYPE text COLLATE "C" USING split_part(tool_key, '/', 2),
-      ADD COLUMN worker text, ADD COLUMN leased_until bigint NOT NULL DEFAULT 0,
-      ADD COLUMN retry_at bigint NOT NULL DEFAULT 0, ADD COLUMN alone integer NOT NULL DEFAULT 0, ADD COLUMN outcome text;
-    UPDATE ${tables}.tasks SET outcome = coalesce(result, failure);
-    CREATE TABLE ${tables}.calls (
-      task bigint PRIMARY KEY REFERENCES ${tables}.tasks ON DELETE CASCADE,
-      begun_at double precision, args text NOT NULL, caller text NOT NULL, own text
-    );
-    INSERT INTO ${tables}.calls SELECT number, begun_at, args, caller, own FROM ${tables}.tasks;
-    ALTER TABLE ${tables}.tasks DROP COLUMN begun_at, DROP COLUMN args, DROP COLUMN caller, DROP COLUMN own,
-      DROP COLUMN held, DROP COLUMN job, DROP COLUMN on_trial, DROP COLUMN shared, DROP COLUMN result, DROP COLUMN failure;
-    ALTER TABLE ${tables}.steps ADD COLUMN done integer NOT NULL DEFAULT 1, ADD COLUMN attempt text;
-    INSERT INTO ${tables}.steps (task, key, done, attempt)
-      SELECT task, key, 0, attempt::text FROM ${tables}.claims ON CONFLICT (task, key) DO NOTHING;
-    DROP TABLE ${tables}.claims;
-    CREATE INDEX tasks_by_owner ON ${tables}.tasks (owner, number);
-    CREATE INDEX tasks_by_expiry ON ${tables}.tasks (expires_at) WHERE expires_at IS NOT NULL;
-    CREATE INDEX tasks_by_worker ON ${tables}.tasks (worker) WHERE worker IS NOT NULL;
-    CREATE INDEX tasks_running ON ${tables}.tasks (holder) WHERE worker IS NOT NULL;
-    CREATE INDEX tasks_ready ON ${tables}.tasks (tool_key, (number + 0))
-      WHERE status = 'working' AND worker IS NULL AND attempts < 2;
-    CREATE INDEX tasks_ready_by_holder ON ${tables}.tasks (tool_key, holder, number)
-      WHERE status = 'working' AND worker IS NULL AND attempts < 2;
-    CREATE INDEX tasks_suspect ON ${tables}.tasks (tool_key, retry_at)
-      WHERE status = 'working' AND worker IS NULL AND attempts >= 2;
-    CREATE INDEX tasks_unfinished ON ${tables}.tasks ((holder || '')) WHERE status IN ('working', 'input_required');
-    CREATE INDEX tasks_unfinished_of_member ON ${tables}.tasks ((member || ''))
-      WHERE status IN ('working', 'input_required') AND member IS NOT NULL
+    CREATE INDEX placements_by_gateway ON ${tables}.placements (owner) WHERE owner IS NOT NULL;
+    CREATE INDEX placements_free ON ${tables}.placements (freed_at) WHERE owner IS NULL
   `
 }
 

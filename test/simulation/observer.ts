@@ -32,7 +32,7 @@ export interface ObservedCall {
   seen: number | undefined
   readonly answers: Map<string, string>
   readonly effects: Effect[]
-  /** The processes in which its handler has run, runs now, and has run beside that of another one or after its end. */
+  /** The processes in which its handler has run, runs now, and has run beside that of another one or before and after its end. */
   readonly ranAt: Set<string>
   readonly running: Set<string>
   readonly forkedAt: Set<string>
@@ -138,17 +138,22 @@ export class Observer {
     const call = this.calls.get(name)
     if (call === undefined) return () => {}
     const beside = [...call.running].filter((other) => other !== process && this.#options.isThere(other))
+    const before = call.outcome === undefined ? [] : call.ranAt
     if (beside.length > 0 || call.outcome !== undefined)
-      for (const each of [process, ...beside]) call.forkedAt.add(each)
+      for (const each of [process, ...beside, ...before]) call.forkedAt.add(each)
     call.running.add(process)
     call.ranAt.add(process)
     return () => call.running.delete(process)
   }
 
-  /** Whether two processes may have gone on with a call, each with effects and events of its own. */
-  mayFork({ forkedAt }: ObservedCall): boolean {
+  /**
+   * Whether two processes may have gone on with a call, each with effects and events of its own. Without the claims, one goes on
+   * from an earlier answer than another one did before it was killed.
+   */
+  mayFork({ forkedAt, ranAt }: ObservedCall): boolean {
     const { areClaimsLost, wasGone } = this.#options
-    return forkedAt.size > 0 && (areClaimsLost() || [...forkedAt].some(wasGone))
+    if (areClaimsLost()) return forkedAt.size > 0 || (ranAt.size > 1 && [...ranAt].some(wasGone))
+    return [...forkedAt].some(wasGone)
   }
 
   /** Effects that ran again although the process that ran them was there. */

@@ -52,7 +52,7 @@ test('only the owner may read the file', async () => {
 })
 
 test.each([
-  ['of a newer version', 'PRAGMA user_version = 99', 'STORE_NEWER', /schema 99, this version knows 8; upgrade/],
+  ['of a newer version', 'PRAGMA user_version = 99', 'STORE_NEWER', /schema 99, this version knows 1; upgrade/],
   ['of another program', 'PRAGMA application_id = 7', 'STORE_CORRUPT', /not a task store/],
   ['without a table', 'DROP TABLE questions', 'STORE_CORRUPT', /damaged; restore it/],
 ])('a file %s is refused and left as it is', async (_, sql, code, message) => {
