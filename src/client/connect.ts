@@ -68,7 +68,9 @@ export interface ConnectOptions {
   prior?: PriorDiscovery
   /** Cancels connecting. */
   signal?: AbortSignal
-  /** Called with what is worth logging: refused requests and state, errors of no call, stderr lines of a process. */
+  /**
+   * Called with events worth a log line: refused requests and state, errors outside a call, stderr lines of a process.
+   */
   onNotice?: (notice: Notice) => void
   /** Options of the SDK's client, such as additional capabilities, `listChanged` or a cache. */
   client?: ClientOptions

@@ -63,7 +63,7 @@ export interface FailureReason {
   readonly isPage: boolean
   /** No response came within the time limit. */
   readonly isLate: boolean
-  /** Why there was no response, as the end of a sentence; undefined where that is unknown. */
+  /** Why there was no response, as the end of a sentence; undefined if that is unknown. */
   readonly why: string | undefined
 }
 

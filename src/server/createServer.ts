@@ -149,7 +149,7 @@ export class Server {
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
     this.#shutdown.addListener(connections)
     this.#watchSignals(options.drainOnTerm)
-    // Others look for what an instance had under way when it died, if they knew of it.
+    // Other instances look for the running calls of a dead instance only if they knew it.
     await cluster.seek()
     logger.current.info({ url: listening.url, advertise: self.url, keys: keyring.ids }, 'Listening.')
     return listening

@@ -27,7 +27,7 @@ export interface TaskHost {
   write(result: Json, peer: Peer): string
   /** Throws when this caller may not call the tool. */
   assertMayCall(call: Call, tool: string): void
-  /** Whether somebody is one of those that a question names. `isCaller`: whether that is who made the task. */
+  /** Whether a principal is an approver of a question. `isCaller`: whether that principal created the task. */
   mayAnswer(approvers: Approvers, answerer: Caller, isCaller: boolean): boolean
   /** For whom a task of this call is counted; undefined where callers cannot be told apart. */
   holderOf(call: Call): string | undefined

@@ -58,7 +58,7 @@ export interface TaskRecord {
   readonly questions: ReadonlyMap<string, InputRequest>
   /** The handler's keys of questions that are asked again, by their keys on the wire. */
   readonly handlerKeys?: ReadonlyMap<string, string>
-  /** The approvers, for questions that are not for the owner. */
+  /** The approvers, for questions to somebody other than the owner. */
   readonly approvers: ReadonlyMap<string, Approvers>
   /** Set when the task is completed. */
   readonly result: Json | undefined
@@ -187,8 +187,7 @@ export interface TaskEngine {
   /** The reason why tasks are not run now; undefined while the store works. */
   trouble(): StateError | undefined
   /**
-   * Creates a task, or returns the one that the same call created before. A damaged store accepts none
-   * (`STORE_CORRUPT`).
+   * Creates a task, or returns the task that the same call created before. A damaged store accepts none (`STORE_CORRUPT`).
    */
   create(task: NewTask): Promise<TaskRecord>
   read(id: string, owner: string): Promise<TaskRecord | undefined>

@@ -154,7 +154,7 @@ function unavailable(cause: unknown): ClientError {
   return new ClientError('JAR_UNAVAILABLE', 'The state kept for a server could not be read or written.', { cause })
 }
 
-/** A FIFO queue of messages, each of which may have to wait for something of its own. */
+/** A FIFO queue of messages. Each message may wait for its own work. */
 class Fifo {
   #last: Promise<void> = Promise.resolve()
   #length = 0

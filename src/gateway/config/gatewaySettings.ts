@@ -42,8 +42,7 @@ export interface PrincipalLimits {
   /** Maximum number of calls under way at one address, over all workers. @default no limit */
   readonly callsAtOnce?: number
   /**
-   * The header in which a proxy writes the client's address, such as `X-Real-IP`. It tells anonymous callers apart if
-   * all connections come from the proxy, which must overwrite the header or append the address last. @default none
+   * The header in which a proxy writes the client's address, such as `X-Real-IP`. It distinguishes anonymous callers if all connections come from the proxy, which must overwrite the header or append the address last. @default none
    */
   readonly clientAddressHeader?: string
 }
@@ -72,7 +71,7 @@ export interface GatewaySettings {
   readonly views: Readonly<Record<string, ViewSettings>>
   /** What `/mcp` lists: all tools, or with `"search"` three that find, describe and call them. @default 'all' */
   readonly catalogue: CatalogueMode
-  /** What becomes of changed definitions of tools, for servers without a setting of their own. @default 'warn' */
+  /** How changed tool definitions are handled, for servers without their own setting. @default 'warn' */
   readonly definitions: DefinitionPolicy
   /** The limits of one caller. @default {} */
   readonly limits: PrincipalLimits

@@ -83,7 +83,7 @@ export async function gatewayConfigOf(
   return configOf(sourceOfValue(value), entryPlace(`${folder}/mcp.json`, env))
 }
 
-/** All servers that names depend on, including those that cannot be served now. */
+/** All servers that determine the prefixes, including unavailable ones. */
 export function namedServers({ servers, unusable }: GatewayConfig): readonly NamedServer[] {
   return [...servers.map(({ name, settings }) => namedServer(name, settings)), ...unusable.map(namedUnusable)]
 }

@@ -18,7 +18,10 @@ export interface CellFacts {
   readonly has: ReadonlySet<'logs' | 'tasks' | 'task lists'>
   /** Whether the gateway knows who calls. */
   readonly knowsCallers: boolean
-  /** How many gateways serve it, behind one address. `leased`: several, which look up in PostgreSQL who serves whom. */
+  /**
+   * How many gateways serve it behind one address. `leased`: several, which look up in PostgreSQL which of them serves
+   * a caller.
+   */
   readonly gateways: 'one' | 'several' | 'leased'
 }
 
@@ -141,7 +144,7 @@ function unlisted(era: Era, isShared: boolean, listsTasks: boolean): readonly st
   return isShared && listsTasks ? ['there is no tasks/list, because nobody can tell whose the tasks are'] : []
 }
 
-/** What each caller has of their own there. A request of the stateless era over HTTP stands for itself. */
+/** What each caller gets: a process, a session, or over HTTP in the stateless era only the request. */
 function ownPlace({ era, transport, isShared }: CellFacts): 'process' | 'session' | undefined {
   if (isShared) return undefined
   if (transport === 'stdio') return 'process'

@@ -117,7 +117,7 @@ function isRefusedAgainstWord({ check, details }: Evidence): boolean {
 /** What says more of a process than how its tools sound. */
 const KNOWLEDGE: ReadonlySet<string> = new Set(['metadata', 'witness', 'declaration'])
 
-/** Whether a process is known to keep nothing, and this is no guess from what its tools say. */
+/** Whether a process is known to keep nothing; a guess from its tools does not count. */
 export function isKnownStateless({ state, decidedBy }: ProbeFinding): boolean {
   return state === 'STATELESS' && KNOWLEDGE.has(decidedBy)
 }

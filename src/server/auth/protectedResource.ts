@@ -1,4 +1,4 @@
-/** The protected-resource metadata document (RFC 9728): it tells clients who issues tokens for this server. */
+/** The protected-resource metadata document (RFC 9728): it names the issuers of tokens for this server. */
 
 export interface ProtectedResourceOptions {
   /** The address of the endpoint as clients know it, such as `https://mcp.example.com/mcp`. */

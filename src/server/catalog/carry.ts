@@ -56,7 +56,7 @@ const MODES = Object.keys(CARRIERS) as CarryMode[]
 export class CarryRules {
   readonly #carry: Carry | undefined
   readonly #hasStore: boolean
-  /** Undefined stands for the default. */
+  /** Undefined is the default. */
   readonly #inUse = new Set<CarryMode | undefined>()
 
   constructor(carry: Carry | undefined, hasStore: boolean) {
@@ -78,8 +78,7 @@ export class CarryRules {
   }
 
   /**
-   * The mode of a round, whose questions have one state: of theirs the one that relies on the store most. A call of the
-   * stateless era leaves nothing in a process.
+   * The mode of a round. Its questions share one state, so the mode that relies most on the store applies. A call of the stateless era never uses `process`.
    */
   modeOfRound(requests: Iterable<InputRequest>, own: Carry | undefined): Exclude<CarryMode, 'process'> {
     if (own === undefined && this.#carry === undefined) return 'client'
