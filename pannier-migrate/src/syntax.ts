@@ -1,0 +1,100 @@
+/** Questions about nodes that need no names. */
+import type { ArrowFunctionExpression, CallExpression, Function, Node, ObjectExpression, ObjectProperty } from 'oxc-parser'
+
+export type FunctionNode = ArrowFunctionExpression | Function
+
+export function isFunction(node: Node | null | undefined): node is FunctionNode {
+  return (
+    node?.type === 'ArrowFunctionExpression' ||
+    node?.type === 'FunctionExpression' ||
+    node?.type === 'FunctionDeclaration'
+  )
+}
+
+/** The expression without `as const`, `satisfies T` and `!`. */
+export function bare(node: Node): Node {
+  switch (node.type) {
+    case 'TSAsExpression':
+    case 'TSSatisfiesExpression':
+    case 'TSNonNullExpression':
+    case 'ChainExpression':
+      return bare(node.expression)
+    default:
+      return node
+  }
+}
+
+/** The name that a key has; undefined where it is computed. */
+export function keyOf(property: ObjectProperty): string | undefined {
+  const { key, computed } = property
+  if (key.type === 'Identifier' && !computed) return key.name
+  return key.type === 'Literal' && typeof key.value === 'string' ? key.value : undefined
+}
+
+/** The properties of an object by their names; undefined where it has one without a name, such as a spread. */
+export function propertiesOf(object: ObjectExpression): Map<string, ObjectProperty> | undefined {
+  const found = new Map<string, ObjectProperty>()
+  for (const property of object.properties) {
+    const name = property.type === 'Property' ? keyOf(property) : undefined
+    if (property.type !== 'Property' || name === undefined) return undefined
+    found.set(name, property)
+  }
+  return found
+}
+
+export function propertyOf(object: ObjectExpression, name: string): ObjectProperty | undefined {
+  return object.properties.find((one): one is ObjectProperty => one.type === 'Property' && keyOf(one) === name)
+}
+
+/** The member that `a.b` names. */
+export function memberOf(node: Node | undefined): string | undefined {
+  if (node?.type !== 'MemberExpression') return undefined
+  const { property, computed } = node
+  if (!computed) return property.type === 'Identifier' ? property.name : undefined
+  return property.type === 'Literal' && typeof property.value === 'string' ? property.value : undefined
+}
+
+/** `a.b.c` as a text, where it is made of names alone. */
+export function pathOf(node: Node): string | undefined {
+  const at = bare(node)
+  if (at.type === 'Identifier') return at.name
+  if (at.type === 'ThisExpression') return 'this'
+  const member = memberOf(at)
+  const object = at.type === 'MemberExpression' ? pathOf(at.object) : undefined
+  return member === undefined || object === undefined ? undefined : `${object}.${member}`
+}
+
+export function stringOf(node: Node | null | undefined): string | undefined {
+  return node?.type === 'Literal' && typeof node.value === 'string' ? node.value : undefined
+}
+
+export function isString(node: Node): boolean {
+  if (node.type === 'TemplateLiteral') return true
+  if (node.type === 'BinaryExpression') return node.operator === '+' && (isString(node.left) || isString(node.right))
+  return stringOf(node) !== undefined
+}
+
+/** The call that the node is the called function of. */
+export function callOf(node: Node, parent: Node | undefined): CallExpression | undefined {
+  return parent?.type === 'CallExpression' && parent.callee === node ? parent : undefined
+}
+
+/** What a function returns, its own return statements only. */
+export function returnedBy(fn: FunctionNode, children: (node: Node) => Node[]): Node[] {
+  const { body } = fn
+  if (body == null) return []
+  if (body.type !== 'BlockStatement') return [body]
+  const found: Node[] = []
+  const visit = (node: Node): void => {
+    if (node.type === 'ReturnStatement' && node.argument != null) found.push(node.argument)
+    if (isFunction(node)) return
+    for (const child of children(node)) visit(child)
+  }
+  visit(body)
+  return found
+}
+
+/** A name as code: quoted where it must be. */
+export function keyText(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
+}
