@@ -6,7 +6,12 @@ import { bare, propertiesOf } from './syntax.ts'
 
 const IDENTITY = new Set(['name', 'version', 'title', 'websiteUrl', 'icons'])
 /** What Pannier declares or does by itself. */
-const BY_ITSELF = new Set(['capabilities', 'enforceStrictCapabilities', 'debouncedNotificationMethods', 'jsonSchemaValidator'])
+const BY_ITSELF = new Set([
+  'capabilities',
+  'enforceStrictCapabilities',
+  'debouncedNotificationMethods',
+  'jsonSchemaValidator',
+])
 
 const HOW: Readonly<Record<string, string>> = {
   description: 'leave it out, or put it into instructions',
@@ -21,7 +26,13 @@ export function rewriteConstruction(run: Run, source: Source, node: NewExpressio
   const [info, options] = node.arguments
   const identity = info && bare(info)
   if (info === undefined || identity?.type === 'SpreadElement')
-    return run.leave(source, node, source.textOf(node.callee), 'its name and version cannot be read here', 'createServer({ name, version })')
+    return run.leave(
+      source,
+      node,
+      source.textOf(node.callee),
+      'its name and version cannot be read here',
+      'createServer({ name, version })',
+    )
   if (identity?.type === 'ObjectExpression') checkIdentity(run, source, identity)
   const object = options && bare(options)
   const members = options === undefined ? [] : membersOf(run, source, options, object)
@@ -44,7 +55,13 @@ export function rewriteConstruction(run: Run, source: Source, node: NewExpressio
 function checkIdentity(run: Run, source: Source, identity: ObjectExpression): void {
   for (const [name, property] of propertiesOf(identity) ?? []) {
     if (IDENTITY.has(name)) continue
-    run.leave(source, property, `"${name}" of the server`, 'createServer has no such option', HOW[name] ?? 'leave it out')
+    run.leave(
+      source,
+      property,
+      `"${name}" of the server`,
+      'createServer has no such option',
+      HOW[name] ?? 'leave it out',
+    )
   }
 }
 
@@ -52,7 +69,13 @@ function checkIdentity(run: Run, source: Source, identity: ObjectExpression): vo
 function membersOf(run: Run, source: Source, options: Node, object: Node | undefined): string[] | undefined {
   const properties = object?.type === 'ObjectExpression' ? propertiesOf(object) : undefined
   if (properties === undefined) {
-    run.leave(source, options, 'the options of the server', 'they cannot be read here', 'createServer({ name, version, instructions })')
+    run.leave(
+      source,
+      options,
+      'the options of the server',
+      'they cannot be read here',
+      'createServer({ name, version, instructions })',
+    )
     return undefined
   }
   const members: string[] = []
@@ -60,7 +83,13 @@ function membersOf(run: Run, source: Source, options: Node, object: Node | undef
     if (name === 'instructions') members.push(source.textOf(property))
     else if (name === 'capabilities') noteCapabilities(run, source, property.value)
     else if (!BY_ITSELF.has(name)) {
-      run.leave(source, property, `the option ${name} of the server`, 'it has no counterpart of the same kind; it was removed', HOW[name] ?? 'see the options of createServer')
+      run.leave(
+        source,
+        property,
+        `the option ${name} of the server`,
+        'it has no counterpart of the same kind; it was removed',
+        HOW[name] ?? 'see the options of createServer',
+      )
     }
   }
   return members

@@ -73,8 +73,10 @@ function hunksOf(lines: readonly Line[]): Hunk[] {
 }
 
 function hunkText(lines: readonly Line[], { from, to }: Hunk): string {
-  const count = (part: readonly Line[], kind: '-' | '+'): number => part.filter(([one]) => one === ' ' || one === kind).length
+  const count = (part: readonly Line[], kind: '-' | '+'): number =>
+    part.filter(([one]) => one === ' ' || one === kind).length
   const [head, part] = [lines.slice(0, from), lines.slice(from, to)]
-  const range = (kind: '-' | '+'): string => `${count(head, kind) + (count(part, kind) > 0 ? 1 : 0)},${count(part, kind)}`
+  const range = (kind: '-' | '+'): string =>
+    `${count(head, kind) + (count(part, kind) > 0 ? 1 : 0)},${count(part, kind)}`
   return [`@@ -${range('-')} +${range('+')} @@`, ...part.map(([kind, text]) => kind + text)].join('\n')
 }

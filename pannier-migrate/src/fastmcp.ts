@@ -1,7 +1,8 @@
 /** Servers of FastMCP: one object for each tool, prompt and resource, with the name and the handler in it. */
 import type { CallExpression, NewExpression, ObjectExpression, ObjectProperty } from 'oxc-parser'
 import { addParameters, rewriteHandler } from './handler.ts'
-import { indentAt, removeProperty, renameProperty, shifted } from './objects.ts'
+import { bindingOf } from './names.ts'
+import { addAfter, indentAt, removeProperty, renameProperty, shifted } from './objects.ts'
 import { calleeObject } from './registrations.ts'
 import type { Run } from './run.ts'
 import { childrenOf, type Source } from './source.ts'
@@ -23,19 +24,40 @@ export function rewriteFastMcp(run: Run, source: Source, node: NewExpression): v
   const options = node.arguments[0] && bare(node.arguments[0])
   const properties = options?.type === 'ObjectExpression' ? propertiesOf(options) : undefined
   if (properties === undefined)
-    return run.leave(source, node, 'new FastMCP', 'its options cannot be read here', 'createServer({ name, version, instructions })')
+    return run.leave(
+      source,
+      node,
+      'new FastMCP',
+      'its options cannot be read here',
+      'createServer({ name, version, instructions })',
+    )
   for (const [name, property] of properties) {
     if (DROPPED.has(name)) removeProperty(source, property)
     else if (!SERVER_OPTIONS.has(name))
-      run.leave(source, property, `the option ${name} of the server`, 'createServer has no such option', SERVER_HOW[name] ?? 'see the options of createServer')
+      run.leave(
+        source,
+        property,
+        `the option ${name} of the server`,
+        'createServer has no such option',
+        SERVER_HOW[name] ?? 'see the options of createServer',
+      )
   }
-  source.replace({ start: node.start, end: node.arguments[0]?.start ?? node.end }, `${run.nameOf(source, 'createServer')}(`)
+  source.replace(
+    { start: node.start, end: node.arguments[0]?.start ?? node.end },
+    `${run.nameOf(source, 'createServer')}(`,
+  )
 }
 
 export function rewriteFastCall(run: Run, source: Source, call: CallExpression, method: string): void {
   const rewrite = CALLS[method]
   if (rewrite !== undefined) return rewrite(run, source, call)
-  run.leave(source, call, `server.${method}`, 'it has no counterpart of that name', HOW[method] ?? 'see the methods of a server of pannier/server')
+  run.leave(
+    source,
+    call,
+    `server.${method}`,
+    'it has no counterpart of that name',
+    HOW[method] ?? 'see the methods of a server of pannier/server',
+  )
 }
 
 const HOW: Readonly<Record<string, string>> = {
@@ -95,9 +117,27 @@ const TOOL: Kind = {
   index: 1,
   before: 1,
 }
-const PROMPT: Kind = { ...TOOL, method: 'prompt', count: 'prompts', handler: 'load', options: new Set([...DESCRIBED, 'arguments']), renamed: {} }
-const RESOURCE: Kind = { ...PROMPT, method: 'resource', count: 'resources', first: 'uri', options: new Set([...DESCRIBED, 'name', 'mimeType']) }
-const TEMPLATE: Kind = { ...RESOURCE, method: 'resourceTemplate', first: 'uriTemplate', options: new Set([...DESCRIBED, 'name', 'mimeType', 'arguments']) }
+const PROMPT: Kind = {
+  ...TOOL,
+  method: 'prompt',
+  count: 'prompts',
+  handler: 'load',
+  options: new Set([...DESCRIBED, 'arguments']),
+  renamed: {},
+}
+const RESOURCE: Kind = {
+  ...PROMPT,
+  method: 'resource',
+  count: 'resources',
+  first: 'uri',
+  options: new Set([...DESCRIBED, 'name', 'mimeType']),
+}
+const TEMPLATE: Kind = {
+  ...RESOURCE,
+  method: 'resourceTemplate',
+  first: 'uriTemplate',
+  options: new Set([...DESCRIBED, 'name', 'mimeType', 'arguments']),
+}
 
 const ENTRY_HOW: Readonly<Record<string, string>> = {
   canAccess: 'allow: (principal) => …',
@@ -112,24 +152,45 @@ function rewriteEntry(run: Run, source: Source, call: CallExpression, kind: Kind
   const what = `the ${kind.method} ${first ? source.textOf(first.value) : ''}`.trim()
   const fn = handler && bare(handler.value)
   if (object?.type !== 'ObjectExpression' || !properties || !first || !handler || !isFunction(fn))
-    return run.leave(source, call, what, 'its options, or its handler, cannot be read here', `server.${kind.method}(…, { description }, handler)`)
+    return run.leave(
+      source,
+      call,
+      what,
+      'its options, or its handler, cannot be read here',
+      `server.${kind.method}(…, { description }, handler)`,
+    )
   for (const [name, property] of properties) {
     const renamed = kind.renamed[name]
-    if (renamed !== undefined) renameProperty(source, property, renamed)
-    else if (name !== kind.first && name !== kind.handler && !kind.options.has(name))
-      run.leave(source, property, `the option ${name} of ${what}`, 'Pannier has no such option', ENTRY_HOW[name] ?? 'see the options in the guide of tools, prompts and resources')
+    if (renamed !== undefined) {
+      renameProperty(source, property, renamed)
+      noteValibot(run, source, property, what)
+    } else if (name !== kind.first && name !== kind.handler && !kind.options.has(name))
+      run.leave(
+        source,
+        property,
+        `the option ${name} of ${what}`,
+        'Pannier has no such option',
+        ENTRY_HOW[name] ?? 'see the options in the guide of tools, prompts and resources',
+      )
   }
   noteAnnotations(run, source, properties.get('annotations'), what)
   rewriteFastHandler(run, source, fn, kind, what, properties)
   if (kind.count !== 'resources' && !properties.has('description')) {
-    run.leave(source, object, `the description of ${what}`, 'it has none, so its name was put there', 'write what it does: a model chooses by it')
+    run.leave(
+      source,
+      object,
+      `the description of ${what}`,
+      'it has none, so its name was put there',
+      'write what it does: a model chooses by it',
+    )
     source.insert(object.start + 1, ` description: ${source.textOf(first.value)},`)
   }
   const args = properties.get('arguments')
   if (args !== undefined) rewriteArguments(run, source, call, args, kind, first)
   removeProperty(source, first)
   const indent = indentAt(source, call.start)
-  const moved = (): string => (handler.method ? methodText(source, handler, fn, indent) : shifted(source, handler.value, indent))
+  const moved = (): string =>
+    handler.method ? methodText(source, handler, fn, indent) : shifted(source, handler.value, indent)
   const text = moved()
   removeProperty(source, handler)
   renameCall(source, call, kind.method)
@@ -149,6 +210,25 @@ function methodText(source: Source, property: ObjectProperty, fn: FunctionNode, 
   return `${fn.async ? 'async ' : ''}${params} => ${literal ? text : text.replaceAll(`\n${from}`, `\n${indent}`)}`
 }
 
+/** Schemas of valibot do not describe themselves. */
+function noteValibot(run: Run, source: Source, { value }: ObjectProperty, what: string): void {
+  const found = bare(value).type === 'Identifier' ? run.project.definitionOf(source, bare(value)) : undefined
+  const init = found?.binding.kind === 'variable' ? found.binding.node.init : value
+  const names = init == null ? [] : (found?.source ?? source).within(init)
+  const isValibot = names.some((node) => {
+    const binding = node.type === 'Identifier' ? bindingOf(found?.source ?? source, node, node.name) : undefined
+    return binding?.kind === 'import' && binding.module === 'valibot'
+  })
+  if (isValibot)
+    run.leave(
+      source,
+      value,
+      `the schema of ${what}`,
+      'a schema of valibot cannot describe itself as JSON Schema',
+      'wrap it: toStandardJsonSchema(schema) from @valibot/to-json-schema',
+    )
+}
+
 const KNOWN_HINTS = new Set(['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'])
 
 function noteAnnotations(run: Run, source: Source, annotations: ObjectProperty | undefined, what: string): void {
@@ -157,18 +237,37 @@ function noteAnnotations(run: Run, source: Source, annotations: ObjectProperty |
   for (const [name, property] of propertiesOf(object) ?? []) {
     if (KNOWN_HINTS.has(name)) continue
     removeProperty(source, property)
-    run.leave(source, property, `the annotation ${name} of ${what}`, 'the protocol has no such hint; it was removed', 'nothing')
+    run.leave(
+      source,
+      property,
+      `the annotation ${name} of ${what}`,
+      'the protocol has no such hint; it was removed',
+      'nothing',
+    )
   }
 }
 
-function rewriteFastHandler(run: Run, source: Source, fn: FunctionNode, kind: Kind, what: string, properties: Map<string, ObjectProperty>): void {
+function rewriteFastHandler(
+  run: Run,
+  source: Source,
+  fn: FunctionNode,
+  kind: Kind,
+  what: string,
+  properties: Map<string, ObjectProperty>,
+): void {
   if (kind === TOOL) {
     rewriteHandler(run, { source, fn, sdk: 'fastmcp', index: 1, before: 1 })
     return rewriteToolResults(run, source, fn, what, properties.has('outputSchema'))
   }
   const auth = fn.params[kind === RESOURCE ? 0 : 1]
   if (auth !== undefined)
-    run.leave(source, auth, `the caller in ${what}`, 'handlers get the context there', 'ctx.principal is the caller: createServer({ principal })')
+    run.leave(
+      source,
+      auth,
+      `the caller in ${what}`,
+      'handlers get the context there',
+      'ctx.principal is the caller: createServer({ principal })',
+    )
   if (kind === PROMPT) return
   if (kind === TEMPLATE) {
     const [args] = fn.params
@@ -186,15 +285,30 @@ function rewriteToolResults(run: Run, source: Source, fn: FunctionNode, what: st
   for (const value of values) {
     const node = bare(value)
     if (node.type !== 'ObjectExpression') {
-      if (hasOutput) run.leave(source, value, `a result of ${what}`, 'with an output schema FastMCP takes the value itself', 'return structured(value) of pannier/server')
+      if (hasOutput)
+        run.leave(
+          source,
+          value,
+          `a result of ${what}`,
+          'with an output schema FastMCP takes the value itself',
+          'return structured(value) of pannier/server',
+        )
       continue
     }
     if (propertyOf(node, 'content') !== undefined || propertyOf(node, 'structuredContent') !== undefined) continue
-    if (hasOutput) run.leave(source, value, `a result of ${what}`, 'with an output schema FastMCP takes the value itself', 'return structured(value) of pannier/server')
+    if (hasOutput)
+      run.leave(
+        source,
+        value,
+        `a result of ${what}`,
+        'with an output schema FastMCP takes the value itself',
+        'return structured(value) of pannier/server',
+      )
     else if (propertyOf(node, 'type') !== undefined) {
       source.insert(value.start, '{ content: [')
       source.insert(value.end, '] }')
-    } else run.leave(source, value, `a result of ${what}`, 'it is neither a text nor content', 'return { content: […] }')
+    } else
+      run.leave(source, value, `a result of ${what}`, 'it is neither a text nor content', 'return { content: […] }')
   }
 }
 
@@ -205,20 +319,39 @@ function rewriteResourceResults(run: Run, source: Source, fn: FunctionNode, what
     const properties = node.type === 'ObjectExpression' ? propertiesOf(node) : undefined
     const text = properties?.size === 1 ? properties.get('text') : undefined
     const isBody = fn.body === value && source.text[value.start - 1] === '('
-    if (text !== undefined) source.replace(isBody ? { start: value.start - 1, end: value.end + 1 } : value, () => source.render(text.value))
+    if (text !== undefined)
+      source.replace(isBody ? { start: value.start - 1, end: value.end + 1 } : value, () => source.render(text.value))
     else if (properties?.has('blob') || properties?.has('text')) {
       source.insert(value.start, '{ contents: [')
       if (!properties.has('uri')) source.insert(value.start + 1, ' uri,')
       source.insert(value.end, '] }')
-    } else run.leave(source, value, `a result of ${what}`, 'it cannot be read here', 'return a string, bytes, or { contents: [{ uri, text }] }')
+    } else
+      run.leave(
+        source,
+        value,
+        `a result of ${what}`,
+        'it cannot be read here',
+        'return a string, bytes, or { contents: [{ uri, text }] }',
+      )
   }
 }
 
 /** The arguments of a prompt become a JSON Schema; those of a template are in its address. Completions are added beside. */
-function rewriteArguments(run: Run, source: Source, call: CallExpression, args: ObjectProperty, kind: Kind, first: ObjectProperty): void {
+function rewriteArguments(
+  run: Run,
+  source: Source,
+  call: CallExpression,
+  args: ObjectProperty,
+  kind: Kind,
+  first: ObjectProperty,
+): void {
   const list = bare(args.value)
-  const items = list.type === 'ArrayExpression' ? list.elements.map((one) => (one === null ? undefined : bare(one))) : []
-  if (list.type !== 'ArrayExpression' || !items.every((one): one is ObjectExpression => one?.type === 'ObjectExpression'))
+  const items =
+    list.type === 'ArrayExpression' ? list.elements.map((one) => (one === null ? undefined : bare(one))) : []
+  if (
+    list.type !== 'ArrayExpression' ||
+    !items.every((one): one is ObjectExpression => one?.type === 'ObjectExpression')
+  )
     return run.leave(source, args, 'the arguments', 'they cannot be read here', 'input: z.object({ … })')
   if (kind === PROMPT) writeInput(run, source, args, items)
   else removeProperty(source, args)
@@ -226,21 +359,30 @@ function rewriteArguments(run: Run, source: Source, call: CallExpression, args: 
     const complete = propertyOf(item, 'complete')
     const name = propertyOf(item, 'name')
     if (complete === undefined || name === undefined) continue
-    const target = kind === PROMPT ? `prompt: ${source.textOf(first.value)}, argument` : `template: ${source.textOf(first.value)}, variable`
+    const target =
+      kind === PROMPT
+        ? `prompt: ${source.textOf(first.value)}, argument`
+        : `template: ${source.textOf(first.value)}, variable`
     const text = `async (typed) => (await (${source.textOf(complete.method ? complete : complete.value)})(typed)).values`
     const statement = source.parentOf(call)
     if (complete.method || statement?.type !== 'ExpressionStatement') {
       run.leave(source, complete, 'a completion', 'it is written as a method', ENTRY_HOW['complete'] ?? '')
       continue
     }
-    source.insert(statement.end, `\n${source.textOf(calleeObject(call))}.completion({ ${target}: ${source.textOf(name.value)} }, ${text})`)
+    addAfter(
+      source,
+      statement,
+      `${source.textOf(calleeObject(call))}.completion({ ${target}: ${source.textOf(name.value)} }, ${text})`,
+    )
   }
 }
 
 function writeInput(run: Run, source: Source, args: ObjectProperty, items: readonly ObjectExpression[]): void {
   const z = run.zodIn(source)
   const fields = items.map((item) => {
-    const [name, description, required, choices] = ['name', 'description', 'required', 'enum'].map((key) => propertyOf(item, key)?.value)
+    const [name, description, required, choices] = ['name', 'description', 'required', 'enum'].map(
+      (key) => propertyOf(item, key)?.value,
+    )
     const base = choices === undefined ? `${z}.string()` : `${z}.enum(${source.textOf(choices)})`
     const optional = required !== undefined && source.textOf(required) === 'true' ? '' : '.optional()'
     const described = description === undefined ? '' : `.describe(${source.textOf(description)})`
@@ -258,7 +400,13 @@ function rewriteStart(run: Run, source: Source, call: CallExpression): void {
   const server = source.textOf(calleeObject(call))
   if (kind === 'stdio') {
     if (call.arguments.length === 0)
-      run.leave(source, call, 'server.start()', 'FastMCP reads the command line and FASTMCP_ variables here; this is stdio only', 'await server.listen({ port }) for HTTP')
+      run.leave(
+        source,
+        call,
+        'server.start()',
+        'FastMCP reads the command line and FASTMCP_ variables here; this is stdio only',
+        'await server.listen({ port }) for HTTP',
+      )
     const parent = source.parentOf(call)
     const statement = parent?.type === 'AwaitExpression' ? source.parentOf(parent) : parent
     const outer = parent?.type === 'AwaitExpression' && statement?.type === 'ExpressionStatement' ? parent : call
@@ -267,7 +415,13 @@ function rewriteStart(run: Run, source: Source, call: CallExpression): void {
   const http = object?.type === 'ObjectExpression' ? propertyOf(object, 'httpStream') : undefined
   const options = http && bare(http.value)
   if (kind !== 'httpStream' || options?.type !== 'ObjectExpression')
-    return run.leave(source, call, 'server.start', 'its transport cannot be read here', 'await server.stdio(), or await server.listen({ port })')
+    return run.leave(
+      source,
+      call,
+      'server.start',
+      'its transport cannot be read here',
+      'await server.stdio(), or await server.listen({ port })',
+    )
   listen(run, source, call, options, server)
 }
 
@@ -279,9 +433,16 @@ function listen(run: Run, source: Source, call: CallExpression, options: ObjectE
   for (const property of options.properties) {
     const name = property.type === 'Property' ? (keyOf(property) ?? '') : ''
     const own = LISTENED[name]
-    if (own !== undefined && property.type === 'Property') parts.push(property.shorthand && own === name ? own : `${own}: ${source.textOf(property.value)}`)
+    if (own !== undefined && property.type === 'Property')
+      parts.push(property.shorthand && own === name ? own : `${own}: ${source.textOf(property.value)}`)
     else if (!NOT_LISTENED.has(name))
-      run.leave(source, property, `the option ${name || 'of a spread'} of httpStream`, 'listen has no such option; it was removed', 'a proxy before the server, or server.nodeHandler() in an application of yours')
+      run.leave(
+        source,
+        property,
+        `the option ${name || 'of a spread'} of httpStream`,
+        'listen has no such option; it was removed',
+        'a proxy before the server, or server.nodeHandler() in an application of yours',
+      )
   }
   if (!parts.some((part) => part.startsWith('port'))) parts.unshift('port: 8080')
   const isAwaited = source.parentOf(call)?.type === 'AwaitExpression'

@@ -28,8 +28,8 @@ export function rewriteHandler(run: Run, handler: Handler): void {
   const asker: Asker = { source, fn, ctx, keys: new Set() }
   const uses = param === undefined ? [] : usesOf(source, fn, param)
   let needsContext = false
-  for (const use of uses) needsContext = rewriteUse(run, handler, asker, use) || needsContext
   for (const call of serverCallsIn(run, source, fn)) needsContext = rewriteServerCall(run, asker, call) || needsContext
+  for (const use of uses) needsContext = (!run.isDone(use.node) && rewriteUse(run, handler, asker, use)) || needsContext
   if (param?.type === 'ObjectPattern') source.replace(param, needsContext || names > 0 ? ctx : `_${ctx}`)
   else if (param === undefined && needsContext) addParameters(source, fn, [...blanks(fn.params.length, before), ctx])
   else if (param?.type === 'Identifier' && param.typeAnnotation != null)
@@ -70,36 +70,39 @@ export function addParameters(source: Source, fn: FunctionNode, names: readonly 
   source.insert(last.end, `, ${names.join(', ')}${isBare ? ')' : ''}`)
 }
 
-/** One use of the context: the longest path of members, and the node that has it. */
+/** One use of the context: the longest path of members, the node that has it, and those that have less of it. */
 interface Use {
   readonly path: readonly string[]
   readonly node: Node
+  readonly nodes: readonly Node[]
 }
 
 function usesOf(source: Source, fn: FunctionNode, param: Node): Use[] {
   if (param.type === 'Identifier') {
     const binding = bindingOf(source, fn.body ?? fn, param.name) ?? undefined
     const own = binding?.id === param ? binding : ({ kind: 'parameter', id: param, node: param, fn } as Binding)
-    return referencesTo(source, own).map((reference) => climb(source, reference, []))
+    return referencesTo(source, own).map((reference) => climb(source, reference, [], []))
   }
   if (param.type !== 'ObjectPattern') return []
   return param.properties.flatMap((property) => {
-    if (property.type !== 'Property' || property.key.type !== 'Identifier' || property.value.type !== 'Identifier') return []
+    if (property.type !== 'Property' || property.key.type !== 'Identifier' || property.value.type !== 'Identifier')
+      return []
     const own = { kind: 'parameter', id: property.value, node: param, fn } as Binding
     const { name } = property.key
-    return referencesTo(source, own).map((reference) => climb(source, reference, [name]))
+    return referencesTo(source, own).map((reference) => climb(source, reference, [name], [reference]))
   })
 }
 
-function climb(source: Source, reference: Node, path: readonly string[]): Use {
-  const parent = source.parentOf(reference)
-  const member = parent?.type === 'MemberExpression' && parent.object === reference ? memberOf(parent) : undefined
+function climb(source: Source, node: Node, path: readonly string[], nodes: readonly Node[]): Use {
+  const parent = source.parentOf(node)
+  const member = parent?.type === 'MemberExpression' && parent.object === node ? memberOf(parent) : undefined
   return parent === undefined || member === undefined
-    ? { path, node: reference }
-    : climb(source, parent, [...path, member])
+    ? { path, node, nodes }
+    : climb(source, parent, [...path, member], [...nodes, parent])
 }
 
-const REQUEST_INFO = 'Pannier keeps no session; the caller is ctx.principal (createServer({ principal })), and what must last lies in your store by that id'
+const REQUEST_INFO =
+  'Pannier keeps no session; the caller is ctx.principal (createServer({ principal })), and what must last lies in your store by that id'
 const HOW: Readonly<Record<string, string>> = {
   sessionId: REQUEST_INFO,
   session: REQUEST_INFO,
@@ -113,17 +116,16 @@ const HOW: Readonly<Record<string, string>> = {
 }
 
 /** Gives whether the use still needs the context. */
-function rewriteUse(run: Run, { sdk }: Handler, asker: Asker, { path, node }: Use): boolean {
+function rewriteUse(run: Run, { sdk }: Handler, asker: Asker, { path, node, nodes }: Use): boolean {
   const { source, ctx } = asker
-  const [first = '', second = '', ...rest] = sdk === 'v2' && path[0] === 'mcpReq' ? path.slice(1) : path
+  const depth = sdk === 'v2' && path[0] === 'mcpReq' ? 1 : 0
+  const [first = '', second = ''] = path.slice(depth)
   const call = callOf(node, source.parentOf(node))
-  const simple = SIMPLE[first]
-  if (simple !== undefined) {
-    source.replace(node, [ctx, simple, second, ...rest].filter(Boolean).join('.').replace(/^(\w+\.meta)\./, '$1.'))
-    return true
-  }
+  const [simple, simpleNode] = [SIMPLE[first], nodes[depth]]
+  if (simple !== undefined && simpleNode !== undefined) return replaceNode(source, simpleNode, `${ctx}.${simple}`)
   if (call !== undefined) {
-    if (first === 'sendNotification' || first === 'notify') return rewriteNotification(run, asker, call, call.arguments[0])
+    if (first === 'sendNotification' || first === 'notify')
+      return rewriteNotification(run, asker, call, call.arguments[0])
     if (first === 'sendRequest' || first === 'send') return rewriteRequest(run, asker, call)
     if (first === 'elicitInput' || first === 'elicit') return rewriteQuestion(run, asker, call, 'elicit')
     if (first === 'requestSampling') return rewriteQuestion(run, asker, call, 'sample')
@@ -184,7 +186,13 @@ function rewriteNotification(run: Run, asker: Asker, call: CallExpression, messa
   if (name === 'notifications/progress') return rewriteProgress(run, asker, call, params)
   if (name === 'notifications/message') return rewriteLog(run, asker, call, params)
   const { source } = asker
-  run.leave(source, call, source.textOf(call.callee), `it sends ${name ?? 'a notification that cannot be seen here'}`, NOTIFY)
+  run.leave(
+    source,
+    call,
+    source.textOf(call.callee),
+    `it sends ${name ?? 'a notification that cannot be seen here'}`,
+    NOTIFY,
+  )
   return true
 }
 
@@ -229,7 +237,9 @@ function serverCallsIn(run: Run, source: Source, fn: FunctionNode): CallExpressi
   return source.within(fn).filter((node): node is CallExpression => {
     if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return false
     const member = memberOf(node.callee)
-    return member !== undefined && member in SERVER_CALLS && run.servers.kindOf(source, node.callee.object) !== undefined
+    return (
+      member !== undefined && member in SERVER_CALLS && run.servers.kindOf(source, node.callee.object) !== undefined
+    )
   })
 }
 
@@ -245,6 +255,8 @@ const SERVER_CALLS: Readonly<Record<string, (run: Run, asker: Asker, call: CallE
 function rewriteServerCall(run: Run, asker: Asker, call: CallExpression): boolean {
   const member = memberOf(call.callee) ?? ''
   if (!run.begin(call.callee)) return false
+  // Options say which request a notification belongs to, which is known here.
+  for (const options of call.arguments.slice(1)) for (const node of asker.source.within(options)) run.begin(node)
   return SERVER_CALLS[member]?.(run, asker, call) ?? false
 }
 

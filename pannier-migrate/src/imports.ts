@@ -12,7 +12,9 @@ const MOVED = new Set(
   `Annotations AudioContent BlobResourceContents CallToolRequest CallToolResult CompleteResult ContentBlock CreateMessageRequest
   CreateMessageResult ElicitRequestFormParams ElicitResult EmbeddedResource GetPromptResult Icon ImageContent Implementation
   ListPromptsResult ListResourcesResult ListToolsResult LoggingLevel Prompt PromptArgument PromptMessage ReadResourceResult Resource
-  ResourceLink Role Root SamplingMessage TextContent TextResourceContents Tool ToolAnnotations InputRequiredResult ServerCapabilities`.split(/\s+/),
+  ResourceLink Role Root SamplingMessage TextContent TextResourceContents Tool ToolAnnotations ServerCapabilities`.split(
+    /\s+/,
+  ),
 )
 /** Functions of version 2 that the client package has, too. */
 const MOVED_VALUES = new Set(['fromJsonSchema', 'specTypeSchemas', 'isCallToolResult'])
@@ -22,7 +24,7 @@ export function withImports(run: Run, before: Source, text: string): string {
   const source = new Source(before.path, text)
   const wanted = [run.importOf(before), run.needsZod(before) ? "import * as z from 'zod'" : undefined]
   const moved: string[] = []
-  if (/\bas Tool\[\]/.test(text) && !declares(source, 'Tool')) moved.push('type Tool')
+  for (const name of run.typesFor(before)) if (!declares(source, name)) moved.push(`type ${name}`)
   for (const statement of source.program.body) {
     if (statement.type !== 'ImportDeclaration' || sdkOfModule(statement.source.value) === undefined) continue
     const kept = statement.specifiers.filter((specifier) => isUsed(source, specifier) || !isUsed(before, specifier))
@@ -30,9 +32,12 @@ export function withImports(run: Run, before: Source, text: string): string {
     moved.push(...moving.map((one) => movedText(source, statement, one)))
     const staying = kept.filter((specifier) => !moving.includes(specifier))
     writeImport(source, statement, staying)
-    for (const specifier of staying) noteImport(run, before, statement, specifier)
+    if (staying.length > 0) noteImport(run, before, statement, staying)
   }
-  if (moved.length > 0) wanted.push(`import { ${[...new Set(moved)].toSorted().join(', ')} } from '${PROTOCOL_TYPES}'`.replace(ONLY_TYPES, onlyTypes))
+  if (moved.length > 0)
+    wanted.push(
+      `import { ${[...new Set(moved)].toSorted().join(', ')} } from '${PROTOCOL_TYPES}'`.replace(ONLY_TYPES, onlyTypes),
+    )
   const lines = wanted.filter((one) => one !== undefined).map((one) => inStyle(one, text))
   if (lines.length > 0) source.insert(placeOf(source), `${lines.join('\n')}\n`)
   return source.render()
@@ -49,11 +54,15 @@ function inStyle(line: string, text: string): string {
 }
 
 function isUsed(source: Source, { local }: ImportDeclarationSpecifier): boolean {
-  return source.nodes.some((node) => node.type === 'Identifier' && node.name === local.name && isReference(source, node))
+  return source.nodes.some(
+    (node) => node.type === 'Identifier' && node.name === local.name && isReference(source, node),
+  )
 }
 
 function declares(source: Source, name: string): boolean {
-  return source.program.body.some((one) => one.type === 'ImportDeclaration' && one.specifiers.some(({ local }) => local.name === name))
+  return source.program.body.some(
+    (one) => one.type === 'ImportDeclaration' && one.specifiers.some(({ local }) => local.name === name),
+  )
 }
 
 function importedName(specifier: ImportDeclarationSpecifier): string {
@@ -74,18 +83,28 @@ function movedText(_: Source, { importKind }: ImportDeclaration, specifier: Impo
   return `${isType ? 'type ' : ''}${name}${local === name ? '' : ` as ${local}`}`
 }
 
-function writeImport(source: Source, statement: ImportDeclaration, staying: readonly ImportDeclarationSpecifier[]): void {
+function writeImport(
+  source: Source,
+  statement: ImportDeclaration,
+  staying: readonly ImportDeclarationSpecifier[],
+): void {
   if (staying.length === statement.specifiers.length) return
   if (staying.length === 0) {
     const rest = /^[ \t]*\r?\n/.exec(source.text.slice(statement.end))?.[0].length ?? 0
     return source.replace({ start: statement.start, end: statement.end + rest }, '')
   }
   const [named, others] = [staying.filter(isNamed), staying.filter((one) => !isNamed(one))]
-  const items = [...others.map((one) => source.textOf(one)), ...(named.length > 0 ? [`{ ${named.map((one) => source.textOf(one)).join(', ')} }`] : [])]
+  const items = [
+    ...others.map((one) => source.textOf(one)),
+    ...(named.length > 0 ? [`{ ${named.map((one) => source.textOf(one)).join(', ')} }`] : []),
+  ]
   const last = statement.specifiers.at(-1)
   const first = statement.specifiers[0]
   if (first === undefined || last === undefined) return
-  const open = source.text.lastIndexOf('{', first.start) > statement.start ? source.text.lastIndexOf('{', first.start) : first.start
+  const open =
+    source.text.lastIndexOf('{', first.start) > statement.start
+      ? source.text.lastIndexOf('{', first.start)
+      : first.start
   const close = source.text.indexOf('}', last.end)
   const end = close > 0 && close < statement.source.start ? close + 1 : last.end
   source.replace({ start: open, end }, items.join(', '))
@@ -93,11 +112,19 @@ function writeImport(source: Source, statement: ImportDeclaration, staying: read
 
 const isNamed = (specifier: Node): boolean => specifier.type === 'ImportSpecifier'
 
-function noteImport(run: Run, before: Source, statement: ImportDeclaration, specifier: ImportDeclarationSpecifier): void {
-  const name = importedName(specifier)
-  const place = before.nodes.find((node) => node.type === 'ImportDeclaration' && node.source.value === statement.source.value)
-  if (place === undefined || run.project.findings.all.some(({ path, what }) => path === before.path && what.includes(name))) return
-  run.leave(before, place, `the import of ${name}`, `it is still used, from ${statement.source.value}`, HOW[name] ?? 'move what uses it, then take the import out')
+function noteImport(
+  run: Run,
+  before: Source,
+  statement: ImportDeclaration,
+  staying: readonly ImportDeclarationSpecifier[],
+): void {
+  const names = staying.map(importedName)
+  const place = before.nodes.find(
+    (node) => node.type === 'ImportDeclaration' && node.source.value === statement.source.value,
+  )
+  if (place === undefined) return
+  const how = [...new Set(names.map((name) => HOW[name] ?? 'move what uses it, then take the import out'))].join('; ')
+  run.leave(before, place, `the import of ${names.join(', ')}`, `still used, from ${statement.source.value}`, how)
 }
 
 const HOW: Readonly<Record<string, string>> = {

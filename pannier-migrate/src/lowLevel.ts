@@ -62,7 +62,13 @@ export function rewriteHandlers(run: Run, source: Source, calls: readonly CallEx
   for (const one of calls) {
     if (written && (one === list || one === call)) continue
     const method = methodOf(one) ?? 'a method that cannot be read here'
-    run.leave(source, one, `the handler of ${method}`, 'Pannier answers it from what is registered', HOW[method] ?? 'register what it offers with server.tool, server.prompt or server.resource')
+    run.leave(
+      source,
+      one,
+      `the handler of ${method}`,
+      'Pannier answers it from what is registered',
+      HOW[method] ?? 'register what it offers with server.tool, server.prompt or server.resource',
+    )
   }
 }
 
@@ -77,13 +83,19 @@ function rewriteTools(run: Run, source: Source, { list, call }: Pair, server: Se
   const found = handler && run.servers.functionOf(source, handler)
   if (!inOnePlace || tools === undefined || handler === undefined || found === undefined) return false
   rewriteHandler(run, { ...found, sdk: server.sdk, index: 1, before: 1 })
-  typeRequest(found.source, found.fn)
+  typeHandler(run, found.source, found.fn)
   const indent = indentAt(source, callStatement.start)
   const name = namesIn(source).has('callTool') ? 'callAnyTool' : 'callTool'
+  if (!isJavaScript(source)) {
+    run.needType(source, 'Tool')
+    run.nameOf(source, 'ToolOptions')
+  }
   const called = (): string => {
     const isNamed = bare(handler).type === 'Identifier'
     const text = isNamed ? '' : `const ${name} = ${source.render(handler)}\n${indent}`
-    return text + loopOver(source, tools, calleeObject(call), isNamed ? source.textOf(handler) : name, found.fn, indent)
+    return (
+      text + loopOver(run, source, tools, calleeObject(call), isNamed ? source.textOf(handler) : name, found.fn, indent)
+    )
   }
   const isFirst = listStatement.start < callStatement.start
   source.replace(isFirst ? callStatement : listStatement, called)
@@ -111,32 +123,49 @@ function toolsIn(run: Run, source: Source, list: CallExpression): Node | undefin
   return propertyOf(object, 'tools')?.value
 }
 
-/** Version 1 infers the type of the request from the schema that is given first. */
-function typeRequest(source: Source, fn: FunctionNode): void {
+/** The SDK infers the types of the request and of the result from the method. */
+function typeHandler(run: Run, source: Source, fn: FunctionNode): void {
   const [request] = fn.params
-  if (request === undefined || /\.[cm]?jsx?$/.test(source.path)) return
-  const typed = 'typeAnnotation' in request && request.typeAnnotation != null ? request.typeAnnotation : undefined
+  if (request === undefined || isJavaScript(source)) return
   const type = ': { params: { name: string; arguments?: Record<string, unknown> } }'
-  if (typed !== undefined) return source.replace(typed, type)
   const isBare = fn.type === 'ArrowFunctionExpression' && !source.text.slice(fn.start, request.start).includes('(')
-  if (isBare) source.insert(request.start, '(')
-  source.insert(request.end, isBare ? `${type})` : type)
+  if ('typeAnnotation' in request && request.typeAnnotation != null) source.replace(request.typeAnnotation, type)
+  else {
+    if (isBare) source.insert(request.start, '(')
+    source.insert(request.end, isBare ? `${type})` : type)
+  }
+  const last = fn.params.at(-1) ?? request
+  const result = `: Promise<${run.needType(source, 'CallToolResult')}>`
+  if (fn.returnType != null || !fn.async) return
+  source.insert(isBare ? last.end : source.text.indexOf(')', last.end) + 1, result)
 }
 
-function loopOver(source: Source, tools: Node, server: Node, handler: string, fn: FunctionNode, indent: string): string {
-  const takesContext = fn.params.length > 1 || source.render(fn).match(/^[^{=]*\bctx\b/) !== null
-  const [params, given] = takesContext ? ['args, ctx', ', ctx'] : ['args', '']
+const isJavaScript = ({ path }: Source): boolean => /\.[cm]?jsx?$/.test(path)
+
+function loopOver(
+  run: Run,
+  source: Source,
+  tools: Node,
+  server: Node,
+  handler: string,
+  fn: FunctionNode,
+  indent: string,
+): string {
+  const [params, given] = fn.params.length > 1 || usesContext(source, fn) ? ['args, ctx', ', ctx'] : ['args', '']
+  const [list, options] = isJavaScript(source)
+    ? ['', '']
+    : [` as ${run.needType(source, 'Tool')}[]`, ` as ${run.nameOf(source, 'ToolOptions')}<Tool['inputSchema']>`]
   return [
-    `for (const { name, description = name, inputSchema, outputSchema, ...rest } of ${source.render(tools)}${typed(source)}) {`,
-    `  const schemas = { input: inputSchema, ...(outputSchema && { output: outputSchema }) }`,
-    `  ${source.textOf(server)}.tool(name, { ...rest, description, ...schemas }, (${params}) => ${handler}({ params: { name, arguments: args } }${given}))`,
+    `for (const { name, description = name, inputSchema, outputSchema, ...rest } of ${source.render(tools)}${list}) {`,
+    `  const options = { ...rest, description, input: inputSchema, ...(outputSchema && { output: outputSchema }) }`,
+    `  ${source.textOf(server)}.tool(name, options${options}, (${params}) => ${handler}({ params: { name, arguments: args } }${given}))`,
     '}',
   ].join(`\n${indent}`)
 }
 
-/** The members that not every tool of a list has. */
-function typed(source: Source): string {
-  return /\.[cm]?jsx?$/.test(source.path) ? '' : ' as Tool[]'
+/** Whether a parameter was added for the context. */
+function usesContext(source: Source, fn: FunctionNode): boolean {
+  return fn.body != null && /\bctx\b/.test(source.render({ start: fn.start, end: fn.body.start }))
 }
 
 function countOf(run: Run, source: Source, tools: Node): number {

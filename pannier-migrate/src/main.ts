@@ -16,7 +16,9 @@ function main(args: readonly string[]): void {
   const project = new Project(options.folder)
   const migration = migrate(project)
   if (migration.sdks.size === 0)
-    throw new Error(`No file in ${project.folder} imports @modelcontextprotocol/sdk, @modelcontextprotocol/server or fastmcp.`)
+    throw new Error(
+      `No file in ${project.folder} imports @modelcontextprotocol/sdk, @modelcontextprotocol/server or fastmcp.`,
+    )
   if (options.command === 'init') return console.log(initText(migration, options.folder))
   if (options.write) write(project, migration, options.force)
   else for (const { path, before, after } of migration.changes) console.log(unifiedDiff(path, before, after))
@@ -33,9 +35,12 @@ function write(project: Project, { changes }: Migration, force: boolean): void {
 function assertClean(folder: string): void {
   const changed = git(folder, ['status', '--porcelain', '--', '.'])
   if (changed === undefined)
-    throw new Error(`${folder} is in no git repository, so that nothing could be taken back. Add it to one, or give --force.`)
+    throw new Error(
+      `${folder} is in no git repository, so that nothing could be taken back. Add it to one, or give --force.`,
+    )
   const [first] = changed.split('\n')
-  if (first) throw new Error(`git has changes that are not committed: ${first.trim()}. Commit or stash them, or give --force.`)
+  if (first)
+    throw new Error(`git has changes that are not committed: ${first.trim()}. Commit or stash them, or give --force.`)
 }
 
 function git(folder: string, args: readonly string[]): string | undefined {

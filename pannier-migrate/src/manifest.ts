@@ -12,7 +12,12 @@ export function newManifest(run: Run, imported: ReadonlySet<string>): string {
   const changed = structuredClone(json) as Record<string, Record<string, string>>
   const own = (changed['dependencies'] ??= {})
   const used = (name: string): boolean => [...imported].some((one) => one === name || one.startsWith(`${name}/`))
-  for (const name of ['@modelcontextprotocol/sdk', '@modelcontextprotocol/server', '@modelcontextprotocol/node', 'fastmcp']) {
+  for (const name of [
+    '@modelcontextprotocol/sdk',
+    '@modelcontextprotocol/server',
+    '@modelcontextprotocol/node',
+    'fastmcp',
+  ]) {
     if (!used(name)) for (const group of GROUPS) delete changed[group]?.[name]
   }
   const wanted: [string, string][] = [['pannier', PANNIER_RANGE]]
@@ -43,11 +48,21 @@ function isOldZod(range: string): boolean {
 function noteZod(run: Run, text: string, known: string): void {
   if (!/\b3(\.|$)/.test(known)) return
   const line = text.slice(0, text.indexOf('"zod"')).split('\n').length
-  run.project.findings.add({ path: 'package.json', line }, `zod ${known}`, 'Pannier reads schemas of zod 4.2 and later, so the range was raised', 'see the migration guide of zod 4')
+  run.project.findings.add(
+    { path: 'package.json', line },
+    `zod ${known}`,
+    'Pannier reads schemas of zod 4.2 and later, so the range was raised',
+    'see the migration guide of zod 4',
+  )
 }
 
 function noteModules(run: Run, text: string, json: Readonly<Record<string, unknown>>): void {
   if (json['type'] === 'module') return
   const line = text.includes('"type"') ? text.slice(0, text.indexOf('"type"')).split('\n').length : 1
-  run.project.findings.add({ path: 'package.json', line }, 'CommonJS', 'Pannier is a package of modules', 'set "type": "module", or load it on Node 22.18 or newer, where require takes modules')
+  run.project.findings.add(
+    { path: 'package.json', line },
+    'CommonJS',
+    'Pannier is a package of modules',
+    'set "type": "module", or load it on Node 22.18 or newer, where require takes modules',
+  )
 }

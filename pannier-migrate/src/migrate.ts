@@ -5,8 +5,9 @@ import { rewriteFastCall, rewriteFastMcp } from './fastmcp.ts'
 import { withImports } from './imports.ts'
 import { rewriteHandlers } from './lowLevel.ts'
 import { newManifest } from './manifest.ts'
-import { type Project, type Sdk, sdkName, sdkOfModule } from './project.ts'
+import { isTest, type Project, type Sdk, sdkName, sdkOfModule } from './project.ts'
 import { nameText, type Registration, rewriteOldRegistration, rewriteTool } from './registrations.ts'
+import { rewriteInputRequest } from './questions.ts'
 import { rewriteResource } from './resources.ts'
 import { Run } from './run.ts'
 import type { ServerKind } from './servers.ts'
@@ -29,18 +30,32 @@ export interface Migration {
 
 export function migrate(project: Project): Migration {
   const run = new Run(project)
-  const sources = [...project.sources.values()]
+  const all = [...project.sources.values()]
+  const sources = all.filter((source) => !isTest(source))
+  for (const source of all) if (isTest(source)) noteTest(run, source)
   for (const source of sources) rewriteSource(run, source)
   for (const source of sources) rewriteTypes(run, source)
   const changes = sources.flatMap((source) => changeOf(run, source))
   const sdks = new Set(sources.flatMap(sdksIn))
   if (changes.length > 0) {
     const texts = new Map(changes.map(({ path, after }) => [path, after]))
-    const imported = new Set(sources.flatMap(({ path, text }) => modulesIn(path, texts.get(path) ?? text)))
+    const imported = new Set(all.flatMap(({ path, text }) => modulesIn(path, texts.get(path) ?? text)))
     const after = newManifest(run, imported)
     if (after !== project.manifest.text) changes.push({ path: 'package.json', before: project.manifest.text, after })
   }
   return { run, sdks, changes }
+}
+
+function noteTest(run: Run, source: Source): void {
+  const statement = source.program.body.find((one) => one.type === 'ImportDeclaration' && sdkOfModule(one.source.value))
+  if (statement === undefined) return
+  run.leave(
+    source,
+    statement,
+    'a test of the SDK’s server',
+    'tests are not moved',
+    'testClient(server) of pannier/testing calls what the server offers',
+  )
 }
 
 function sdksIn({ program }: Source): Sdk[] {
@@ -62,7 +77,13 @@ function changeOf(run: Run, source: Source): Change[] {
     return [{ path: source.path, before: source.text, after }]
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    run.leave(source, source.program, 'the file', `what it became could not be parsed (${error.message}), so it stays as it is`, 'move it by hand')
+    run.leave(
+      source,
+      source.program,
+      'the file',
+      `what it became could not be parsed (${error.message}), so it stays as it is`,
+      'move it by hand',
+    )
     return []
   }
 }
@@ -79,6 +100,9 @@ function rewriteSource(run: Run, source: Source): void {
     const named = sdkName(source, node.callee)
     if (named?.name === 'serveStdio') rewriteServeStdio(run, source, node)
     if (named?.name === 'createMcpHandler') rewriteMcpHandler(run, source, node)
+    if (named?.sdk === 'v2' && named.name === 'inputRequired')
+      source.replace(node.callee, run.nameOf(source, 'inputRequired'))
+    rewriteInputRequest(source, node)
     const member = memberOf(node.callee)
     if (member === undefined || node.callee.type !== 'MemberExpression') continue
     const server = run.servers.kindOf(source, node.callee.object)
@@ -99,7 +123,7 @@ function rewriteCall(run: Run, source: Source, call: CallExpression, member: str
     return rewriteFastCall(run, source, call, member)
   }
   const list = /prompt$/i.test(member) ? 'prompt' : 'tool'
-  const what = `the ${/resource$/i.test(member) ? 'resource' : list} ${nameText(call)}`
+  const what = `the ${/resource$/i.test(member) ? 'resource' : list} ${nameText(source, call)}`
   const registration: Registration = { source, call, server, list, what }
   const rewrite = REWRITES[member]
   if (rewrite === undefined || (server.kind !== 'mcp' && OF_MCP.has(member))) return
@@ -118,9 +142,9 @@ const REWRITES: Readonly<Record<string, (run: Run, registration: Registration) =
   resource: (run, { source, call, server, what }) => rewriteResource(run, source, call, server, what),
   connect: (run, { source, call }) => rewriteConnect(run, source, call),
   close: (_, { source, call }) => renameCallee(source, call, 'drain'),
-  sendToolListChanged: (_, { source, call }) => replaceCall(source, call, "changed('tools')"),
-  sendPromptListChanged: (_, { source, call }) => replaceCall(source, call, "changed('prompts')"),
-  sendResourceListChanged: (_, { source, call }) => replaceCall(source, call, "changed('resources')"),
+  sendToolListChanged: (run, one) => rewriteNews(run, one, "changed('tools')"),
+  sendPromptListChanged: (run, one) => rewriteNews(run, one, "changed('prompts')"),
+  sendResourceListChanged: (run, one) => rewriteNews(run, one, "changed('resources')"),
   sendResourceUpdated: rewriteUpdated,
 }
 
@@ -128,43 +152,59 @@ function renameCallee(source: Source, call: CallExpression, name: string): void 
   source.replace(call.callee, `${outerServer(source, call)}.${name}`)
 }
 
-function replaceCall(source: Source, call: CallExpression, text: string): void {
-  source.replace(call, `${outerServer(source, call)}.${text}`)
+/** What the SDK sends is a promise; here it is done at once. */
+function rewriteNews(run: Run, { source, call }: Registration, text: string): void {
+  const parent = source.parentOf(call)
+  const news = `${outerServer(source, call)}.${text}`
+  if (parent?.type !== 'MemberExpression') return source.replace(call, news)
+  run.leave(source, call, source.textOf(call.callee), 'its promise is used, and here there is none', news)
 }
 
 /** `server` of `server.server`. */
 function outerServer(source: Source, { callee }: CallExpression): string {
   const object = callee.type === 'MemberExpression' ? callee.object : callee
-  return source.textOf(memberOf(object) === 'server' && object.type === 'MemberExpression' && object.object.type !== 'ThisExpression' ? object.object : object)
+  return source.textOf(
+    memberOf(object) === 'server' && object.type === 'MemberExpression' && object.object.type !== 'ThisExpression'
+      ? object.object
+      : object,
+  )
 }
 
 /** `sendResourceUpdated({ uri })` */
-function rewriteUpdated(run: Run, { source, call }: Registration): void {
+function rewriteUpdated(run: Run, registration: Registration): void {
+  const { source, call } = registration
   const [first] = call.arguments
   const [property, ...more] = first?.type === 'ObjectExpression' ? first.properties : []
   if (property?.type !== 'Property' || more.length > 0)
     return run.leave(source, call, 'sendResourceUpdated', 'its address cannot be read here', 'server.updated(uri)')
-  replaceCall(source, call, `updated(${source.textOf(property.value)})`)
+  rewriteNews(run, registration, `updated(${source.textOf(property.value)})`)
 }
 
-/** Types that name a server. */
+/** Types that name a server, or what handlers in explicit style return. */
 function rewriteTypes(run: Run, source: Source): void {
   for (const node of source.nodes) {
-    if (node.type !== 'TSTypeReference' || run.servers.classKind(source, node.typeName) === undefined) continue
-    source.replace(node, run.nameOf(source, 'Server'))
+    if (node.type !== 'TSTypeReference') continue
+    const named = sdkName(source, node.typeName)
+    if (named?.sdk === 'v2' && named.name === 'InputRequiredResult')
+      source.replace(node, run.nameOf(source, 'InputRequired'))
+    else if (run.servers.classKind(source, node.typeName) !== undefined)
+      source.replace(node, run.nameOf(source, 'Server'))
   }
 }
 
 const HOW: Readonly<Record<string, string>> = {
-  oninitialized: 'there is no session to begin: ctx.can(capability), ctx.client and ctx.roots(key) say in each call what the client is',
+  oninitialized:
+    'there is no session to begin: ctx.can(capability), ctx.client and ctx.roots(key) say in each call what the client is',
   onclose: 'there is no session to end; what a call holds ends with ctx.signal',
   onerror: 'createServer({ logger }) has what goes wrong',
   getClientCapabilities: "ctx.can('sampling') in a handler",
   getClientVersion: 'ctx.client in a handler',
   isConnected: 'leave it out; a server is not bound to one client',
   registerCapabilities: 'leave it out; Pannier declares what it has',
-  registerToolTask: "server.tool(name, { task: 'optional', … }, handler): the handler is the same, without a store of its own",
-  experimental: "server.tool(name, { task: 'optional', … }, handler): the handler is the same, without a store of its own",
+  registerToolTask:
+    "server.tool(name, { task: 'optional', … }, handler): the handler is the same, without a store of its own",
+  experimental:
+    "server.tool(name, { task: 'optional', … }, handler): the handler is the same, without a store of its own",
   sendLoggingMessage: 'ctx.log(level, data) in a handler; there is no client to send to outside of a call',
   elicitInput: 'ctx.ask(key, { message, schema }) in a handler; outside of one there is nobody to ask',
   createMessage: 'ctx.sample(key, params) in a handler; outside of one there is nobody to ask',
@@ -179,7 +219,13 @@ function noteOtherUses(run: Run, source: Source): void {
     const member = memberOf(node)
     if (server === undefined || member === undefined || (server.kind === 'mcp' && member === 'server')) continue
     if (/^set(Request|Notification)Handler$/.test(member) || isMoved(run, source, node)) continue
-    run.leave(source, node, `server.${member}`, 'it has no counterpart of that name', HOW[member] ?? 'see the methods of a server of pannier/server')
+    run.leave(
+      source,
+      node,
+      `server.${member}`,
+      'it has no counterpart of that name',
+      HOW[member] ?? 'see the methods of a server of pannier/server',
+    )
   }
 }
 

@@ -72,7 +72,11 @@ function importedBy(statement: ImportDeclaration, name: string): Binding | undef
   return { kind: 'import', id: local as Id, module: statement.source.value, imported }
 }
 
-function inPattern(pattern: Node, name: string, path: readonly string[] = []): { id: Id; path: readonly string[] } | undefined {
+function inPattern(
+  pattern: Node,
+  name: string,
+  path: readonly string[] = [],
+): { id: Id; path: readonly string[] } | undefined {
   switch (pattern.type) {
     case 'Identifier':
       return pattern.name === name ? { id: pattern as Id, path } : undefined
@@ -128,7 +132,10 @@ export function isReference(source: Source, node: Node): node is Id {
 export function referencesTo(source: Source, { id }: Binding): Id[] {
   return source.nodes.filter(
     (node): node is Id =>
-      node !== id && node.type === 'Identifier' && node.name === id.name && isReference(source, node) &&
+      node !== id &&
+      node.type === 'Identifier' &&
+      node.name === id.name &&
+      isReference(source, node) &&
       bindingOf(source, node, node.name)?.id === id,
   )
 }
@@ -137,4 +144,3 @@ export function referencesTo(source: Source, { id }: Binding): Id[] {
 export function namesIn(source: Source): Set<string> {
   return new Set(source.nodes.flatMap((node) => (node.type === 'Identifier' ? [node.name] : [])))
 }
-

@@ -63,3 +63,15 @@ export function removeStatement(source: Source, statement: Node): void {
   if (isAlone && rest !== undefined) source.replace({ start: lineStart, end: statement.end + rest }, '')
   else source.replace(statement, '')
 }
+
+/** A string as the file writes its own. */
+export function quoted(source: Source, text: string): string {
+  const [single, double] = ["'", '"'].map((mark) => source.text.split(mark).length)
+  return (double ?? 0) > (single ?? 0) ? JSON.stringify(text) : `'${text.replaceAll("'", "\\'")}'`
+}
+
+/** Puts a statement into a line of its own after another. */
+export function addAfter(source: Source, statement: Node, text: string): void {
+  const isEnded = source.text[statement.end - 1] === ';'
+  source.insert(statement.end, `\n${indentAt(source, statement.start)}${text}${isEnded ? ';' : ''}`)
+}

@@ -7,6 +7,7 @@ import { type Binding, bindingOf } from './names.ts'
 import { Source } from './source.ts'
 
 const SOURCE = /(?<!\.d)\.[cm]?[jt]sx?$/
+const TEST = /(^|\/)(__tests__|tests?)\/|\.(test|spec)\.[cm]?[jt]sx?$/
 const LEFT_OUT = new Set(['node_modules', 'dist', 'build', 'out', 'coverage', '.git', '.next', '.wrangler'])
 
 /** The SDK that a name comes from. */
@@ -37,7 +38,12 @@ export class Project {
         this.sources.set(file, new Source(file, text))
       } catch (error) {
         if (sdkOf(text) === undefined) continue
-        this.findings.add({ path: file, line: 1 }, 'the file', `cannot be parsed: ${(error as Error).message}`, 'mend it, and run this again')
+        this.findings.add(
+          { path: file, line: 1 },
+          'the file',
+          `cannot be parsed: ${(error as Error).message}`,
+          'mend it, and run this again',
+        )
       }
     }
   }
@@ -80,6 +86,11 @@ export class Project {
   }
 }
 
+/** Tests drive a server in ways of their own; they are read, and left as they are. */
+export function isTest({ path }: Source): boolean {
+  return TEST.test(path)
+}
+
 function textOf(name: Node): string {
   return name.type === 'Identifier' ? name.name : name.type === 'Literal' ? String(name.value) : ''
 }
@@ -106,7 +117,8 @@ export function sdkName(source: Source, node: Node): { sdk: Sdk; name: string } 
 
 function readManifest(folder: string): Manifest {
   const path = join(folder, 'package.json')
-  if (!existsSync(path)) throw new Error(`There is no package.json in ${folder}. Give the folder of the server's package.`)
+  if (!existsSync(path))
+    throw new Error(`There is no package.json in ${folder}. Give the folder of the server's package.`)
   const text = readFileSync(path, 'utf8')
   try {
     return { text, json: JSON.parse(text) as Record<string, unknown> }

@@ -1,8 +1,9 @@
 /** What a handler asks of the client: elicitation, sampling and roots of an SDK, as questions of a context. */
 import type { CallExpression, Node, ObjectExpression } from 'oxc-parser'
 import type { Run } from './run.ts'
+import { sdkName } from './project.ts'
 import type { Source } from './source.ts'
-import { bare, type FunctionNode, isFunction, propertyOf, stringOf } from './syntax.ts'
+import { bare, type FunctionNode, isFunction, memberOf, propertyOf, stringOf } from './syntax.ts'
 
 export type Kind = 'elicit' | 'sample' | 'roots'
 
@@ -77,7 +78,12 @@ export function rewriteRequest(run: Run, asker: Asker, call: CallExpression): bo
 
 const ASK = "ask by ctx.ask(key, { message, schema }), ctx.elicit, ctx.visit or ctx.sample of the handler's context"
 
-function refusalOf(asker: Asker, call: CallExpression, kind: Kind, params: Node | undefined): [string, string] | undefined {
+function refusalOf(
+  asker: Asker,
+  call: CallExpression,
+  kind: Kind,
+  params: Node | undefined,
+): [string, string] | undefined {
   for (const node of asker.source.ancestorsOf(call)) {
     if (node === asker.fn) break
     if (LOOPS.has(node.type) || isFunction(node))
@@ -102,6 +108,22 @@ function renameSchema(source: Source, params: Node): void {
   else source.replace(property.key, 'schema')
 }
 
+/** `inputRequired.elicit(form)` and its siblings, in explicit style. */
+export function rewriteInputRequest(source: Source, call: CallExpression): void {
+  const { callee } = call
+  const [params] = call.arguments
+  if (callee.type !== 'MemberExpression' || callee.object.type !== 'Identifier') return
+  const named = sdkName(source, callee.object)
+  if (named?.sdk !== 'v2' || named.name !== 'inputRequired') return
+  const member = memberOf(callee)
+  if (member === 'elicit' && params !== undefined && bare(params).type === 'ObjectExpression') {
+    renameSchema(source, params)
+    source.replace(call, () => source.render(params))
+  } else if (member === 'createMessage' && params !== undefined)
+    source.replace(call, () => `{ method: 'sampling/createMessage', params: ${source.render(params)} }`)
+  else if (member === 'listRoots') source.replace(call, "{ method: 'roots/list' }")
+}
+
 /** The SDK gives `{ roots }`, the context the list. */
 function keepRoots(source: Source, call: CallExpression): void {
   const parent = source.parentOf(call)
@@ -113,13 +135,20 @@ function keepRoots(source: Source, call: CallExpression): void {
 function noteOptions(run: Run, source: Source, options: Node | undefined): void {
   if (options === undefined) return
   const how = 'leave it out; ttlSeconds of createServer says how long a client may take between two rounds'
-  run.leave(source, options, 'the options of a question', 'questions have no timeout of their own here; the option was removed', how)
+  run.leave(
+    source,
+    options,
+    'the options of a question',
+    'questions have no timeout of their own here; the option was removed',
+    how,
+  )
 }
 
 function keyFor({ source, keys }: Asker, call: CallExpression, kind: Kind): string {
   const parent = source.parentOf(call)
   const declarator = parent?.type === 'AwaitExpression' ? source.parentOf(parent) : parent
-  const named = declarator?.type === 'VariableDeclarator' && declarator.id.type === 'Identifier' ? declarator.id.name : kind
+  const named =
+    declarator?.type === 'VariableDeclarator' && declarator.id.type === 'Identifier' ? declarator.id.name : kind
   let key = named
   for (let count = 2; keys.has(key); count++) key = `${named}_${count}`
   keys.add(key)

@@ -2,7 +2,7 @@
 import type { CallExpression, Node, ObjectExpression } from 'oxc-parser'
 import { type Handler, rewriteHandler } from './handler.ts'
 import { referencesTo } from './names.ts'
-import { addProperty, renameProperty } from './objects.ts'
+import { addAfter, addProperty, quoted, renameProperty } from './objects.ts'
 import type { Run } from './run.ts'
 import { areAnnotations, rewriteSchema } from './schemas.ts'
 import { childrenOf, type Source } from './source.ts'
@@ -80,7 +80,13 @@ const HANDLE =
   "register it with server.tool, server.prompt or server.resource; in place of handle.remove() write server.remove('tools', name); who may see a tool is said by its option allow"
 
 function leaveCall(run: Run, { source, call, what }: Registration): void {
-  run.leave(source, call, what, 'its options cannot be read here', `server.${memberText(source, call)} takes (name, { description, input }, handler)`)
+  run.leave(
+    source,
+    call,
+    what,
+    'its options cannot be read here',
+    `server.${memberText(source, call)} takes (name, { description, input }, handler)`,
+  )
 }
 
 function memberText(source: Source, call: CallExpression): string {
@@ -88,7 +94,11 @@ function memberText(source: Source, call: CallExpression): string {
 }
 
 /** The object that an expression is or names, where nothing but a registration uses it. */
-export function objectOf(run: Run, source: Source, expression: Node): { source: Source; object: ObjectExpression } | undefined {
+export function objectOf(
+  run: Run,
+  source: Source,
+  expression: Node,
+): { source: Source; object: ObjectExpression } | undefined {
   const node = bare(expression)
   if (node.type === 'ObjectExpression') return { source, object: node }
   const found = node.type === 'Identifier' ? run.project.definitionOf(source, node) : undefined
@@ -98,7 +108,11 @@ export function objectOf(run: Run, source: Source, expression: Node): { source: 
   return referencesTo(source, found.binding).length === 1 ? { source, object: init } : undefined
 }
 
-function rewriteConfig(run: Run, registration: Registration, { source, object }: { source: Source; object: ObjectExpression }): boolean {
+function rewriteConfig(
+  run: Run,
+  registration: Registration,
+  { source, object }: { source: Source; object: ObjectExpression },
+): boolean {
   const { call, list, what } = registration
   const properties = propertiesOf(object)
   const known = list === 'tool' ? TOOL_OPTIONS : PROMPT_OPTIONS
@@ -130,7 +144,13 @@ const OPTIONS = 'write them one by one; the options are title, description, inpu
 
 /** Pannier needs a description; its name is all that is known. */
 function describedBy(run: Run, { source, call, what }: Registration, name: Node): string {
-  run.leave(source, call, `the description of ${what}`, 'it has none, so its name was put there', 'write what it does: a model chooses by it')
+  run.leave(
+    source,
+    call,
+    `the description of ${what}`,
+    'it has none, so its name was put there',
+    'write what it does: a model chooses by it',
+  )
   return source.textOf(name)
 }
 
@@ -139,7 +159,13 @@ function rewriteFunction(run: Run, { source, server, what, call }: Registration,
   const found = run.servers.functionOf(source, handler)
   if (found === undefined) {
     if (index === 1) return
-    run.leave(source, call, `the handler of ${what}`, 'it is made elsewhere, and a handler without a schema got the context first', 'it gets (args, ctx)')
+    run.leave(
+      source,
+      call,
+      `the handler of ${what}`,
+      'it is made elsewhere, and a handler without a schema got the context first',
+      'it gets (args, ctx)',
+    )
     return
   }
   const shape: Handler = { ...found, sdk: server.sdk, index, before: 1 }
@@ -156,26 +182,47 @@ function noteResults(run: Run, { source, what }: Registration, handler: Node): v
     const isFine = object && (propertyOf(object, 'structuredContent') ?? propertyOf(object, 'isError'))
     if (isFine || (node.type === 'CallExpression' && found.source.textOf(node).startsWith('inputRequired'))) continue
     const how = 'return structured(value), failure(text), or an object with structuredContent or isError: true'
-    run.leave(found.source, value, `a result of ${what}`, 'the tool has an output schema, and the compiler may not see that this fits', how)
+    run.leave(
+      found.source,
+      value,
+      `a result of ${what}`,
+      'the tool has an output schema, and the compiler may not see that this fits',
+      how,
+    )
   }
 }
 
 function noteCompletables(run: Run, { source, call, what }: Registration, schema: Node | undefined): void {
   if (schema === undefined) return
-  for (const node of source.within(schema)) {
-    if (node.type !== 'CallExpression' || node.callee.type !== 'Identifier' || node.callee.name !== 'completable') continue
+  const found = bare(schema).type === 'Identifier' ? run.project.definitionOf(source, bare(schema)) : undefined
+  const init = found?.source === source && found.binding.kind === 'variable' ? found.binding.node.init : undefined
+  for (const node of source.within(init ?? schema)) {
+    if (node.type !== 'CallExpression' || node.callee.type !== 'Identifier' || node.callee.name !== 'completable')
+      continue
     const [inner, complete] = node.arguments
     const statement = source.parentOf(call)
     const field = source.parentOf(node)
     const name = call.arguments[0]
     const object = run.servers.kindOf(source, calleeObject(call))
-    if (inner === undefined || complete === undefined || name === undefined || field?.type !== 'Property' || object === undefined || statement === undefined) {
+    if (
+      inner === undefined ||
+      complete === undefined ||
+      name === undefined ||
+      field?.type !== 'Property' ||
+      object === undefined ||
+      statement === undefined
+    ) {
       run.leave(source, node, `a completion of ${what}`, 'its place is not known', COMPLETION)
       continue
     }
     source.replace(node, () => source.render(inner))
-    const target = `{ prompt: ${source.textOf(name)}, argument: ${JSON.stringify(source.textOf(field.key).replaceAll(/['"]/g, ''))} }`
-    source.insert(statement.end, `\n${source.textOf(calleeObject(call))}.completion(${target}, ${completer(run, source, complete)})`)
+    const argument = quoted(source, source.textOf(field.key).replaceAll(/['"]/g, ''))
+    const target = `{ prompt: ${source.textOf(name)}, argument: ${argument} }`
+    addAfter(
+      source,
+      statement,
+      `${source.textOf(calleeObject(call))}.completion(${target}, ${completer(run, source, complete)})`,
+    )
   }
 }
 
@@ -199,8 +246,7 @@ function renameMethod(run: Run, { source, call, list }: Registration): void {
   run.counts[`${list}s`]++
 }
 
-export function nameText(call: CallExpression): string {
+export function nameText(source: Source, call: CallExpression): string {
   const name = call.arguments[0]
-  return name === undefined ? '?' : (stringOf(bare(name)) ?? '…')
+  return name === undefined ? '' : (stringOf(bare(name)) ?? source.textOf(name))
 }
-

@@ -39,7 +39,10 @@ export function initText(migration: Migration, folder: string): string {
     '',
     `  moves by itself   ${countsText(migration)}`,
     `  left by hand      ${many(findings.length, 'place')}`,
-    ...section('  needs a session', findings.filter(isOfSession).map(({ path, line, what }) => `${path}:${line} ${what}`)),
+    ...section(
+      '  needs a session',
+      findings.filter(isOfSession).map(({ path, line, what }) => `${path}:${line} ${what}`),
+    ),
     ...section('  keeps state in the process', state),
     '',
     advice(migration, findings.length, state.length),
@@ -48,7 +51,8 @@ export function initText(migration: Migration, folder: string): string {
   ].join('\n')
 }
 
-const SESSION = /sessionId|session in|authInfo|oninitialized|onclose|getClient|sendLoggingMessage|elicitInput|createMessage|listRoots|connecting to|in-?memory/i
+const SESSION =
+  /sessionId|session in|authInfo|oninitialized|onclose|getClient|sendLoggingMessage|elicitInput|createMessage|listRoots|connecting to|in-?memory/i
 
 function isOfSession({ what }: { what: string }): boolean {
   return SESSION.test(what)
@@ -61,7 +65,10 @@ function section(title: string, lines: readonly string[]): string[] {
 
 /** Which way is shorter: `pannier/sdk` keeps a server of version 2, and gives its tools that ask a journal. */
 function advice({ run, sdks }: Migration, left: number, kept: number): string {
-  const state = kept === 0 ? '' : ' What is kept in the process must go to a store, or to a handle that the client passes, before a second instance runs.'
+  const state =
+    kept === 0
+      ? ''
+      : ' What is kept in the process must go to a store, or to a handle that the client passes, before a second instance runs.'
   const isV2 = sdks.size === 1 && sdks.has('v2')
   if (isV2 && left > run.counts.tools + run.counts.prompts + run.counts.resources)
     return `The shorter way: keep the SDK, and wrap the tools that ask with withJournal of pannier/sdk. More is left by hand than moves.${state}`

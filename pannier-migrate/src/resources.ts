@@ -2,7 +2,7 @@
 import type { CallExpression, NewExpression, Node, ObjectExpression } from 'oxc-parser'
 import { rewriteHandler } from './handler.ts'
 import { bindingOf, referencesTo } from './names.ts'
-import { addProperty } from './objects.ts'
+import { addAfter, addProperty, quoted } from './objects.ts'
 import { sdkName } from './project.ts'
 import { calleeObject, completer } from './registrations.ts'
 import type { Run } from './run.ts'
@@ -12,7 +12,13 @@ import { bare, type FunctionNode, keyOf, memberOf, propertyOf } from './syntax.t
 
 const HOW = 'server.resource(uri, { name }, handler) or server.resourceTemplate(template, { name }, handler)'
 
-export function rewriteResource(run: Run, source: Source, call: CallExpression, server: ServerKind, what: string): void {
+export function rewriteResource(
+  run: Run,
+  source: Source,
+  call: CallExpression,
+  server: ServerKind,
+  what: string,
+): void {
   const statement = source.parentOf(call)
   const [name, address, ...rest] = call.arguments
   const handler = rest.pop()
@@ -38,9 +44,17 @@ export function rewriteResource(run: Run, source: Source, call: CallExpression, 
   run.counts.resources++
 }
 
-function refusalOf(run: Run, source: Source, address: Node, template: Template | undefined, config: Node | undefined): string | undefined {
-  if (template === undefined && run.servers.functionOf(source, address) !== undefined) return 'its arguments cannot be read'
-  if (config !== undefined && !['ObjectExpression', 'Identifier'].includes(bare(config).type)) return 'its options cannot be read here'
+function refusalOf(
+  run: Run,
+  source: Source,
+  address: Node,
+  template: Template | undefined,
+  config: Node | undefined,
+): string | undefined {
+  if (template === undefined && run.servers.functionOf(source, address) !== undefined)
+    return 'its arguments cannot be read'
+  if (config !== undefined && !['ObjectExpression', 'Identifier'].includes(bare(config).type))
+    return 'its options cannot be read here'
   return undefined
 }
 
@@ -53,7 +67,7 @@ function writeOptions(source: Source, _call: CallExpression, name: Node, config:
   } else source.replace(config, `{ name: ${source.textOf(name)}, ...${source.textOf(config)} }`)
 }
 
-type Template = { readonly uri: Node; readonly options: ObjectExpression | undefined } 
+type Template = { readonly uri: Node; readonly options: ObjectExpression | undefined }
 
 function templateOf(run: Run, source: Source, address: Node): Template | undefined {
   const node = newTemplate(run, source, bare(address))
@@ -65,7 +79,13 @@ function templateOf(run: Run, source: Source, address: Node): Template | undefin
   const list = found && propertyOf(found, 'list')
   if (list !== undefined && source.textOf(list.value) !== 'undefined') {
     const how = 'register each with server.resource, or give the model a tool that lists them'
-    run.leave(source, list, 'the list of a resource template', 'the templates of Pannier list nothing; it was removed', how)
+    run.leave(
+      source,
+      list,
+      'the list of a resource template',
+      'the templates of Pannier list nothing; it was removed',
+      how,
+    )
   }
   return { uri, options: found }
 }
@@ -78,7 +98,13 @@ function newTemplate(run: Run, source: Source, node: Node): NewExpression | unde
   return newTemplate(run, source, bare(found.binding.node.init))
 }
 
-function writeCompletions(run: Run, source: Source, call: CallExpression, statement: Node, { uri, options }: Template): void {
+function writeCompletions(
+  run: Run,
+  source: Source,
+  call: CallExpression,
+  statement: Node,
+  { uri, options }: Template,
+): void {
   const complete = options && propertyOf(options, 'complete')
   const object = complete && bare(complete.value)
   if (object?.type !== 'ObjectExpression') return
@@ -86,11 +112,17 @@ function writeCompletions(run: Run, source: Source, call: CallExpression, statem
   for (const property of object.properties) {
     const variable = property.type === 'Property' ? keyOf(property) : undefined
     if (property.type !== 'Property' || variable === undefined) {
-      run.leave(source, property, 'a completion of a resource template', 'its variable cannot be read here', 'server.completion({ template, variable }, …)')
+      run.leave(
+        source,
+        property,
+        'a completion of a resource template',
+        'its variable cannot be read here',
+        'server.completion({ template, variable }, …)',
+      )
       continue
     }
-    const target = `{ template: ${source.textOf(uri)}, variable: '${variable}' }`
-    source.insert(statement.end, `\n${server}.completion(${target}, ${completer(run, source, property.value)})`)
+    const target = `{ template: ${source.textOf(uri)}, variable: ${quoted(source, variable)} }`
+    addAfter(source, statement, `${server}.completion(${target}, ${completer(run, source, property.value)})`)
   }
 }
 
@@ -99,7 +131,13 @@ function rewriteUrl(run: Run, source: Source, fn: FunctionNode): void {
   const [param] = fn.params
   if (param === undefined || run.isDone(fn)) return
   if (param.type !== 'Identifier' || fn.body == null) {
-    run.leave(source, param, 'the address in a resource handler', 'it is a string here, not a URL', 'take it apart with new URL(uri)')
+    run.leave(
+      source,
+      param,
+      'the address in a resource handler',
+      'it is a string here, not a URL',
+      'take it apart with new URL(uri)',
+    )
     return
   }
   if (param.typeAnnotation != null) source.replace(param.typeAnnotation, ': string')

@@ -5,8 +5,8 @@ import { type Project, sdkName } from './project.ts'
 import { Servers } from './servers.ts'
 import type { Source } from './source.ts'
 
-type Offered = 'createServer' | 'Server' | 'Context' | 'inputRequired'
-const TYPES: ReadonlySet<string> = new Set<Offered>(['Server', 'Context'])
+type Offered = 'createServer' | 'Server' | 'Context' | 'inputRequired' | 'InputRequired' | 'ToolOptions'
+const TYPES: ReadonlySet<string> = new Set<Offered>(['Server', 'Context', 'InputRequired', 'ToolOptions'])
 
 export interface Counts {
   tools: number
@@ -23,6 +23,7 @@ export class Run {
   readonly #done = new Set<Node>()
   readonly #imports = new Map<Source, Map<Offered, string>>()
   readonly #zod = new Set<Source>()
+  readonly #protocolTypes = new Map<Source, Set<string>>()
 
   constructor(project: Project) {
     this.project = project
@@ -52,7 +53,7 @@ export class Run {
     const known = names.get(name)
     if (known !== undefined) return known
     const local = isTaken(source, name) ? `Pannier${name[0]?.toUpperCase()}${name.slice(1)}` : name
-    const chosen = name === 'createServer' && local !== name ? 'createPannierServer' : local
+    const chosen = local === name ? name : name === 'createServer' ? 'createPannierServer' : local
     names.set(name, chosen)
     return chosen
   }
@@ -82,6 +83,16 @@ export class Run {
     }
     this.#zod.add(source)
     return 'z'
+  }
+
+  /** A type of the protocol that a file needs. */
+  needType(source: Source, name: string): string {
+    this.#protocolTypes.set(source, new Set([...this.typesFor(source), name]))
+    return name
+  }
+
+  typesFor(source: Source): ReadonlySet<string> {
+    return this.#protocolTypes.get(source) ?? new Set()
   }
 
   needsZod(source: Source): boolean {

@@ -14,7 +14,8 @@ export function formOf(run: Run, source: Source, expression: Node): SchemaForm {
   if (node.type === 'CallExpression' || node.type === 'NewExpression') return 'schema'
   if (node.type !== 'Identifier') return 'unknown'
   const found = run.project.definitionOf(source, node)
-  if (found?.binding.kind !== 'variable' || found.binding.path.length > 0 || found.binding.node.init == null) return 'unknown'
+  if (found?.binding.kind !== 'variable' || found.binding.path.length > 0 || found.binding.node.init == null)
+    return 'unknown'
   const form = formOf(run, found.source, found.binding.node.init)
   return form === 'shape of' ? 'shape' : form
 }

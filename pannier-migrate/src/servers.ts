@@ -112,7 +112,8 @@ export class Servers {
 
   #ofMember(source: Source, node: Node & { type: 'MemberExpression' }): ServerKind | undefined {
     const member = memberOf(node)
-    if (node.object.type === 'ThisExpression') return member === undefined ? undefined : this.#ofField(source, node, member)
+    if (node.object.type === 'ThisExpression')
+      return member === undefined ? undefined : this.#ofField(source, node, member)
     const outer = this.kindOf(source, node.object)
     return outer?.kind === 'mcp' && member === 'server' ? { sdk: outer.sdk, kind: 'inner' } : undefined
   }
@@ -130,7 +131,8 @@ export class Servers {
 
   #ofFieldNode(source: Source, node: Node, name: string): ServerKind | undefined {
     if (node.type === 'PropertyDefinition' && node.key.type === 'Identifier' && node.key.name === name) {
-      const typed = node.typeAnnotation == null ? undefined : this.#ofAnnotation(source, node.typeAnnotation.typeAnnotation)
+      const typed =
+        node.typeAnnotation == null ? undefined : this.#ofAnnotation(source, node.typeAnnotation.typeAnnotation)
       return typed ?? (node.value == null ? undefined : this.kindOf(source, node.value))
     }
     if (node.type === 'TSParameterProperty' && node.parameter.type === 'Identifier' && node.parameter.name === name)

@@ -1,15 +1,28 @@
 /** Variables of modules that calls change: what a second process would not see. */
 import type { Node } from 'oxc-parser'
 import { type Binding, bindingOf, referencesTo } from './names.ts'
-import type { Project } from './project.ts'
+import { isTest, type Project } from './project.ts'
 import type { Source } from './source.ts'
 import { isFunction, memberOf } from './syntax.ts'
 
-const CHANGES = new Set(['set', 'add', 'delete', 'clear', 'push', 'pop', 'shift', 'unshift', 'splice', 'sort', 'reverse', 'fill'])
+const CHANGES = new Set([
+  'set',
+  'add',
+  'delete',
+  'clear',
+  'push',
+  'pop',
+  'shift',
+  'unshift',
+  'splice',
+  'sort',
+  'reverse',
+  'fill',
+])
 
 /** Each as `file:line name`. */
 export function stateIn(project: Project): string[] {
-  return [...project.sources.values()].filter(({ path }) => !/(^|\/)(__tests__|tests?)\/|\.(test|spec)\./.test(path)).flatMap(stateOf)
+  return [...project.sources.values()].filter((source) => !isTest(source)).flatMap(stateOf)
 }
 
 function stateOf(source: Source): string[] {
@@ -26,7 +39,9 @@ function stateOf(source: Source): string[] {
 }
 
 function isChangedByCalls(source: Source, binding: Binding): boolean {
-  return referencesTo(source, binding).some((reference) => isChange(source, reference) && isInFunction(source, reference))
+  return referencesTo(source, binding).some(
+    (reference) => isChange(source, reference) && isInFunction(source, reference),
+  )
 }
 
 function isInFunction(source: Source, node: Node): boolean {

@@ -1,5 +1,12 @@
 /** Questions about nodes that need no names. */
-import type { ArrowFunctionExpression, CallExpression, Function, Node, ObjectExpression, ObjectProperty } from 'oxc-parser'
+import type {
+  ArrowFunctionExpression,
+  CallExpression,
+  Function,
+  Node,
+  ObjectExpression,
+  ObjectProperty,
+} from 'oxc-parser'
 
 export type FunctionNode = ArrowFunctionExpression | Function
 
@@ -79,9 +86,17 @@ export function callOf(node: Node, parent: Node | undefined): CallExpression | u
   return parent?.type === 'CallExpression' && parent.callee === node ? parent : undefined
 }
 
-/** What a function returns, its own return statements only. */
+/** What a function returns: of its own return statements only, and each branch of a condition by itself. */
 export function returnedBy(fn: FunctionNode, children: (node: Node) => Node[]): Node[] {
-  const { body } = fn
+  return statedBy(fn, children).flatMap(branches)
+}
+
+function branches(value: Node): Node[] {
+  const node = bare(value)
+  return node.type === 'ConditionalExpression' ? [...branches(node.consequent), ...branches(node.alternate)] : [value]
+}
+
+function statedBy({ body }: FunctionNode, children: (node: Node) => Node[]): Node[] {
   if (body == null) return []
   if (body.type !== 'BlockStatement') return [body]
   const found: Node[] = []
