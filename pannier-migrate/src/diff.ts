@@ -5,9 +5,15 @@ type Line = readonly [kind: ' ' | '-' | '+', text: string]
 const CONTEXT = 3
 
 export function unifiedDiff(path: string, before: string, after: string): string {
-  const lines = diffLines(before.split('\n'), after.split('\n'))
+  const lines = diffLines(linesOf(before), linesOf(after))
   const hunks = hunksOf(lines).map((hunk) => hunkText(lines, hunk))
   return [`--- a/${path}`, `+++ b/${path}`, ...hunks].join('\n')
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split('\n')
+  const last = lines.pop() ?? ''
+  return last === '' ? lines : [...lines, `${last}\n\\ No newline at end of file`]
 }
 
 function diffLines(a: readonly string[], b: readonly string[]): Line[] {
@@ -79,4 +85,31 @@ function hunkText(lines: readonly Line[], { from, to }: Hunk): string {
   const range = (kind: '-' | '+'): string =>
     `${count(head, kind) + (count(part, kind) > 0 ? 1 : 0)},${count(part, kind)}`
   return [`@@ -${range('-')} +${range('+')} @@`, ...part.map(([kind, text]) => kind + text)].join('\n')
+}
+
+/** The line of the new text at which a line of the old one is; where it went away, the one that stands in its place. */
+export function lineAfter(before: string, after: string, line: number): number {
+  let [old, now] = [0, 0]
+  const wanted = before.split('\n')[line - 1]?.trim()
+  const lines = diffLines(linesOf(before), linesOf(after))
+  for (const [kind] of lines) {
+    if (kind !== '+') old++
+    if (kind !== '-') now++
+    if (old === line && kind !== '+') {
+      const moved = kind === '-' ? addedAt(lines, wanted) : undefined
+      return moved ?? Math.max(1, now)
+    }
+  }
+  return line
+}
+
+/** The only added line with this text. */
+function addedAt(lines: readonly Line[], wanted: string | undefined): number | undefined {
+  let now = 0
+  const found: number[] = []
+  for (const [kind, text] of lines) {
+    if (kind !== '-') now++
+    if (kind === '+' && text.trim() === wanted) found.push(now)
+  }
+  return found.length === 1 ? found[0] : undefined
 }

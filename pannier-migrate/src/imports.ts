@@ -27,7 +27,7 @@ export function withImports(run: Run, before: Source, text: string): string {
   for (const name of run.typesFor(before)) if (!declares(source, name)) moved.push(`type ${name}`)
   for (const statement of source.program.body) {
     if (statement.type !== 'ImportDeclaration' || sdkOfModule(statement.source.value) === undefined) continue
-    const kept = statement.specifiers.filter((specifier) => isUsed(source, specifier) || !isUsed(before, specifier))
+    const kept = statement.specifiers.filter((specifier) => isUsed(source, specifier))
     const moving = kept.filter((specifier) => isMoved(source, specifier))
     moved.push(...moving.map((one) => movedText(source, statement, one)))
     const staying = kept.filter((specifier) => !moving.includes(specifier))

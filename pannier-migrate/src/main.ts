@@ -22,7 +22,7 @@ function main(args: readonly string[]): void {
   if (options.command === 'init') return console.log(initText(migration, options.folder))
   if (options.write) write(project, migration, options.force)
   else for (const { path, before, after } of migration.changes) console.log(unifiedDiff(path, before, after))
-  console.log(leftText(migration))
+  console.log(leftText(migration, options.write))
   console.log(summary(migration, options.write))
 }
 

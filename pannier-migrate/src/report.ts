@@ -1,12 +1,18 @@
 /** What is printed at the end: what was moved, what is left by hand, and the next command. */
+import { lineAfter } from './diff.ts'
 import { findingText } from './findings.ts'
 import type { Migration } from './migrate.ts'
 import { stateIn } from './state.ts'
 
 const NAMES = { v1: '@modelcontextprotocol/sdk', v2: '@modelcontextprotocol/server', fastmcp: 'fastmcp' } as const
 
-export function leftText({ run }: Migration): string {
-  const all = run.project.findings.all
+/** `written` says that the lines are those of the new texts. */
+export function leftText({ run, changes }: Migration, written: boolean): string {
+  const texts = new Map(written ? changes.map((change) => [change.path, change]) : [])
+  const all = run.project.findings.all.map((finding) => {
+    const change = texts.get(finding.path)
+    return change === undefined ? finding : { ...finding, line: lineAfter(change.before, change.after, finding.line) }
+  })
   if (all.length === 0) return 'Nothing is left by hand.'
   return [`Left by hand (${all.length}):`, '', ...all.map(findingText), ''].join('\n')
 }
