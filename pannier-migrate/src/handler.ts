@@ -1,6 +1,7 @@
 /** The context of a handler: what it is called, and what each use of it becomes. */
 import type { CallExpression, Node, ObjectExpression } from 'oxc-parser'
 import { type Binding, bindingOf, namesIn, referencesTo } from './names.ts'
+import { dropAwait } from './objects.ts'
 import type { Sdk } from './project.ts'
 import { type Asker, rewriteQuestion, rewriteRequest } from './questions.ts'
 import type { Run } from './run.ts'
@@ -131,7 +132,7 @@ function rewriteUse(run: Run, { sdk }: Handler, asker: Asker, { path, node, node
     if (first === 'requestSampling') return rewriteQuestion(run, asker, call, 'sample')
     if (first === 'reportProgress') return rewriteProgress(run, asker, call, call.arguments[0])
     if (first === 'log' && sdk === 'fastmcp') return rewriteFastLog(asker, call, second)
-    if (first === 'log') return replaceCallee(source, call, `${ctx}.log`)
+    if (first === 'log') return replaceLog(asker, call)
     if (first === 'requestState') return replaceState(asker, call)
   }
   if (sdk === 'fastmcp' && first === 'client' && second === 'version') return replaceNode(source, node, `${ctx}.client`)
@@ -153,9 +154,9 @@ function replaceNode(source: Source, node: Node, text: string): true {
   return true
 }
 
-function replaceCallee(source: Source, call: CallExpression, text: string): true {
-  source.replace(call.callee, text)
-  return true
+function replaceLog({ source, ctx }: Asker, call: CallExpression): true {
+  dropAwait(source, call)
+  return replaceNode(source, call.callee, `${ctx}.log`)
 }
 
 /** `requestState<T>()` is a member that is typed by hand. */
@@ -222,6 +223,7 @@ function replaceByMembers(
     run.leave(source, call, source.textOf(call.callee), 'what it sends cannot be seen here', how)
     return true
   }
+  dropAwait(source, call)
   source.replace(call, () => `${ctx}.${method}(${valuesOf(source, object, names).join(', ')})`)
   return true
 }

@@ -5,6 +5,7 @@ import { rewriteFastCall, rewriteFastMcp } from './fastmcp.ts'
 import { withImports } from './imports.ts'
 import { rewriteHandlers } from './lowLevel.ts'
 import { newManifest } from './manifest.ts'
+import { dropAwait } from './objects.ts'
 import { isTest, type Project, type Sdk, sdkName, sdkOfModule } from './project.ts'
 import { nameText, type Registration, rewriteOldRegistration, rewriteTool } from './registrations.ts'
 import { rewriteInputRequest } from './questions.ts'
@@ -156,7 +157,10 @@ function renameCallee(source: Source, call: CallExpression, name: string): void 
 function rewriteNews(run: Run, { source, call }: Registration, text: string): void {
   const parent = source.parentOf(call)
   const news = `${outerServer(source, call)}.${text}`
-  if (parent?.type !== 'MemberExpression') return source.replace(call, news)
+  if (parent?.type !== 'MemberExpression') {
+    dropAwait(source, call)
+    return source.replace(call, news)
+  }
   run.leave(source, call, source.textOf(call.callee), 'its promise is used, and here there is none', news)
 }
 

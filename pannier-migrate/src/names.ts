@@ -43,9 +43,9 @@ function declaredBy(statement: Node, name: string): Binding | undefined {
     case 'ImportDeclaration':
       return importedBy(statement, name)
     case 'FunctionDeclaration':
-      return statement.id?.name === name ? { kind: 'function', id: statement.id as Id, node: statement } : undefined
+      return statement.id?.name === name ? { kind: 'function', id: statement.id, node: statement } : undefined
     case 'ClassDeclaration':
-      return statement.id?.name === name ? { kind: 'class', id: statement.id as Id, node: statement } : undefined
+      return statement.id?.name === name ? { kind: 'class', id: statement.id, node: statement } : undefined
     case 'VariableDeclaration':
       for (const node of statement.declarations) {
         const found = inPattern(node.id, name)
@@ -69,7 +69,7 @@ function importedBy(statement: ImportDeclaration, name: string): Binding | undef
       : type === 'ImportDefaultSpecifier'
         ? 'default'
         : '*'
-  return { kind: 'import', id: local as Id, module: statement.source.value, imported }
+  return { kind: 'import', id: local, module: statement.source.value, imported }
 }
 
 function inPattern(
@@ -79,7 +79,7 @@ function inPattern(
 ): { id: Id; path: readonly string[] } | undefined {
   switch (pattern.type) {
     case 'Identifier':
-      return pattern.name === name ? { id: pattern as Id, path } : undefined
+      return pattern.name === name ? { id: pattern, path } : undefined
     case 'AssignmentPattern':
       return inPattern(pattern.left, name, path)
     case 'RestElement':

@@ -1,5 +1,5 @@
 /** Edits of object literals that keep the rest of them as it is. */
-import type { Node, ObjectExpression, ObjectProperty } from 'oxc-parser'
+import type { CallExpression, Node, ObjectExpression, ObjectProperty } from 'oxc-parser'
 import type { Range, Source } from './source.ts'
 
 /** Puts a property before all others. */
@@ -74,4 +74,15 @@ export function quoted(source: Source, text: string): string {
 export function addAfter(source: Source, statement: Node, text: string): void {
   const isEnded = source.text[statement.end - 1] === ';'
   source.insert(statement.end, `\n${indentAt(source, statement.start)}${text}${isEnded ? ';' : ''}`)
+}
+
+/** What was a promise in the SDK is done at once here. */
+export function dropAwait(source: Source, call: Node): void {
+  const parent = source.parentOf(call)
+  if (parent?.type === 'AwaitExpression') source.replace({ start: parent.start, end: call.start }, '')
+}
+
+/** Gives the method that a call names another name. */
+export function renameCall(source: Source, call: CallExpression, name: string): void {
+  if (call.callee.type === 'MemberExpression') source.replace(call.callee.property, name)
 }

@@ -1,5 +1,5 @@
 /** What a handler asks of the client: elicitation, sampling and roots of an SDK, as questions of a context. */
-import type { CallExpression, Node, ObjectExpression } from 'oxc-parser'
+import type { CallExpression, Node } from 'oxc-parser'
 import type { Run } from './run.ts'
 import { sdkName } from './project.ts'
 import type { Source } from './source.ts'
@@ -37,7 +37,7 @@ export function rewriteQuestion(run: Run, asker: Asker, call: CallExpression, ki
   if (kind === 'roots' || params === undefined) replaceArguments(source, call, key)
   else {
     source.insert(params.start, `${key}, `)
-    renameSchema(source, params as ObjectExpression)
+    renameSchema(source, params)
     if (options !== undefined) source.replace({ start: params.end, end: call.end - 1 }, '')
   }
   if (kind === 'roots') keepRoots(source, call)
@@ -67,7 +67,7 @@ export function rewriteRequest(run: Run, asker: Asker, call: CallExpression): bo
   source.replace(call.callee, `${ctx}.${kind}`)
   if (kind === 'roots' || params === undefined) replaceArguments(source, call, key)
   else {
-    renameSchema(source, params as ObjectExpression)
+    renameSchema(source, params)
     source.replace(argumentsOf(call), () => `${key}, ${source.render(params)}`)
   }
   if (kind === 'roots') keepRoots(source, call)

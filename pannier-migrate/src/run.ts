@@ -63,10 +63,12 @@ export class Run {
     const names = this.#imports.get(source)
     if (names === undefined) return undefined
     const onlyTypes = [...names.keys()].every((name) => TYPES.has(name))
-    const items = [...names].toSorted().map(([name, local]) => {
-      const type = TYPES.has(name) && !onlyTypes ? 'type ' : ''
-      return `${type}${name}${local === name ? '' : ` as ${local}`}`
-    })
+    const items = [...names]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, local]) => {
+        const type = TYPES.has(name) && !onlyTypes ? 'type ' : ''
+        return `${type}${name}${local === name ? '' : ` as ${local}`}`
+      })
     return `import ${onlyTypes ? 'type ' : ''}{ ${items.join(', ')} } from 'pannier/server'`
   }
 

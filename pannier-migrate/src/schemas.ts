@@ -22,7 +22,9 @@ export function formOf(run: Run, source: Source, expression: Node): SchemaForm {
 
 /** Makes a schema of what the SDK took. `what` names the tool or prompt. */
 export function rewriteSchema(run: Run, source: Source, expression: Node, what: string): void {
-  switch (formOf(run, source, expression)) {
+  const form = formOf(run, source, expression)
+  if (form === 'schema') return
+  switch (form) {
     case 'shape':
       source.insert(expression.start, `${run.zodIn(source)}.object(`)
       source.insert(expression.end, ')')
@@ -30,10 +32,8 @@ export function rewriteSchema(run: Run, source: Source, expression: Node, what: 
     case 'shape of': {
       const node = bare(expression)
       if (node.type === 'MemberExpression') source.replace(expression, () => source.render(node.object))
-      return
+      break
     }
-    case 'schema':
-      return
     default:
       run.leave(
         source,

@@ -17,7 +17,7 @@ server.tool(
   },
   async ({ grams, by }, ctx) => {
     ctx.log('info', { message: 'scaling', context: { by } })
-    await ctx.progress(1, 1)
+    ctx.progress(1, 1)
     return `${grams * by} g`
   },
 )
@@ -46,7 +46,7 @@ server.resource(
     name: 'All recipes',
     mimeType: 'text/plain',
   },
-  async (uri) => {
+  async () => {
     return 'soup\nbread'
   },
 )
@@ -56,7 +56,7 @@ server.resourceTemplate(
   {
     name: 'One recipe',
   },
-  async (uri, { dish }) => `How to make ${dish}`,
+  async (_uri, { dish }) => `How to make ${dish}`,
 )
 
 server.prompt(

@@ -28,7 +28,7 @@ server.tool(
     output: z.object({ count: z.number() }),
   },
   async (_args, extra) => {
-    await extra.log('info', 'counting')
+    extra.log('info', 'counting')
     const structuredContent = { count: tickets.size }
     return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
   },
@@ -55,7 +55,7 @@ server.tool(
   async ({ id }, extra) => {
     const progressToken = extra.meta?.progressToken
     if (progressToken !== undefined) {
-      await extra.progress(1, 2, 'asking the model')
+      extra.progress(1, 2, 'asking the model')
     }
     const summary = await extra.sample('summary', {
       messages: [{ role: 'user', content: { type: 'text', text: `Summarize: ${tickets.get(id)}` } }],

@@ -31,7 +31,7 @@ function buildServer(): Server {
     'list_rooms',
     { description: 'Lists the rooms', output: z.object({ rooms: z.array(z.string()) }) },
     async (_args, ctx) => {
-      await ctx.log('info', 'listing')
+      ctx.log('info', 'listing')
       if (ctx.signal.aborted) return { content: [], isError: true }
       return { content: [{ type: 'text', text: rooms.join(', ') }], structuredContent: { rooms } }
     },
