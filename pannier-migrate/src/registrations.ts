@@ -176,6 +176,10 @@ function rewriteFunction(run: Run, { source, server, what, call }: Registration,
 function noteResults(run: Run, { source, what }: Registration, handler: Node): void {
   const found = run.servers.functionOf(source, handler)
   if (found === undefined) return
+  if (found.fn.returnType != null) {
+    const why = 'the tool has an output schema, and the type of its result is narrower than this one'
+    run.leave(found.source, found.fn, `the type of a result of ${what}`, why, 'leave the type out: it is inferred')
+  }
   for (const value of returnedBy(found.fn, childrenOf)) {
     const node = bare(value)
     const object = node.type === 'ObjectExpression' ? node : undefined

@@ -118,6 +118,13 @@ test('a result that may not fit an output schema is named, because only the comp
   expect(left).toEqual(['server.ts:5 a result of the tool t'])
 })
 
+test('a result type beside an output schema is named, because it is too wide for the compiler', () => {
+  const { left } = moved({
+    'server.ts': `${V1}server.registerTool('t', { description: 'd', outputSchema: { n: z.number() } }, async (): Promise<Result> => ({ content: [], structuredContent: { n: 1 } }))`,
+  })
+  expect(left).toEqual(['server.ts:4 the type of a result of the tool t'])
+})
+
 test('tests of a server stay as they are', () => {
   const files = { 'server.test.ts': V1 }
   const { changes, left } = moved(files)
