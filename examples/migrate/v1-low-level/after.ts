@@ -14,7 +14,6 @@ const ADD: Tool = {
 
 const NOW: Tool = { name: 'year', description: 'Tells the year of this example', inputSchema: { type: 'object' } }
 
-// #region handlers
 const server = createServer({ name: 'calculator', version: '1.0.0' })
 
 const callTool = async (request: {
@@ -36,8 +35,6 @@ for (const { name, description = name, inputSchema, outputSchema, ...rest } of [
     callTool({ params: { name, arguments: args } }),
   )
 }
-// #endregion handlers
-
 async function main(): Promise<void> {
   await server.stdio()
 }

@@ -15,7 +15,6 @@ const ADD: Tool = {
 
 const NOW: Tool = { name: 'year', description: 'Tells the year of this example', inputSchema: { type: 'object' } }
 
-// #region handlers
 const server = new Server({ name: 'calculator', version: '1.0.0' }, { capabilities: { tools: {} } })
 
 server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: [ADD, NOW] }))
@@ -31,8 +30,6 @@ server.setRequestHandler(CallToolRequestSchema, async (request) => {
       throw new Error(`There is no tool ${name}.`)
   }
 })
-// #endregion handlers
-
 async function main(): Promise<void> {
   await server.connect(new StdioServerTransport())
 }
