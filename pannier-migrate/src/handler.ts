@@ -203,7 +203,7 @@ function rewriteProgress(run: Run, asker: Asker, call: CallExpression, params: N
   return replaceByMembers(run, asker, call, params, 'progress', ['progress', 'total', 'message'])
 }
 
-export function rewriteLog(run: Run, asker: Asker, call: CallExpression, params: Node | undefined): boolean {
+function rewriteLog(run: Run, asker: Asker, call: CallExpression, params: Node | undefined): boolean {
   return replaceByMembers(run, asker, call, params, 'log', ['level', 'data', 'logger'])
 }
 

@@ -6,7 +6,7 @@ import type { Run } from './run.ts'
 import { Source } from './source.ts'
 
 /** Where the types of the protocol are, for all who write servers. */
-export const PROTOCOL_TYPES = '@modelcontextprotocol/client'
+const PROTOCOL_TYPES = '@modelcontextprotocol/client'
 
 const MOVED = new Set(
   `Annotations AudioContent BlobResourceContents CallToolRequest CallToolResult CompleteResult ContentBlock CreateMessageRequest

@@ -13,7 +13,7 @@ import { childrenOf, type Source } from './source.ts'
 import { bare, type FunctionNode, propertyOf, returnedBy, stringOf } from './syntax.ts'
 
 /** The method that the first argument of setRequestHandler names: a schema of version 1, or a string. */
-export function methodOf(call: CallExpression): string | undefined {
+function methodOf(call: CallExpression): string | undefined {
   const first = call.arguments[0] && bare(call.arguments[0])
   if (first?.type === 'Identifier') return METHODS[first.name]
   return stringOf(first)

@@ -1,7 +1,7 @@
 /** package.json: the dependencies that a moved server needs. Its other text stays as it is. */
 import type { Run } from './run.ts'
 
-export const PANNIER_RANGE = '^0.1.0'
+const PANNIER_RANGE = '^0.1.0'
 const CLIENT_RANGE = '~2.4.0'
 const ZOD_RANGE = '^4.2.0'
 const GROUPS = ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies']

@@ -94,7 +94,7 @@ function memberText(source: Source, call: CallExpression): string {
 }
 
 /** The object that an expression is or names, where nothing but a registration uses it. */
-export function objectOf(
+function objectOf(
   run: Run,
   source: Source,
   expression: Node,

@@ -7,7 +7,7 @@ import { bare, memberOf, stringOf } from './syntax.ts'
 export type SchemaForm = 'shape' | 'shape of' | 'schema' | 'unknown'
 
 /** Whether an expression is fields (`shape`), `X.shape`, or a schema already. */
-export function formOf(run: Run, source: Source, expression: Node): SchemaForm {
+function formOf(run: Run, source: Source, expression: Node): SchemaForm {
   const node = bare(expression)
   if (node.type === 'ObjectExpression') return 'shape'
   if (memberOf(node) === 'shape') return 'shape of'

@@ -61,16 +61,6 @@ export function memberOf(node: Node | undefined): string | undefined {
   return property.type === 'Literal' && typeof property.value === 'string' ? property.value : undefined
 }
 
-/** `a.b.c` as a text, where it is made of names alone. */
-export function pathOf(node: Node): string | undefined {
-  const at = bare(node)
-  if (at.type === 'Identifier') return at.name
-  if (at.type === 'ThisExpression') return 'this'
-  const member = memberOf(at)
-  const object = at.type === 'MemberExpression' ? pathOf(at.object) : undefined
-  return member === undefined || object === undefined ? undefined : `${object}.${member}`
-}
-
 export function stringOf(node: Node | null | undefined): string | undefined {
   return node?.type === 'Literal' && typeof node.value === 'string' ? node.value : undefined
 }
@@ -107,9 +97,4 @@ function statedBy({ body }: FunctionNode, children: (node: Node) => Node[]): Nod
   }
   visit(body)
   return found
-}
-
-/** A name as code: quoted where it must be. */
-export function keyText(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
 }

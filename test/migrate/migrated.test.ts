@@ -12,7 +12,17 @@ const tool = (name: string, args: Record<string, unknown> = {}): ClientCall => [
 const resource = (uri: string): ClientCall => ['readResource', { uri }]
 const prompt = (name: string, args: Record<string, string>): ClientCall => ['getPrompt', { name, arguments: args }]
 
-/** The folders of examples/migrate, each with before.ts and after.ts. */
+const PATHS: Readonly<Record<string, Readonly<Record<'before' | 'after', string>>>> = {
+  v1: { before: 'examples/migrate/v1/before.ts', after: 'examples/migrate/v1/after.ts' },
+  'v1-low-level': {
+    before: 'examples/migrate/v1-low-level/before.ts',
+    after: 'examples/migrate/v1-low-level/after.ts',
+  },
+  v2: { before: 'examples/migrate/v2/before.ts', after: 'examples/migrate/v2/after.ts' },
+  fastmcp: { before: 'examples/migrate/fastmcp/before.ts', after: 'examples/migrate/fastmcp/after.ts' },
+}
+
+/** What is called of each. */
 const SERVERS: Readonly<Record<string, readonly ClientCall[]>> = {
   v1: [
     tool('read_ticket', { id: '1' }),
@@ -35,7 +45,7 @@ const SERVERS: Readonly<Record<string, readonly ClientCall[]>> = {
 }
 
 describe.each(Object.entries(SERVERS))('the server examples/migrate/%s', (name, calls) => {
-  const path = (state: 'before' | 'after'): string => `examples/migrate/${name}/${state}.ts`
+  const path = (state: 'before' | 'after'): string => PATHS[name]?.[state] ?? ''
 
   test('becomes the one that stands beside it, and nothing is left by hand', () => {
     const { text, left } = moved({ 'server.ts': readText(path('before')) })
