@@ -3,7 +3,7 @@ export type Access = 'all' | 'types' | 'names'
 
 const all = ['protocol', 'state', 'journal', 'cluster', 'server', 'tasks', 'postgres', 'client', 'probe'] as const
 
-/** Which folder of src may import which: the table of docs/architecture.md. A folder may always import itself. */
+/** Which folder of src may import which: the table of docs/explanation/architecture.md. A folder may always import itself. */
 export const folders: Record<string, Record<string, Access>> = {
   protocol: {},
   state: { protocol: 'all' },
