@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { defineConfig } from 'tsdown'
 import manifest from './package.json' with { type: 'json' }
 
@@ -10,6 +10,11 @@ for (const target of [...Object.values(manifest.exports), { 'pannier-source': '.
   if (existsSync(source)) entry[source.replace('./src/', '').replace('.ts', '')] = source
 }
 
+// What package.json imports by conditions is resolved where the package is used, so each file is an entry of its own.
+for (const source of globSync('src/**/*.{worker,bundled}.ts')) {
+  for (const path of [source, source.replace(/\.\w+\.ts$/, '.ts')]) entry[path.slice(4, -3)] = path
+}
+
 export default defineConfig({
   entry,
   format: 'esm',
@@ -19,4 +24,7 @@ export default defineConfig({
   dts: true,
   clean: true,
   report: false,
+  deps: { neverBundle: /^#/ },
+  // Types keep what they say about themselves.
+  outputOptions: { comments: { jsdoc: false } },
 })

@@ -42,7 +42,9 @@ export function readModule(path: string, text: string): Module {
   return found
 }
 
-/** The repository path a relative import leads to, or undefined for a package. */
+/** The repository path that a relative import, or one of `imports` in package.json, leads to; undefined for a package. */
 export function resolveImport(from: string, specifier: string): string | undefined {
+  const own = /^#(?:runtime|lazy)\/(.*)$/.exec(specifier)?.[1]
+  if (own !== undefined) return `src/${own}.ts`
   return specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : undefined
 }

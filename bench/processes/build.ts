@@ -50,7 +50,7 @@ export async function buildPrograms(programs: readonly Program[]): Promise<Built
     dts: false,
     report: false,
     logLevel: 'error',
-    deps: { neverBundle: true, alwaysBundle: [/^pannier\//] },
+    deps: { neverBundle: true, alwaysBundle: [/^pannier\//, /^#/] },
     inputOptions: { resolve: { conditionNames: ['pannier-source', 'node', 'import', 'default'] } },
   })
   return { file: (program) => join(folder, `${program}.mjs`) }

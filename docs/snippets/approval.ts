@@ -1,7 +1,7 @@
 /** The code of docs/how-to/approval.md. */
 // #region imports
 import { type Authenticator, createServer, hasClaim, type Logger, type Server, type Tasks } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What the tool acts on. */
 export interface Accounting {

@@ -1,7 +1,7 @@
 /** The tools of docs/how-to/asking.md. */
 // #region imports
 import { createServer, Declined, failure, inputRequired } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const server = createServer({ name: 'asking', version: '1.0.0' })
 

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
 import { AuthError, bearer, createServer, type Principal, type Server } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 // #endregion imports
 
 // #region hook

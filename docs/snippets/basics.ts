@@ -4,7 +4,7 @@ import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import { createServer, failure, ProtocolError, type Server, type StdioOptions, structured } from 'pannier/server'
 import * as v from 'valibot'
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const server = createServer({ name: 'library', version: '1.0.0' })
 // #endregion imports

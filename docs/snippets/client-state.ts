@@ -2,7 +2,7 @@
 // #region imports
 import { createServer, failure } from 'pannier/server'
 import { createKeyring, createSealer, newKey, StateError } from 'pannier/state'
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const server = createServer({ name: 'notes', version: '1.0.0' })
 // #endregion imports

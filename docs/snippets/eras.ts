@@ -1,7 +1,7 @@
 /** The code of docs/how-to/both-eras.md. */
 // #region imports
 import { createServer, type Server } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 // #endregion imports
 
 // #region server

@@ -3,7 +3,7 @@
 import { postgres, postgresBus, postgresCarryStore, postgresLedger } from 'pannier/postgres'
 import { type Carry, createServer, type Difference, type EventBus, type Server } from 'pannier/server'
 import { type CarryStore, sqliteLedger } from 'pannier/state'
-import { z } from 'zod'
+import * as z from 'zod'
 // #endregion imports
 
 // #region instance

@@ -2,7 +2,7 @@
 // #region imports
 import { createServer, type Server } from 'pannier/server'
 import { type Ledger, sqliteLedger } from 'pannier/state'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What the tools act on; the tests count its calls. */
 export interface Shop {

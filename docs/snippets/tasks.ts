@@ -3,7 +3,7 @@
 import { postgres, postgresCarryStore, postgresEngine, postgresLedger, postgresTasks } from 'pannier/postgres'
 import { createServer, type Server } from 'pannier/server'
 import { createTasks, movingEngine, sqliteEngine, sqliteTasks } from 'pannier/tasks'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What the tools act on; the tests count its calls. */
 export interface Printer {

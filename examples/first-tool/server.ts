@@ -1,7 +1,7 @@
 /** A tool that asks a person before it acts. `call.ts` beside it shows the client's side of the call. */
 // #region server
 import { createServer } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const server = createServer({ name: 'first-tool', version: '1.0.0' })
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AuthError, createServer } from 'pannier/server'
 import { sqliteTasks } from 'pannier/tasks'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** Who calls. A real server reads this from a token, with `bearer()`. */
 const people = new Map([

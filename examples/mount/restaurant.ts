@@ -1,7 +1,7 @@
 /** The server that the examples beside this file mount in a framework: it has the menu, takes bookings and cooks. */
 import { setTimeout } from 'node:timers/promises'
 import { createServer, type Server } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const people = z.object({ people: z.int().min(1).max(12) })
 const sure = z.object({ sure: z.boolean() })

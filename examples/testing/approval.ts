@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerOptions } from 'pannier/server'
 import { assertSound, exercise } from 'pannier/testing'
-import { z } from 'zod'
+import * as z from 'zod'
 
 // #region tool
 export function expenseServer(options: Partial<ServerOptions> = {}): Server {

@@ -4,7 +4,7 @@
  * what comes in `ctx.requestState` was sealed by a server with our keys for this very call.
  */
 import { createServer, failure, inputRequired, type Server } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   done,
   duplicateFields,

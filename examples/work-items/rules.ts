@@ -5,7 +5,7 @@
  * 2. When the Resolution is "Duplicate", a link to the original is required.
  */
 import { type Form, failure, text } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { WorkItems } from './workItems.ts'
 
 /** What a tool returns when it is done. */

@@ -18,6 +18,7 @@ const folders = [
   'examples',
   'scripts',
   'create-pannier',
+  'pannier-migrate',
   'bench',
   'conformance',
   'probe-corpus',

@@ -25,7 +25,8 @@ function common(): ClusterBus & { readonly events: ClusterEvent[] } {
 
 function begin(name: string, bus: ClusterBus = common()) {
   const self = new Self(`http://${name}/mcp`)
-  return { self, owners: new Owners({ self, bus, ttlSeconds: 60, clock: Date.now }) }
+  const hear = (event: ClusterEvent): void => bus.publish(event)
+  return { self, hear, owners: new Owners({ self, bus, ttlSeconds: 60, clock: Date.now }) }
 }
 
 test('a new owner is known to all from its announcement, for as long as a state lives', () => {
@@ -73,6 +74,15 @@ test('an announcement of an earlier owner that comes late changes nothing where 
   for (const keys of [['taken', 'begun'], 'nonsense']) bus.publish({ kind: 'owner-changed', keys, to: earlier })
   bus.publish({ kind: 'owner-changed', keys: ['taken'], to: 'nonsense' })
   expect([owners.isOwn('taken'), owners.get('begun'), moved.mock.calls]).toEqual([true, undefined, []])
+})
+
+test('a former owner that announces its successor late changes nothing where a later owner is known', () => {
+  const bus = common()
+  const [first, second, third, other] = [begin('a', bus), begin('b', bus), begin('c', bus), begin('d')]
+  first.owners.change(['call'], second.self)
+  second.owners.change(['call'], third.self)
+  for (const event of [...bus.events, ...bus.events.slice(0, 1)]) other.hear(event)
+  expect(other.owners.get('call')?.id).toBe(third.self.id)
 })
 
 test('who left a thing hears of its next owner, and tells those that wait for the thing', () => {

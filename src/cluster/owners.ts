@@ -7,7 +7,7 @@
  */
 import { unref } from '../protocol/index.ts'
 import { ExpiringMap } from '../state/stores/index.ts'
-import type { ClusterBus } from './events.ts'
+import type { ClusterBus, ClusterEvent } from './events.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
 import { ASK_EVERY_MS, FOUND_WITHIN_MS } from './times.ts'
 
@@ -41,7 +41,7 @@ export class Owners {
     this.#asked = new ExpiringMap(clock)
     bus.subscribe((event) => {
       if (event.kind === 'owner-wanted') this.#reply(String(event['key']))
-      if (event.kind === 'owner-changed') this.#hear(event['keys'], event['to'])
+      if (event.kind === 'owner-changed') this.#hear(event)
     })
   }
 
@@ -67,8 +67,9 @@ export class Owners {
 
   /** Stores and announces a new owner. A former owner announces it as well: the new one may not know the others yet. */
   change(keys: readonly string[], to: Instance): void {
+    const { bus, self } = this.#options
     this.note(keys, to)
-    this.#options.bus.publish({ kind: 'owner-changed', keys, to: writeInstance(to) })
+    bus.publish({ kind: 'owner-changed', keys, to: writeInstance(to), ...(to.id !== self.id && { from: self.id }) })
   }
 
   /** Marks things that this instance no longer owns and whose new owner is unknown. */
@@ -97,11 +98,14 @@ export class Owners {
     if (this.isOwn(key) || this.#has(key)) this.change([key], this.#options.self)
   }
 
-  #hear(keys: unknown, to: unknown): void {
+  /** `from`: the former owner that announces its successor, which may have handed the thing off since. */
+  #hear({ keys, to, from }: ClusterEvent): void {
     const owner = readInstance(to)
     if (owner === undefined || owner.id === this.#options.self.id || !Array.isArray(keys)) return
     for (const key of keys as readonly string[]) {
       if (this.isOwn(key) || this.#has(key)) continue
+      const known = this.get(key)
+      if (from !== undefined && known !== undefined && known.id !== from) continue
       this.note([key], owner)
       for (const things of this.#things) things.moved?.(key, owner)
     }

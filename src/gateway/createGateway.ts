@@ -6,6 +6,7 @@ import {
   type Connections,
   drainOnTerm,
   errorDetails,
+  lineLogger,
   LoggerSlot,
   type NodeHandler,
   openListener,
@@ -149,7 +150,7 @@ export class Gateway {
     const { insecure: _, ...options } = { ...given, path: UNION_PATH }
     const { advertise, drainOnTerm: drains = true } = given
     await assertDatabaseUsable(this.#options.settings)
-    await this.#logger.defaultToPino(2)
+    this.#logger.defaultTo(lineLogger)
     const serve = withProbes(this.nodeHandler(), () => isReady(this.#readiness))
     const { connections, address, port, url, close } = await openListener(options, serve)
     this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
@@ -167,7 +168,7 @@ export class Gateway {
    * of the gateways. Returns its address; call `listen` afterwards to serve clients.
    */
   async listenForReplicas(options: ReplicaListenOptions): Promise<string> {
-    await this.#logger.defaultToPino(2) // connecting to servers, from here on, may log that some are down
+    this.#logger.defaultTo(lineLogger) // connecting to servers, from here on, may log that some are down
     const { base, connections } = await openReplicaListener(options, this.nodeHandler())
     this.#replicas = connections
     await this.#routes.reach(base)
@@ -200,7 +201,7 @@ export class Gateway {
   /** Serves all servers on standard input and output until the input ends. */
   async stdio(options: { readonly principal?: Principal } = {}): Promise<void> {
     await assertDatabaseUsable(this.#options.settings)
-    await this.#logger.defaultToPino(2)
+    this.#logger.defaultTo(lineLogger)
     this.#start()
     const { assembly, shutdown } = this.#routes.union
     await serveStdio(assembly, options, shutdown.hosts)
@@ -212,9 +213,8 @@ export class Gateway {
     const { admin } = this.#config.settings
     if (admin === false) return undefined
     this.#metrics.refresh()
-    const health = () => this.report().health
     const servers = () => this.report().servers
-    this.#admin = await listenAdmin(admin, { health, servers, metrics })
+    this.#admin = await listenAdmin(admin, { health: () => this.report().health, servers, metrics })
     return this.#admin
   }
 

@@ -171,7 +171,7 @@ function taskTables(tables: string): string {
 
 /** The ledger, the carried tokens, the rates of callers, and the pinned tool definitions that gateways share. */
 function stateTables(tables: string): string {
-  // The columns of the rates and their order are those of rate-limiter-flexible. Counts live for a minute.
+  // Counts of requests live for a minute.
   return `
     CREATE TABLE ${tables}.ledger (
       id bytea PRIMARY KEY,

@@ -127,7 +127,9 @@ export interface Channel {
   readonly cancelled: boolean
   /** Whether another instance has the call by now (session era only). */
   readonly isHandedOff?: boolean
-  /** Whether the client has a connection for this request; it may reconnect (session era only). */
+  /**
+   * Whether the client has a connection for this request, or has got the response; it may reconnect (session era only).
+   */
   readonly isConnected?: boolean
   /** The address that the client's connection comes from, where that is known. */
   readonly address?: string | undefined

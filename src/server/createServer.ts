@@ -1,6 +1,15 @@
 /** The public server: registers what it offers, and starts the hosts that serve it. */
 import { assemble, type Assembly } from './assemble.ts'
-import { listen, LISTEN_OPTIONS, type Listening, type ListenOptions } from './http/listen.ts'
+import {
+  assertHandlerOptions,
+  assertListenOptions,
+  assertStdioOptions,
+  lineLogger,
+  listen,
+  nodeHandler,
+  serveStdio,
+} from '#runtime/server/node/hosts'
+import type { Listening, ListenOptions } from './http/listen.ts'
 import type {
   CompletionHandler,
   CompletionTarget,
@@ -20,17 +29,17 @@ import { errorDetails } from './logger.ts'
 import { assertNamed, type Principal } from './auth/authenticator.ts'
 import { FETCH_OPTIONS, type FetchHandler, type FetchHandlerOptions, fetchHandler } from './http/fetch.ts'
 import type { GuardOptions } from './http/hostGuard.ts'
-import { type EndpointParts, HANDLER_OPTIONS, type HandlerOptions } from './http/endpoint.ts'
-import { type NodeHandler, nodeHandler } from './http/node.ts'
+import type { EndpointParts, HandlerOptions } from './http/endpoint.ts'
+import type { NodeHandler } from './http/node.ts'
 import { assertOptionNames } from '../protocol/index.ts'
 import type { ServerQuestions } from './questions/openQuestions.ts'
 import { SERVER_OPTIONS, type ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
-import type { SchemaLike } from './schema.ts'
+import type { SchemaLike } from './schema/schema.ts'
 import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/processSignals.ts'
 import { assertDrainOptions, type DrainOptions, Shutdown } from './lifecycle/shutdown.ts'
 import { reachableHost, readAdvertised } from '../cluster/index.ts'
-import { STDIO_OPTIONS, type StdioOptions, serveStdio } from './stdio/host.ts'
+import type { StdioOptions } from './stdio/host.ts'
 
 /** What a server offers, and the ways to mount it. */
 export class Server {
@@ -134,10 +143,10 @@ export class Server {
 
   /** Starts an HTTP server. On SIGTERM it drains. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
-    assertOptionNames(options, LISTEN_OPTIONS, 'listen')
+    assertListenOptions(options)
     const { logger, keyring, cluster } = this.#assembly
     const { self } = cluster
-    await logger.defaultToPino(2)
+    logger.defaultTo(lineLogger)
     this.#warnOfSetup()
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('http')
@@ -175,16 +184,16 @@ export class Server {
 
   /** A handler for `node:http`, Express or Fastify. */
   nodeHandler(options: HandlerOptions = {}): NodeHandler {
-    assertOptionNames(options, HANDLER_OPTIONS, 'nodeHandler')
+    assertHandlerOptions(options)
     this.#mount('nodeHandler')
     return nodeHandler(this.#assembly.endpoint, { ...this.#checks, ...options })
   }
 
   /** Serves standard input and output until the input ends. */
   async stdio(options: StdioOptions = {}): Promise<void> {
-    assertOptionNames(options, STDIO_OPTIONS, 'stdio')
+    assertStdioOptions(options)
     const { logger, access } = this.#assembly
-    await logger.defaultToPino(2)
+    logger.defaultTo(lineLogger)
     if (options.principal === undefined) access.warnOfScopes(logger, 'give stdio a "principal".')
     this.#watchSignals(options.drainOnTerm)
     await this.#assembly.open()

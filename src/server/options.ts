@@ -146,7 +146,7 @@ export interface ServerOptions extends GuardOptions {
   peers?: readonly string[]
   /** Carries what instances tell each other. @default from one to the other, once they have met */
   bus?: EventBus
-  /** The log for operators. @default pino with `listen` and `stdio`, none with `fetch` and `nodeHandler` */
+  /** The log for operators. @default lines of JSON, as pino writes them, with `listen` and `stdio`, none with `fetch` and `nodeHandler` */
   logger?: Logger
   /** Called when steps run and rounds end; `pannier/testing` uses it. @default none */
   watch?: Watch

@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { gatewayCommand } from '../../src/cli/commands/gateway.ts'
 import { serveOperators } from '../../docs/snippets/gateway.ts'
-import { DRAIN_MS } from '../../src/server/lifecycle/drain.ts'
+import { DRAIN_MS } from '../../src/server/lifecycle/shutdown.ts'
 import { listFiles, readText } from '../../scripts/repository.ts'
 import {
   call,

@@ -134,6 +134,18 @@ test('a request that was sent on an idle connection before the listener closes i
   await closed
 })
 
+test('a connection without a request stays open for the idle time of a drain', async () => {
+  const [patient, usual] = [setUp().server, setUp().server]
+  const [{ url }, { url: other }] = await Promise.all([patient.listen(), usual.listen()])
+  const [late, silent] = [connectTo(url), connectTo(other)]
+  await Promise.all([once(late, 'connect'), once(silent, 'connect')])
+  const drained = Promise.all([patient.drain({ idleMs: 10_000 }), usual.drain()])
+  await once(silent.resume(), 'close')
+  late.write(bytesOf(url, 'quick'))
+  expect(await text(late)).toMatch(/^HTTP\/1.1 200.*connection: close.*quick/is)
+  await drained
+})
+
 test('a client that reads slowly gets its whole answer when the listener closes', async () => {
   const { server } = setUp()
   const size = 15_000_000 // more than sockets buffer

@@ -5,12 +5,13 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { type Answerer, connect } from 'pannier/client'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { untilAllEnd } from './fixtures/bothEras.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
-import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
 
 const LONG = { timeout: 30_000 }
 const until = untilAllEnd()
@@ -29,8 +30,10 @@ type FirstAnswer = () => Promise<void>
 interface Caller {
   readonly server: 'http' | 'stdio'
   readonly firstAnswer: FirstAnswer
-  /** Whether the connection of the call that waits is cut when its response begins, before its first event. */
+  /** Whether the connection of the call that waits is cut before its first event. */
   readonly isCut?: boolean
+  /** Whether the client is ours, which gets questions as results in a session as well. */
+  readonly isOurs?: boolean
 }
 
 interface Where {
@@ -61,6 +64,7 @@ async function askedOnAnotherStream(callers: readonly Caller[], { store = 'no st
   await vi.waitFor(() => expect(passed.filter((body) => body.includes('_wait'))).toHaveLength(clients.length), LONG)
   balancer.targets = [owner.url]
   for (const { call } of clients) await vi.waitFor(async () => expect(await call('recall')).toBe('milk waiting'), LONG)
+  for (const { cut } of clients) cut()
   balancer.targets = [second.url]
   const asking = clients.map(({ call }) => call('confirm'))
   await vi.waitFor(() => {
@@ -70,33 +74,52 @@ async function askedOnAnotherStream(callers: readonly Caller[], { store = 'no st
   return { first, waiting, asking, clients }
 }
 
-async function connectCaller({ server, firstAnswer, isCut = false }: Caller, url: string) {
+async function connectCaller({ server, firstAnswer, isCut = false, isOurs = false }: Caller, url: string) {
   const questions: string[] = []
-  const client = new Client({ name: 'two', version: '1' }, { capabilities: { elicitation: {} } })
-  client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
-    questions.push(params.message)
+  const answer = async (message: string) => {
+    questions.push(message)
     if (questions.length === 1) await firstAnswer()
-    return { action: 'accept', content: { sure: true } }
-  })
-  const options = isCut ? { fetch: cutting } : {}
-  await client.connect(new StreamableHTTPClientTransport(new URL(url), options))
+    return { action: 'accept' as const, content: { sure: true } }
+  }
+  const { fetch: held, cut } = cutting()
+  const client = await (isOurs ? ourClient : sdkClient)(url, answer, isCut ? held : fetch)
   onTestFinished(() => client.close())
   const leave = new AbortController()
   const call = async (tool: string, more = {}): Promise<string> => {
     const options = tool === 'wait' ? { signal: leave.signal } : {}
-    const { content } = await client.callTool({ name: `${server}_${tool}`, arguments: more }, undefined, options)
+    const params = { name: `${server}_${tool}`, arguments: more }
+    const { content } = await client.callTool(params, options)
     return (content as { text: string }[])[0]?.text ?? ''
   }
-  return { questions, call, leave: () => leave.abort() }
+  return { questions, call, leave: () => leave.abort(), cut }
 }
 
-/** Cuts the response to the call that waits. The client notices nothing, as when a network drops packets. */
-const cutting: typeof fetch = async (url, init) => {
-  if (typeof init?.body !== 'string' || !init.body.includes('_wait')) return fetch(url, init)
-  const cut = new AbortController()
-  await fetch(url, { ...init, signal: cut.signal })
-  cut.abort()
-  return new Promise(() => {})
+type Answer = (message: string) => Promise<{ action: 'accept'; content: { sure: boolean } }>
+
+async function sdkClient(url: string, answer: Answer, fetchOf: typeof fetch) {
+  const client = new Client({ name: 'two', version: '1' }, { capabilities: { elicitation: {} } })
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => answer(params.message))
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: fetchOf }))
+  return {
+    callTool: (params: { name: string }, options: object) => client.callTool(params, undefined, options),
+    close: () => client.close(),
+  }
+}
+
+function ourClient(url: string, answer: Answer, fetchOf: typeof fetch) {
+  const form: Answerer = ({ request }) => answer((request.params as { message: string }).message)
+  return connect(url, { era: 'session', answerers: { form }, fetch: fetchOf })
+}
+
+/** Cuts the connection of the call that waits. The client notices nothing, as when a network drops packets. */
+function cutting() {
+  const connection = new AbortController()
+  const held: typeof fetch = async (url, init) => {
+    if (typeof init?.body !== 'string' || !init.body.includes('_wait')) return fetch(url, init)
+    fetch(url, { ...init, signal: connection.signal }).catch(() => {})
+    return new Promise(() => {})
+  }
+  return { fetch: held, cut: () => connection.abort() }
 }
 
 const answerAll: FirstAnswer = async () => {}
@@ -152,8 +175,25 @@ test.each([true, false])(
   'a question is asked again in another call when the connection is cut on which it was asked; there is the server: %j',
   LONG,
   async (isAtOwner) => {
-    const callers = (['stdio', 'http'] as const).map((server) => ({ server, firstAnswer: answerAll, isCut: true }))
+    const cut = { firstAnswer: answerAll, isCut: true }
+    const callers = [
+      { ...cut, server: 'stdio' },
+      { ...cut, server: 'http' },
+      { ...cut, server: 'stdio', isOurs: true },
+    ] as const
     const { asking } = await askedOnAnotherStream(callers, { isAtOwner })
     expect(await Promise.all(asking)).toEqual(callers.map(() => 'accept true, accept true'))
   },
 )
+
+test('a question that is not answered in time is asked in one other call, and then fails', LONG, async () => {
+  const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateful', parkSeconds: 2 }) })
+  const form = vi.fn(() => new Promise<never>(() => {}))
+  const client = await connect(url, { era: 'session', answerers: { form } })
+  onTestFinished(() => client.close())
+  const calls = Array.from({ length: 3 }, () => client.callTool({ name: 'stdio_confirm', arguments: {} }))
+  for (const call of calls) call.catch(() => {}) // two still wait when the client is closed
+  const text = 'MCP error -32603: The question was not answered within 2 seconds.'
+  expect(await Promise.race(calls)).toMatchObject({ isError: true, content: [{ text }] })
+  expect(form).toHaveBeenCalledTimes(6)
+})

@@ -80,7 +80,7 @@ describe.each(DATES)('in a Worker with the compatibility date %s', (date) => {
 
   test('arguments are checked by the JSON Schema of a tool', async () => {
     const { text } = await new Caller(fetch, { url: url('/parcels') }).call('pack', { kilos: 40 }, {})
-    expect(text).toBe('The arguments do not fit: kilos must be <= 30')
+    expect(text).toBe('The arguments do not fit: kilos: 40 is greater than 30.')
   })
 
   test('answers are checked by a JSON Schema that is made while the call runs', async () => {

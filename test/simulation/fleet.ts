@@ -5,7 +5,7 @@ import type { Fault } from './plan.ts'
 import { type ProcessOptions, SimulatedProcess } from './process.ts'
 import { Host, type World } from './world.ts'
 
-export interface FleetOptions extends Omit<ProcessOptions, 'name' | 'url' | 'peers'> {
+export interface FleetOptions extends Omit<ProcessOptions, 'name' | 'url' | 'peers' | 'onVacated'> {
   readonly count: number
   readonly chance: Random
 }
@@ -97,7 +97,11 @@ export class Fleet {
     const url = urls[slot] as string
     // Each looks at three others; these name theirs.
     const peers = [1, 2, 3].map((step) => urls[(slot + step) % urls.length] as string).filter((peer) => peer !== url)
-    const process = new SimulatedProcess({ ...this.#options, name, url, peers: [...new Set(peers)] })
+    const onVacated = (vacated: string): void => {
+      for (const each of this.#slots)
+        if (each.url === vacated && each.isThere && !each.isStopping) each.isDoubted = true
+    }
+    const process = new SimulatedProcess({ ...this.#options, name, url, peers: [...new Set(peers)], onVacated })
     this.#slots[slot] = process
     this.#all.set(name, process)
   }

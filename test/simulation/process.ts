@@ -11,6 +11,8 @@ export interface ProcessOptions extends ToolWorld {
   readonly url: string
   readonly peers: readonly string[]
   readonly network: Network
+  /** Called when it takes the process at an address for gone. */
+  readonly onVacated: (url: string) => void
   /** Absent where processes have only each other. */
   readonly database: Database | undefined
 }
@@ -32,7 +34,7 @@ export class SimulatedProcess {
   readonly url: string
   isStopping = false
   wasKilled = false
-  /** Whether another process has told it that it took it for gone. */
+  /** Whether another process took it for gone. */
   isDoubted = false
   /** Whether it has looked for the others once, after which `Server.listen` resolves. */
   isReady = false
@@ -92,7 +94,7 @@ export class SimulatedProcess {
     const assembly = assemble({ ...SERVER, advertise: url, peers, ...stores })
     for (const entry of toolEntries(this.#options, this.host.name)) assembly.registry.addTool(entry)
     assembly.declaration.reachedBy('http')
-    assembly.cluster.members.listen({ doubted: () => void (this.isDoubted = true) })
+    assembly.cluster.members.listen({ doubted: () => void (this.isDoubted = true), vacated: this.#options.onVacated })
     void assembly.open()
     const serve = fetchHandler(assembly.endpoint, {})
     network.listen(url, { host: this.host, serve })

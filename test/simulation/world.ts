@@ -112,7 +112,9 @@ export class World {
   thaw(host: Host): void {
     if (host.state !== 'frozen') return
     host.state = 'running'
-    for (const { run, isCancelled } of host.held.splice(0)) if (!isCancelled) this.schedule(host, 0, run)
+    // The same events, because a timer that is due may be cleared by one before it.
+    for (const event of host.held.splice(0))
+      this.#queue.push(Object.assign(event, { at: this.now, order: this.#order++ }))
   }
 
   kill(host: Host): void {

@@ -1,6 +1,6 @@
 /** The shop of SEP-1655: its list of tools gives a client a cart, and its tools change it. */
 import { createServer } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import { listenAsInstance } from '../listen.ts'
 
 const server = createServer({ name: 'shop', version: '1.0.0' })

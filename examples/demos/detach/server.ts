@@ -1,7 +1,7 @@
 /** A tool that asks before it starts, and then works in the background. Its tasks are in the file TASKS. */
 import { createServer } from 'pannier/server'
 import { sqliteTasks } from 'pannier/tasks'
-import { z } from 'zod'
+import * as z from 'zod'
 import { listenAsInstance } from '../listen.ts'
 
 const { TASKS: path = 'tasks.db', INSTANCE: name = 'A' } = process.env

@@ -1,6 +1,6 @@
 /** The two patterns of SEP-2260: a background task that asks on its own, and a tool that asks while it is called. */
 import { type Context, createServer } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import { listenAsInstance } from '../listen.ts'
 
 const server = createServer({ name: 'analysis', version: '1.0.0' })

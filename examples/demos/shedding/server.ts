@@ -1,7 +1,7 @@
 /** One instance of `npm run demo -- shedding`: a computation that another instance may continue at each checkpoint. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const { INSTANCE: name = 'A', MAX_IN_FLIGHT: most, CALLS: expected = '0' } = process.env
 // An instance never outlives the process that started it.

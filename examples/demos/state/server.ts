@@ -1,7 +1,7 @@
 /** The tool of SEP-1685. CARRY says where its state is between rounds, and STORE is the file of a store. */
 import { type CarryMode, createServer } from 'pannier/server'
 import { sqliteCarryStore } from 'pannier/state'
-import { z } from 'zod'
+import * as z from 'zod'
 import { listenAsInstance } from '../listen.ts'
 
 const { INSTANCE: name = 'A', CARRY: carry, STORE: path } = process.env

@@ -1,7 +1,7 @@
 /** One instance of `npm run demo -- tasks`: a task that works, asks, and works on. Its tasks are in the file TASKS. */
 import { createServer } from 'pannier/server'
 import { sqliteTasks } from 'pannier/tasks'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const { TASKS: path = 'tasks.db', INSTANCE: name = 'A' } = process.env
 // An instance never outlives the process that started it.

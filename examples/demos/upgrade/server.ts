@@ -1,6 +1,6 @@
 /** SEP-2322's rolling upgrade: version 1 asks for two logins, version 2 for one of them and a new one. */
 import { createServer } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import { listenAsInstance } from '../listen.ts'
 
 const { INSTANCE: instance, VERSION: version = '1' } = process.env

@@ -1,6 +1,6 @@
 /** The tools of SEP-2322's ephemeral workflow: one asks a person, the other a person and the client's model at once. */
 import { createServer } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import { listenAsInstance } from '../listen.ts'
 
 const server = createServer({ name: 'weather', version: '1.0.0', title: `Instance ${process.env['INSTANCE']}` })

@@ -4,8 +4,9 @@ import { Command } from 'commander'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
 import { type CommandContext, runCommand } from '../runCommand.ts'
+import { reread } from '../serving/reload.ts'
 import { isWorkerProcess } from '../serving/workerProcess.ts'
-import { reread, type ServeOptions, serveGateway } from './gatewayServe.ts'
+import { type ServeOptions, serveGateway } from './gatewayServe.ts'
 import type { OfferedTool } from '../../gateway/catalog/index.ts'
 
 /** `pannier gateway`: one endpoint for all servers of an mcp.json file. */

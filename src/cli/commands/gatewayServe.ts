@@ -1,11 +1,10 @@
 /** Serving the servers of a file, until the program is stopped. */
-import { watch } from 'node:fs'
-import { basename, dirname } from 'node:path'
 import type { GatewayConfig } from '../../gateway/index.ts'
 import type { WorkerTableOptions } from '../../gateway/internal.ts'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
 import type { CommandContext } from '../runCommand.ts'
+import { rereadOnChange } from '../serving/reload.ts'
 import type { ServedGateway } from '../serving/served.ts'
 
 export interface ServeOptions {
@@ -19,25 +18,17 @@ export interface ServeOptions {
   readonly postgres?: string
 }
 
-/** What SIGHUP does while a file is served. */
-let onHangup = (): void => {}
-
-export function reread(): void {
-  onHangup()
-}
-
 /** Timeout after which the table is shown without the servers that have not answered. */
 const TABLE_MS = 3000
 /** How often, and how long, to wait for late servers before the ones that answered are shown. */
 const LATE_MS = 30_000
 const LATE_TIMES = 20
-/** Editors write a file in several steps. */
-const SETTLED_MS = 200
 
 export async function serveGateway(file: string, options: ServeOptions, context: CommandContext): Promise<ExitCode> {
-  const { assertDatabaseUsable, assertPortFree, databaseFault, problemText, readGatewayConfig, restartSettings } =
-    await import('../../gateway/internal.ts')
-  const { changesText, noServersText } = await import('../output/gateway.ts')
+  const { assertDatabaseUsable, assertPortFree, databaseFault, problemText, readGatewayConfig } = await import(
+    '../../gateway/internal.ts'
+  )
+  const { noServersText } = await import('../output/gateway.ts')
   const { display, signal } = context
   if (/^https?:\/\//i.test(file)) throw new InputError(NO_FILE)
   if (options.stdio && options.workers !== undefined) throw new InputError(ONE_CLIENT)
@@ -46,8 +37,6 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   if (fault !== undefined) throw new InputError(`--postgres ${fault}`)
   const read = async (): Promise<GatewayConfig> => withOptions(await readGatewayConfig(file), options)
   const config = await read()
-  const startedWith = config.settings
-  let current = config
   const showProblems = (shown: GatewayConfig): void => {
     const { unusable, warnings = [] } = shown
     const none = noServersText(file, shown)
@@ -63,21 +52,9 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   if (!options.stdio) await orExplain(() => assertPortFree(options))
   const served = await orExplain(() => servedBy(config, options, context))
 
-  const reload = async (): Promise<void> => {
-    try {
-      const changed = await read()
-      await served.reload(changed)
-      display.note(`${file} was read again: ${changesText(current, changed)}`)
-      current = changed
-      for (const name of restartSettings(startedWith, changed.settings))
-        display.note(`gateway.${name} has changed, which counts from the next start on.`)
-      showProblems(changed)
-    } catch (error) {
-      display.note(`${file} was not used, and nothing changes: ${error instanceof Error ? error.message : ''}`)
-    }
-  }
-  onHangup = () => void reload()
-  const stopWatching = options.watch ? watchFile(file, reload) : () => {}
+  const note = (sentence: string): void => display.note(sentence)
+  const isWatched = options.watch === true
+  const stopRereading = rereadOnChange({ file, config, read, served, showProblems, note, isWatched })
   try {
     if (options.stdio) await Promise.race([served.stdio?.(), aborted(signal)])
     else {
@@ -89,7 +66,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
     }
     return EXIT.ok
   } finally {
-    stopWatching()
+    stopRereading()
     await served.drain()
   }
 }
@@ -156,21 +133,4 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return resolve()
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
-}
-
-/** The link that Kubernetes replaces when a mounted secret or config map changes; the link of the file stays. */
-const KUBERNETES_LINK = '..data'
-
-/** Watches the folder, because editors put a new file in the place of the old one. */
-function watchFile(file: string, changed: () => Promise<void>): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const watcher = watch(dirname(file), (_, name) => {
-    if (name !== basename(file) && name !== KUBERNETES_LINK) return
-    clearTimeout(timer)
-    timer = setTimeout(() => void changed(), SETTLED_MS)
-  })
-  return () => {
-    clearTimeout(timer)
-    watcher.close()
-  }
 }

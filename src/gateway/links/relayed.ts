@@ -2,6 +2,7 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import {
   CLIENT_STATE_EXTENSION,
+  CODES,
   declares,
   type Era,
   isObject,
@@ -9,6 +10,7 @@ import {
   keepsState,
   META,
   MODERN_VERSION,
+  RemoteError,
   TASKS_EXTENSION,
 } from '../../protocol/index.ts'
 import type { Call, Peer, Principal } from '../../server/internal.ts'
@@ -28,6 +30,13 @@ export type Presence = 'here' | 'asked' | 'gone'
 
 /** Rejects a question whose client may be gone; it can be asked again in any call of that client. */
 export class AskAgain extends Error {}
+
+/** Rejects a question that the client has not answered in time. */
+export class NotAnswered extends RemoteError {
+  constructor(withinMs: number) {
+    super(CODES.INTERNAL_ERROR, `The question was not answered within ${withinMs / 1000} seconds.`)
+  }
+}
 
 export interface Relayed {
   readonly method: string

@@ -15,7 +15,7 @@ import {
 } from '../../protocol/index.ts'
 import { whenAbsent } from '../waiting.ts'
 import type { LinkCallers } from './link.ts'
-import { AskAgain, type Presence, type QuestionKind, questionsOf } from './relayed.ts'
+import { AskAgain, NotAnswered, type Presence, type QuestionKind, questionsOf } from './relayed.ts'
 import type { WaitingRequest } from './waitingRequest.ts'
 
 /** The calls that a message of a server may belong to. */
@@ -54,12 +54,16 @@ export function likelyCall(open: OpenCalls, kind?: QuestionKind): WaitingRequest
   return inState('here') ?? inState('asked') ?? fitting[0]
 }
 
+/** Number of calls that may ask the same question without an answer in time. */
+const MAX_UNANSWERED = 2
+
 /** The answer of the caller; rejects if no caller can be asked. */
 export async function answerTo(method: string, params: Json, calls: () => OpenCalls): Promise<Json> {
   if (method === 'ping') return {}
   const kind = QUESTIONS.get(method)
   if (kind === undefined) throw new RemoteError(CODES.METHOD_NOT_FOUND, `There is no method "${method}" here.`)
   const request = { method, params } as InputRequest
+  let unanswered = 0
   for (;;) {
     const open = calls()
     const call = callOfTask(params, open) ?? likelyCall(open, kind)
@@ -77,6 +81,8 @@ export async function answerTo(method: string, params: Json, calls: () => OpenCa
       return await Promise.race([ask(request), elsewhere.promise])
     } catch (error) {
       if (error instanceof AskAgain) continue
+      // The first client may not have got the question, because its response was lost.
+      if (error instanceof NotAnswered && ++unanswered === MAX_UNANSWERED) throw error
       // The question is asked again in another call of this client, which still waits for the answer.
       const { callers, waiting } = calls()
       const isOfOther = call?.isSettled === true && call !== open.related

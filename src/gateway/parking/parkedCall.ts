@@ -191,12 +191,12 @@ export class ParkedCall {
     this.#questions.release()
   }
 
-  /** Cancels the call at its server; waiting rounds get the error. */
-  cancel(why: Error = this.#noAnswer()): void {
+  /** Cancels the call at its server; waiting rounds get the error. `unanswered`: the answer to the server's questions. */
+  cancel(why: Error = this.#noAnswer(), unanswered: Error = this.#noAnswer()): void {
     if (this.#cancelled !== undefined) return
     this.#cancelled = why
     for (const listener of this.#cancels) listener()
-    this.#questions.close(this.#noAnswer())
+    this.#questions.close(unanswered)
     this.#waiting.wakeAll()
   }
 

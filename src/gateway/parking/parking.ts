@@ -8,6 +8,7 @@
 import { unref } from '../../protocol/index.ts'
 import { Quota } from '../../state/quota/index.ts'
 import { BackendError } from '../errors.ts'
+import { NotAnswered } from '../links/relayed.ts'
 import { Waiters } from '../waiting.ts'
 import type { ParkedCall } from './parkedCall.ts'
 
@@ -195,7 +196,8 @@ export class Parking {
   }
 
   #expire(entry: ParkedEntry): void {
-    this.#end(entry, expired(entry.server, entry.parkMs / 1000))
+    this.#remove(entry)
+    entry.call.cancel(expired(entry.server, entry.parkMs / 1000), new NotAnswered(entry.parkMs))
   }
 
   #end(entry: ParkedEntry, why?: Error): void {

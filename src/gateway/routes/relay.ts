@@ -20,6 +20,7 @@ import {
   type ParamHeader,
   paramHeaderValues,
   RemoteError,
+  unref,
 } from '../../protocol/index.ts'
 import { type Call, isLaterRound, type MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -40,6 +41,9 @@ import type { CallTarget } from '../telemetry/metrics.ts'
 
 /** Names the server of a result, if that server is stateful. */
 const BACKEND_META = 'dev.pannier/backend'
+
+/** Maximum wait for a client that has lost the connection of its response. */
+const BACK_WITHIN_MS = 5000
 
 export interface RelayOptions {
   readonly path: string
@@ -93,12 +97,25 @@ export class Relay {
       await backend.connector.tried
       const state = new CallState(backend, call, this.#placement.newCaller)
       try {
-        return await this.#relay({ recorded, target, params, headers, state })
+        const answer = await this.#relay({ recorded, target, params, headers, state })
+        if (call.channel.isConnected === false) this.#releaseUnseen(call, target, params, answer)
+        return answer
       } catch (error) {
         // Questions that were asked in place count as a round.
         throw inRound(error, isLaterRound(call) || recorded.outcome === 'asked')
       }
     })
+  }
+
+  /** Releases the questions of a response to a session-era client that has lost its connection and does not come back. */
+  #releaseUnseen(call: Call, { backend, name }: BackendTarget, params: Json, answer: string): void {
+    const { requestState } = JSON.parse(answer) as Json
+    const asked = { ...call, params: { ...call.params, requestState } }
+    const look = (): void => {
+      if (call.channel.isConnected !== false) return
+      void this.#parked.report('disconnected', asked, { server: backend.name, name, args: params['arguments'] })
+    }
+    if (requestState !== undefined) unref(setTimeout(look, BACK_WITHIN_MS))
   }
 
   async #relay(relaying: RelayingCall): Promise<string> {

@@ -1,9 +1,9 @@
 /** Converts a client's call into a request to a server, with the channel back to the client. */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { CODES, isObject, type Json, RemoteError } from '../../protocol/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
 import { type Call, type ClientEvent, InputRequired, type MethodParts } from '../../server/internal.ts'
-import type { Relayed } from '../links/relayed.ts'
+import { NotAnswered, type Relayed } from '../links/relayed.ts'
 import { forwardedVia } from '../loops.ts'
 import type { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { CallInPlace } from '../placement/forwarding.ts'
@@ -45,14 +45,14 @@ export function askerOf({ channel, peer, observer }: Call, withinMs = Infinity):
   if (push === undefined || peer.era === 'modern') return undefined
   const id = randomUUID() // the call's id, by which answers find it
   let asked = 0
-  const late = (): Error =>
-    new RemoteError(CODES.INTERNAL_ERROR, `The question was not answered within ${withinMs / 1000} seconds.`)
   return async (request: InputRequest) => {
     const key = `question ${++asked}`
     const carried = { key, id, carry: 'process', isBound: true, body: () => ({}) } as const
     const send = (sent: InputRequest): Promise<unknown> => push.call(channel, sent, carried)
     const answer = observer === undefined ? send(request) : observer.pushed(key, request, send)
-    return withinMs === Infinity ? (answer as Promise<Json>) : inTime(answer as Promise<Json>, withinMs, late)
+    return withinMs === Infinity
+      ? (answer as Promise<Json>)
+      : inTime(answer as Promise<Json>, withinMs, () => new NotAnswered(withinMs))
   }
 }
 

@@ -2,18 +2,11 @@
  * Checks a JWT with jose: signature, issuer, audience, time. A failure is named by its reason; the token is never
  * shown.
  */
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  errors,
-  type JSONWebKeySet,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  type JWTVerifyOptions,
-  jwtVerify,
-} from 'jose'
+import { loadJose } from '#lazy/server/auth/jose'
+import type { errors as joseErrors, JSONWebKeySet, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { isLocalHost } from '../localHost.ts'
 import { shortened } from '../logger.ts'
+import type { Jose } from './jose.ts'
 import { type KeyLike, keySetAlgorithms, verificationKey } from './verificationKey.ts'
 
 export interface TokenVerifierOptions {
@@ -47,15 +40,16 @@ export type VerifyToken = (token: string, resource?: string) => Promise<TokenVer
 
 export function tokenVerifier(options: TokenVerifierOptions): VerifyToken {
   const { clock = Date.now } = options
-  const { getKey, algorithms } = keysOf(options)
+  const jose = loadJose()
+  const { getKey, algorithms } = keysOf(jose, options)
   const rules = { ...rulesOf(options), algorithms: [...algorithms] }
   return async (token, resource) => {
     const audience = resource === undefined ? options.audience : [options.audience, resource].flat()
     const own = { ...rules, audience: typeof audience === 'string' ? audience : [...audience] }
     try {
-      return judge(await verify(token, getKey, { ...own, currentDate: new Date(clock()) }))
+      return judge(await verify(jose, token, getKey, { ...own, currentDate: new Date(clock()) }))
     } catch (error) {
-      return explain(error, own)
+      return explain(jose, error, own)
     }
   }
 }
@@ -71,7 +65,7 @@ function rulesOf({ issuer, audience, typ, clockToleranceSeconds = 5 }: TokenVeri
   }
 }
 
-function keysOf(options: TokenVerifierOptions): { getKey: JWTVerifyGetKey; algorithms: readonly string[] } {
+function keysOf(jose: Jose, options: TokenVerifierOptions): { getKey: JWTVerifyGetKey; algorithms: readonly string[] } {
   const { jwks, key, algorithms } = options
   if ((jwks === undefined) === (key === undefined)) throw new TypeError('bearer() needs either "jwks" or "key".')
   if (key !== undefined) {
@@ -79,7 +73,9 @@ function keysOf(options: TokenVerifierOptions): { getKey: JWTVerifyGetKey; algor
     return { getKey: () => verifying.key, algorithms: verifying.algorithms }
   }
   const isAddress = typeof jwks === 'string' || jwks instanceof URL
-  const getKey = isAddress ? createRemoteJWKSet(keySetAddress(jwks)) : createLocalJWKSet(jwks as JSONWebKeySet)
+  const getKey = isAddress
+    ? jose.createRemoteJWKSet(keySetAddress(jwks))
+    : jose.createLocalJWKSet(jwks as JSONWebKeySet)
   return { getKey, algorithms: keySetAlgorithms(algorithms) }
 }
 
@@ -90,19 +86,25 @@ function keySetAddress(address: string | URL): URL {
   throw new TypeError('The address of the key set must be https.')
 }
 
-async function verify(token: string, getKey: JWTVerifyGetKey, rules: JWTVerifyOptions): Promise<JWTPayload> {
+async function verify(
+  jose: Jose,
+  token: string,
+  getKey: JWTVerifyGetKey,
+  rules: JWTVerifyOptions,
+): Promise<JWTPayload> {
   try {
-    return (await jwtVerify(token, getKey, rules)).payload
+    return (await jose.jwtVerify(token, getKey, rules)).payload
   } catch (error) {
-    if (error instanceof errors.JWKSMultipleMatchingKeys) return verifyWithAny(token, error, rules)
+    if (error instanceof jose.errors.JWKSMultipleMatchingKeys) return verifyWithAny(jose, token, error, rules)
     throw error
   }
 }
 
 /** A token that does not say which key signed it, while the issuer has more than one. */
 async function verifyWithAny(
+  { errors, jwtVerify }: Jose,
   token: string,
-  keys: errors.JWKSMultipleMatchingKeys,
+  keys: joseErrors.JWKSMultipleMatchingKeys,
   rules: JWTVerifyOptions,
 ): Promise<JWTPayload> {
   for await (const key of keys) {
@@ -124,7 +126,7 @@ function judge(claims: JWTPayload): TokenVerdict {
 // jose's codes for a key set that could not be fetched or read.
 const KEYS_FAILED = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'])
 
-function explain(error: unknown, { audience, issuer }: JWTVerifyOptions): TokenVerdict {
+function explain({ errors }: Jose, error: unknown, { audience, issuer }: JWTVerifyOptions): TokenVerdict {
   if (!(error instanceof errors.JOSEError) || KEYS_FAILED.has(error.code)) return { kind: 'unknown', cause: error }
   if (error instanceof errors.JWTClaimValidationFailed) {
     const { claim, payload } = error

@@ -10,7 +10,7 @@ import {
 import { StateError } from '../../state/internal.ts'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { type Call, isLaterRound } from '../call.ts'
-import type { Schema } from '../schema.ts'
+import type { Schema } from '../schema/schema.ts'
 import { contentIssue, failure, text } from '../catalog/content.ts'
 import type { ToolReturn } from '../catalog/definitions.ts'
 import type { ToolEntry } from '../catalog/entries.ts'

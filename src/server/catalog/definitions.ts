@@ -10,7 +10,7 @@ import type {
 import type { Context, DetachableContext } from '../handler/context.ts'
 import type { InputRequired, Need } from '../handler/questions.ts'
 import type { RequestContext } from '../handler/requestContext.ts'
-import type { InferSchema, SchemaLike } from '../schema.ts'
+import type { InferSchema, SchemaLike } from '../schema/schema.ts'
 import type { AccessOptions } from './access.ts'
 import type { CarryOptions } from './carry.ts'
 import type { FailureResult, StructuredResult } from './content.ts'

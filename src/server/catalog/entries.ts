@@ -20,7 +20,7 @@ import type {
   ToolOptions,
 } from './definitions.ts'
 import type { Need } from '../handler/questions.ts'
-import { compileSchema, type Schema, type SchemaLike } from '../schema.ts'
+import { compileSchema, type Schema, type SchemaLike } from '../schema/schema.ts'
 import { ACCESS_OPTIONS, accessRule, type AccessRule } from './access.ts'
 import { type Carry, CARRY_OPTIONS } from './carry.ts'
 import { assertSendable } from './promptArguments.ts'

@@ -1,6 +1,6 @@
 /** Arguments of prompts. They travel as strings, so a field that takes no string could never be sent. */
 import { isObject, type Json } from '../../protocol/index.ts'
-import type { SchemaLike } from '../schema.ts'
+import type { SchemaLike } from '../schema/schema.ts'
 
 /** Throws for a field that no string fits. */
 export function assertSendable(schema: SchemaLike, json: Json, what: string): void {

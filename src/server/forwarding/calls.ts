@@ -6,7 +6,7 @@
  * - A cancellation is forwarded to the owner. A stream that breaks off is no cancellation: the instance between them may have
  *   died, and its client may come back by another one.
  */
-import { context, propagation } from '@opentelemetry/api'
+import { openTelemetry } from '#lazy/server/telemetry/openTelemetry'
 import { discard, type Instance, ReplyStream, type ClusterScope } from '../../cluster/index.ts'
 import type { HeaderReader, Json, RequestId } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
@@ -169,7 +169,9 @@ export class ForwardedCalls {
 
 /** The spans of the owner belong to the active trace, where an SDK of OpenTelemetry is registered. */
 function withActiveTrace(params: Json): Json {
+  const api = openTelemetry()
+  if (api === undefined) return params
   const fields: Json = {}
-  propagation.inject(context.active(), fields)
+  api.propagation.inject(api.context.active(), fields)
   return Object.keys(fields).length === 0 ? params : { ...params, _meta: { ...(params['_meta'] as Json), ...fields } }
 }

@@ -23,7 +23,7 @@ import {
 } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Call } from '../call.ts'
-import { compileSchema, type InferSchema, type SchemaLike } from '../schema.ts'
+import { compileSchema, type InferSchema, type SchemaLike } from '../schema/schema.ts'
 
 /** A form for the person at the client. */
 export interface Form<S extends SchemaLike = SchemaLike> {

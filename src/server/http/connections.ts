@@ -20,8 +20,8 @@ interface Silence {
 }
 
 const SWEEP_MS = 50
-/** Number of silent sweeps after which a connection without a complete request is closed. */
-const SILENT_SWEEPS = 20
+/** Minimum number of silent sweeps before a connection that has sent nothing is closed: its client has just connected. */
+const NEW_SWEEPS = 20
 
 export class Connections {
   readonly #server: HttpServer
@@ -84,7 +84,8 @@ export class Connections {
       silence.sweeps = isUsed ? 0 : silence.sweeps + 1
       silence.bytesRead = bytesRead
       silences.set(socket, silence)
-      if (!isUsed && silence.sweeps >= (bytesRead === 0 ? SILENT_SWEEPS : idleSweeps)) socket.destroy()
+      const allowed = bytesRead === 0 ? Math.max(idleSweeps, NEW_SWEEPS) : idleSweeps
+      if (!isUsed && silence.sweeps >= allowed) socket.destroy()
     }
   }
 }

@@ -63,7 +63,8 @@ export class LegacyChannel implements Channel {
 
   get isConnected(): boolean {
     const { target } = this.#options
-    return this.#stream?.connected ?? ('open' in target && !target.disconnected)
+    if (this.#stream === undefined) return 'open' in target && !target.disconnected
+    return this.#stream.finished ? !this.#stream.isUnseen : this.#stream.connected
   }
 
   onCancel(listener: () => void): void {

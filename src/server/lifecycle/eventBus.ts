@@ -18,11 +18,12 @@ export type ServerEvent =
   | { readonly kind: 'cancelled'; readonly session: string; readonly request: string | number }
   /** The owner of a call or a stream is wanted, because the instance that began it is gone. */
   | { readonly kind: 'owner-wanted'; readonly key: string }
-  /** That instance has resumed these. */
+  /** That instance has resumed these. `from`: the id of the former owner, if it announces that. */
   | {
       readonly kind: 'owner-changed'
       readonly keys: readonly string[]
       readonly to: readonly [id: string, url: string | null]
+      readonly from?: string
     }
   /** That instance is gone without notice. */
   | { readonly kind: 'instance-lost'; readonly instance: readonly [id: string, url: string | null] }

@@ -8,19 +8,7 @@
  * - Keys of steps and questions are in spans; arguments, answers, results and messages of errors never are.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import {
-  type Attributes,
-  type Context,
-  context,
-  propagation,
-  ROOT_CONTEXT,
-  type Span,
-  type SpanContext,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  type Tracer,
-} from '@opentelemetry/api'
+import type { Attributes, Context, Span, SpanContext, Tracer } from '@opentelemetry/api'
 import type { Watch } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import { type Call, type CallObserver, isLaterRound, type TracedCall } from '../call.ts'
@@ -33,11 +21,13 @@ import {
   thrownAttributes,
 } from './attributes.ts'
 import type { Instruments } from './instruments.ts'
+import type { OpenTelemetry } from './openTelemetry.ts'
 import { parentOf, spanContextOf, traceparentOf } from './traceContext.ts'
 
 type SpanOutcome = 'complete' | 'asked' | 'refused' | 'failed'
 
 export class RequestSpan implements CallObserver {
+  readonly #api: OpenTelemetry
   readonly #description: CallDescription
   readonly #call: Call
   readonly #tracer: Tracer | undefined
@@ -54,24 +44,26 @@ export class RequestSpan implements CallObserver {
   #toolFailed = false
 
   constructor(
+    api: OpenTelemetry,
     description: CallDescription,
     call: Call,
     tracer: Tracer | undefined,
     instruments: Instruments | undefined,
   ) {
-    const ambient = context.active()
+    const ambient = api.context.active()
+    this.#api = api
     this.#description = description
     this.#call = call
     this.#tracer = tracer
     this.#instruments = instruments
-    this.#outer = trace.getSpanContext(ambient)
-    this.#context = parentOf(call, ambient)
+    this.#outer = this.#api.trace.getSpanContext(ambient)
+    this.#context = parentOf(api, call, ambient)
     if (!isLaterRound(call)) this.#begin()
   }
 
   /** Runs the method inside the span, so that spans of the handler's author become children. */
   run<T>(handle: () => T): T {
-    return context.with(this.#context, handle)
+    return this.#api.context.with(this.#context, handle)
   }
 
   opened<T>(call: TracedCall | undefined, run: () => T): T {
@@ -108,13 +100,13 @@ export class RequestSpan implements CallObserver {
     if (this.#tracer === undefined) return send(request)
     if (call !== undefined) markAsked(call)
     const attributes = questionAttributes(key, request, this.#call)
-    const span = this.#tracer.startSpan(request.method, { kind: SpanKind.CLIENT, attributes }, this.#inner())
-    return this.#inside(span, () => send(withTrace(request)))
+    const span = this.#tracer.startSpan(request.method, { kind: this.#api.SpanKind.CLIENT, attributes }, this.#inner())
+    return this.#inside(span, () => send(this.#withTrace(request)))
   }
 
   carried(meta: Json): Json {
     const carrier = { ...meta }
-    propagation.inject(this.#context, carrier)
+    this.#api.propagation.inject(this.#context, carrier)
     return carrier
   }
 
@@ -150,15 +142,16 @@ export class RequestSpan implements CallObserver {
   /** `first`: the span of the call's first round. */
   #begin(first?: SpanContext): void {
     if (this.#tracer === undefined || this.#span !== undefined) return
-    const parent = trace.getSpanContext(this.#context)
+    const parent = this.#api.trace.getSpanContext(this.#context)
     const linked = [this.#outer, first].filter((other) => other !== undefined && other !== parent)
     const links = parent === undefined ? [] : linked.map((other) => ({ context: other as SpanContext }))
-    if (parent === undefined && first !== undefined) this.#context = trace.setSpanContext(this.#context, first)
+    if (parent === undefined && first !== undefined)
+      this.#context = this.#api.trace.setSpanContext(this.#context, first)
     const { spanName, common, own } = this.#description
-    const options = { kind: SpanKind.SERVER, attributes: { ...common, ...own }, links }
+    const options = { kind: this.#api.SpanKind.SERVER, attributes: { ...common, ...own }, links }
     const startTime = isLaterRound(this.#call) ? { startTime: this.#cameAt } : {}
     this.#span = this.#tracer.startSpan(spanName, { ...options, ...startTime }, this.#context)
-    this.#context = trace.setSpan(this.#context, this.#span)
+    this.#context = this.#api.trace.setSpan(this.#context, this.#span)
   }
 
   /** Says which call and round this is, and how long the call waited for it. */
@@ -177,7 +170,7 @@ export class RequestSpan implements CallObserver {
   /** The time between two rounds, as a span beside them. */
   #waited(call: TracedCall, first: SpanContext, askedAt: number): void {
     const attributes = { ...callAttributes(call), 'pannier.question.keys': [...call.open.keys()] }
-    const parent = trace.setSpanContext(ROOT_CONTEXT, first)
+    const parent = this.#api.trace.setSpanContext(this.#api.ROOT_CONTEXT, first)
     // The clocks of two instances may differ.
     const wait = this.#tracer?.startSpan('wait', { startTime: Math.min(askedAt, this.#cameAt), attributes }, parent)
     wait?.end(this.#cameAt)
@@ -185,15 +178,24 @@ export class RequestSpan implements CallObserver {
 
   /** The context of what happens now: that of a span of the author, or else of this span. */
   #inner(): Context {
-    const active = context.active()
-    return trace.getSpan(active) === undefined ? this.#context : active
+    const active = this.#api.context.active()
+    return this.#api.trace.getSpan(active) === undefined ? this.#context : active
+  }
+
+  /** The question with the active trace in its `_meta`. */
+  #withTrace(request: InputRequest): InputRequest {
+    const fields: Record<string, string> = {}
+    this.#api.propagation.inject(this.#api.context.active(), fields)
+    if (Object.keys(fields).length === 0) return request
+    const params = request.params as Json | undefined
+    return { ...request, params: { ...params, _meta: { ...(params?.['_meta'] as Json), ...fields } } } as InputRequest
   }
 
   async #inside<T>(span: Span, work: () => Promise<T>): Promise<T> {
     try {
-      return await context.with(trace.setSpan(this.#inner(), span), work)
+      return await this.#api.context.with(this.#api.trace.setSpan(this.#inner(), span), work)
     } catch (error) {
-      span.setAttributes(thrownAttributes(error)).setStatus({ code: SpanStatusCode.ERROR })
+      span.setAttributes(thrownAttributes(error)).setStatus({ code: this.#api.SpanStatusCode.ERROR })
       throw error
     } finally {
       span.end()
@@ -204,7 +206,7 @@ export class RequestSpan implements CallObserver {
     this.#begin()
     this.#span?.setAttributes(more)
     // Without a description: the message of an error may contain arguments.
-    if (outcome === 'failed') this.#span?.setStatus({ code: SpanStatusCode.ERROR })
+    if (outcome === 'failed') this.#span?.setStatus({ code: this.#api.SpanStatusCode.ERROR })
     this.#span?.end()
     if (this.#instruments === undefined) return
     const { duration, requests, rounds } = this.#instruments
@@ -218,13 +220,4 @@ export class RequestSpan implements CallObserver {
 /** The next round knows from here on how long it was waited for. */
 function markAsked(call: TracedCall): void {
   if (call.trace !== undefined) call.trace = [call.trace[0], Date.now()]
-}
-
-/** The question with the active trace in its `_meta`. */
-function withTrace(request: InputRequest): InputRequest {
-  const fields: Record<string, string> = {}
-  propagation.inject(context.active(), fields)
-  if (Object.keys(fields).length === 0) return request
-  const params = request.params as Json | undefined
-  return { ...request, params: { ...params, _meta: { ...(params?.['_meta'] as Json), ...fields } } } as InputRequest
 }

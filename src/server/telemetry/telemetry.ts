@@ -2,18 +2,13 @@
  * Spans and metrics by OpenTelemetry's API. An SDK may be registered before or after the server is created, so each
  * request checks for one; without it, that check is the only cost.
  */
-import {
-  createNoopMeter,
-  type MeterProvider,
-  metrics,
-  trace,
-  type Tracer,
-  type TracerProvider,
-} from '@opentelemetry/api'
+import type { MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
+import { openTelemetry } from '#lazy/server/telemetry/openTelemetry'
 import type { Call } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { describeCall } from './attributes.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
+import type { OpenTelemetry } from './openTelemetry.ts'
 import { RequestSpan } from './requestSpan.ts'
 
 const SCOPE = 'pannier'
@@ -31,14 +26,16 @@ export class Telemetry {
 
   /** `known`: whether this server has the method. Undefined when no SDK is registered. */
   start(call: Call, known: boolean): RequestSpan | undefined {
-    const tracer = this.#currentTracer()
+    const api = openTelemetry()
+    if (api === undefined) return undefined
+    const tracer = this.#currentTracer(api)
     // The instance that forwards a call measures it.
-    const instruments = call.forwardedBy ? undefined : this.#currentInstruments()
+    const instruments = call.forwardedBy ? undefined : this.#currentInstruments(api)
     if (tracer === undefined && instruments === undefined) return undefined
-    return new RequestSpan(describeCall(call, known, this.#registry), call, tracer, instruments)
+    return new RequestSpan(api, describeCall(call, known, this.#registry), call, tracer, instruments)
   }
 
-  #currentTracer(): Tracer | undefined {
+  #currentTracer({ trace }: OpenTelemetry): Tracer | undefined {
     const provider = trace.getTracerProvider()
     if (provider !== this.#tracerProvider) {
       this.#tracer = tracerOf(provider)
@@ -47,7 +44,7 @@ export class Telemetry {
     return this.#tracer
   }
 
-  #currentInstruments(): Instruments | undefined {
+  #currentInstruments({ metrics, createNoopMeter }: OpenTelemetry): Instruments | undefined {
     const provider = metrics.getMeterProvider()
     if (provider !== this.#meterProvider) {
       const meter = provider.getMeter(SCOPE)

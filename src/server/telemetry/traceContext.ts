@@ -1,10 +1,15 @@
 /** The context of a trace: in the `_meta` and the headers of a request, and in the journal of a call. */
-import { type Context, propagation, type Span, type SpanContext, type TextMapGetter, trace } from '@opentelemetry/api'
+import type { Context, Span, SpanContext, TextMapGetter } from '@opentelemetry/api'
 import type { HeaderReader, Json } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
+import type { OpenTelemetry } from './openTelemetry.ts'
 
 /** Who names no span in `_meta` may do so in headers, unless the transport has a span of its own, which read them. */
-export function parentOf({ meta, header }: Pick<Call, 'meta' | 'header'>, ambient: Context): Context {
+export function parentOf(
+  { propagation, trace }: OpenTelemetry,
+  { meta, header }: Pick<Call, 'meta' | 'header'>,
+  ambient: Context,
+): Context {
   const readsHeaders = header !== undefined && meta['traceparent'] === undefined && trace.getSpan(ambient) === undefined
   const outer = readsHeaders ? propagation.extract(ambient, header, HEADER_GETTER) : ambient
   return propagation.extract(outer, meta, META_GETTER)

@@ -11,7 +11,7 @@ export {
   type MemoryLedgerOptions,
   memoryLedger,
 } from './ledger.ts'
-export { limiterRates, memoryLimiter, memoryRates, RATE_SECONDS, type RateStore } from './rates.ts'
+export { memoryRates, RATE_MS, type RateStore } from './rates.ts'
 export { sqliteCarryStore } from './carryStore.ts'
 export {
   inTransaction,

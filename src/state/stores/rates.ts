@@ -1,4 +1,5 @@
-/** Requests per minute and caller, counted by rate-limiter-flexible in windows of one minute from the first request. */
+/** Requests per minute and caller, counted in windows of one minute from the first request. */
+import { makeSweeper } from './expiry.ts'
 
 export interface RateStore {
   /**
@@ -8,40 +9,28 @@ export interface RateStore {
   count(key: string, limit: number): Promise<number>
 }
 
-/** A limiter of the package. Its own types would become part of ours. */
-export interface RateLimiter {
-  /** Rejects with `{ msBeforeNext }` when too much was consumed. */
-  consume(key: string): Promise<unknown>
-}
+export const RATE_MS = 60_000
 
-export const RATE_SECONDS = 60
+interface RateWindow {
+  requests: number
+  readonly endsAt: number
+}
 
 /** Counts in the memory of this process. */
-export function memoryRates(): RateStore {
-  return limiterRates(memoryLimiter)
-}
-
-/** Loads the package when it is first used. */
-export async function memoryLimiter(limit: number): Promise<RateLimiter> {
-  const { default: Limiter } = await import('rate-limiter-flexible/lib/RateLimiterMemory.js')
-  return new Limiter({ points: limit, duration: RATE_SECONDS })
-}
-
-/** A store on one limiter for each limit. */
-export function limiterRates(open: (limit: number) => Promise<RateLimiter>): RateStore {
-  const limiters = new Map<number, ReturnType<typeof open>>()
+export function memoryRates(clock: () => number = () => Date.now()): RateStore {
+  const windows = new Map<string, RateWindow>()
+  const sweep = makeSweeper(clock, (now) => {
+    for (const [key, { endsAt }] of windows) if (endsAt <= now) windows.delete(key)
+  })
   return {
     async count(key, limit) {
-      const limiter = limiters.get(limit) ?? open(limit)
-      limiters.set(limit, limiter)
-      return (await limiter).consume(key).then(() => 0, waitOf)
+      sweep()
+      const now = clock()
+      let window = windows.get(key)
+      if (window === undefined || window.endsAt <= now)
+        windows.set(key, (window = { requests: 0, endsAt: now + RATE_MS }))
+      window.requests++
+      return window.requests <= limit ? 0 : Math.max(1, window.endsAt - now)
     },
   }
-}
-
-/** A limiter rejects with how long to wait; anything else is an error. */
-function waitOf(refusal: unknown): number {
-  const waitMs = (refusal as { msBeforeNext?: unknown } | undefined)?.msBeforeNext
-  if (typeof waitMs !== 'number') throw refusal
-  return Math.max(1, waitMs)
 }

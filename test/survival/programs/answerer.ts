@@ -10,6 +10,10 @@ server.tool('wait', { description: 'Answers after some time.', input }, async ({
   return 'answered'
 })
 
-const { url } = await server.listen({ port: Number(process.env['PORT'] ?? 0) })
+/** A client process that is stalled for the usual second would find its idle connections closed. */
+const IDLE_MS = 10_000
+
+const { url } = await server.listen({ port: Number(process.env['PORT'] ?? 0), drainOnTerm: false })
+process.once('SIGTERM', () => void server.drain({ idleMs: IDLE_MS }).then(() => process.exit()))
 process.stdout.write(`${url}\n`)
 process.stdin.on('end', () => process.exit()).resume() // whoever started it is gone

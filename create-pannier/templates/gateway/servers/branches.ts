@@ -1,6 +1,6 @@
 /** A server that the gateway starts as a program. */
 import { createServer } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const server = createServer({ name: 'branches', version: '0.1.0' })
 

@@ -1,6 +1,6 @@
 /** A server over HTTP. */
 import { createServer } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const server = createServer({ name: 'releases', version: '0.1.0' })
 

@@ -1,6 +1,6 @@
 /** The server and its tools. The files beside this one start it. */
 import { createServer, type Server, type ServerOptions } from 'pannier/server'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** Tests pass options of their own. */
 export function createMyServer(options: Partial<ServerOptions> = {}): Server {

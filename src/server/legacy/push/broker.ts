@@ -224,9 +224,12 @@ export class PushBroker {
     const claimant = carried ? await this.#generations.claim(call, generation, quotaCaller(caller)) : 'fresh'
     // An instance that hands a call off has not claimed it; one that was killed may have.
     const isHandedOff = !questions.some(({ mayBeLost }) => mayBeLost)
+    const { owners, self } = this.#options
+    const isOther = typeof claimant === 'object' && claimant.id !== self.id
+    if (isOther && owners.get(stream) === undefined) owners.note([stream], claimant)
     if (claimant !== 'fresh' && !(claimant === 'unknown' && isHandedOff)) return undefined
     if (carried) for (const { question } of questions) this.#states.inherit(question)
-    this.#options.owners.note([call], this.#options.self)
+    owners.note([call], self)
     this.#calls.resume(call, carried ? generation + 1 : generation, questions)
     return { ...request, stream, journal: readJournal(call, 0, journal) }
   }

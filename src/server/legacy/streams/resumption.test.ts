@@ -50,12 +50,14 @@ function survivor(
   forward: (...args: unknown[]) => Promise<unknown> = async () => ({ kind: 'gone', why: 'ECONNREFUSED' }),
   ledger?: Ledger,
   stored: () => Promise<CallHandOff | undefined> = async () => undefined,
+  claimant?: Instance,
 ) {
   const resumed: StreamHandOff[] = []
   const bus = localBus()
   const self = new Self('http://here/mcp')
   const joined: { to: Instance; sink: Sink }[] = []
   const streams = new LegacyStreams(sealer, self)
+  const owners = new Owners({ self, bus, ttlSeconds: 3600, clock: Date.now })
   const resumption = new StreamResumption({
     streams,
     getStreams: {} as GetStreams,
@@ -69,10 +71,11 @@ function survivor(
     bus,
     self,
     resumeCall: async (stream) => {
+      if (claimant !== undefined) return owners.note([stream.name], claimant) // as where another instance has claimed it
       resumed.push(stream)
       resumption.noteClaimed(stream.name, caller) // as the instance that runs the call does
     },
-    owners: new Owners({ self, bus, ttlSeconds: 3600, clock: Date.now }),
+    owners,
     ttlSeconds: 3600,
     clock: Date.now,
     logger,
@@ -111,6 +114,16 @@ test('a client that loses its connection while it waits, and comes back, is told
   const second = await comeBack()
   await vi.advanceTimersByTimeAsync(3000)
   expect([second.ended, second.text]).toEqual([true, expect.stringContaining('is gone')])
+})
+
+test('a client whose stored call another instance has claimed unheard is connected to it, and once only', async () => {
+  const { comeBack, joined } = survivor(false, undefined, undefined, async () => ({}) as CallHandOff, other)
+  const first = await comeBack()
+  await vi.advanceTimersByTimeAsync(3000)
+  expect(joined).toEqual([{ to: other, sink: first }])
+  const second = await comeBack()
+  await vi.advanceTimersByTimeAsync(3000)
+  expect([joined.length, second.text]).toEqual([1, expect.stringContaining('is gone')])
 })
 
 test.each([

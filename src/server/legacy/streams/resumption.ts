@@ -101,6 +101,7 @@ export class StreamResumption {
       streams.get(place.name) === undefined ? isOwn && !streams.isReleased(place.name) : !this.#waiting.has(place.name)
     if (isOwn) instance = undefined
     if (isHere) return this.#connect(place, caller, sink)
+    const gone = new Set(request.gone)
     for (let hops = 0; hops < MAX_MOVES && instance?.url !== undefined; hops++) {
       const forwarded: ForwardedRequest = await forwarder.forward(
         instance,
@@ -109,10 +110,11 @@ export class StreamResumption {
         streams.opening(place, caller),
       )
       if (forwarded.kind === 'replied' && forwarded.reply?.status !== RELEASED.status) return forwarded.reply
+      gone.add(instance.id)
       instance = forwarded.kind === 'moved' ? forwarded.to : undefined
     }
     if (place.kind === 'standalone') return this.#connect(place, caller, sink)
-    this.#wait(place, caller, request, sink)
+    this.#wait(place, caller, { ...request, gone }, sink)
     return undefined
   }
 
@@ -189,12 +191,15 @@ export class StreamResumption {
   }
 
   /**
-   * Called when no instance has resumed the call: resumes it from the store, if that has it. Otherwise the client gets
-   * an error, unless its answer may still resume the call.
+   * Called when no instance has announced that it has resumed the call: resumes it from the store, if that has it. If
+   * another instance has claimed it, the client is connected to that one. Otherwise the client gets an error, unless its
+   * answer may still resume the call.
    */
   async #decide(place: StreamPosition, caller: Caller, waiting: WaitingClient): Promise<void> {
     await this.#resumeStored(place, caller)
     if (this.#waiting.get(place.name) !== waiting) return
+    const owner = this.#options.owners.get(place.name)
+    if (owner !== undefined && !waiting.request.gone.has(owner.id)) return this.#follow(place.name, owner)
     if (!this.#mayAnswer(place, caller)) return this.#giveUp(place, caller)
     const ttlMs = Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)
     waiting.timer = unref(setTimeout(() => this.#giveUp(place, caller), ttlMs))

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { drainAll } from './drain.ts'
+import { drainAll } from './shutdown.ts'
 import { Load } from './load.ts'
 
 const gone = { drain: () => Promise.resolve() }

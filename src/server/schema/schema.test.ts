@@ -3,7 +3,7 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { askForm, elicitForm } from './handler/questions.ts'
+import { askForm, elicitForm } from '../handler/questions.ts'
 import { compileSchema, type InferSchema, type SchemaLike } from './schema.ts'
 
 const json = {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { errorDetails, terminalLine } from './logger.ts'
+import { terminalLine } from './lineLogger.ts'
+import { errorDetails } from '../logger.ts'
 
 const plain = (_: unknown, text: string): string => text
 const at = new Date(2026, 0, 2, 3, 4, 5).getTime()

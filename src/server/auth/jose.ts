@@ -1,0 +1,13 @@
+/** What checks JWTs, loaded by the first `bearer()`. Bundles have jose.bundled.ts in its place. */
+import { createRequire } from 'node:module'
+import type * as jose from 'jose'
+
+// Written out so that tools which collect the files of a deployment find the package.
+const require = createRequire(import.meta.url)
+
+/** What we use of it. */
+export type Jose = Pick<typeof jose, 'createLocalJWKSet' | 'createRemoteJWKSet' | 'errors' | 'jwtVerify'>
+
+export function loadJose(): Jose {
+  return require('jose') as Jose
+}

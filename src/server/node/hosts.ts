@@ -1,0 +1,22 @@
+/** What serves by `node:http` and by standard input and output. Bundles for Workers have hosts.worker.ts in its place. */
+import { assertOptionNames } from '../../protocol/index.ts'
+import { HANDLER_OPTIONS, type HandlerOptions } from '../http/endpoint.ts'
+import { LISTEN_OPTIONS, type ListenOptions } from '../http/listen.ts'
+import { STDIO_OPTIONS, type StdioOptions } from '../stdio/host.ts'
+
+export { listen } from '../http/listen.ts'
+export { nodeHandler } from '../http/node.ts'
+export { lineLogger } from './lineLogger.ts'
+export { serveStdio } from '../stdio/host.ts'
+
+export function assertListenOptions(options: ListenOptions): void {
+  assertOptionNames(options, LISTEN_OPTIONS, 'listen')
+}
+
+export function assertHandlerOptions(options: HandlerOptions): void {
+  assertOptionNames(options, HANDLER_OPTIONS, 'nodeHandler')
+}
+
+export function assertStdioOptions(options: StdioOptions): void {
+  assertOptionNames(options, STDIO_OPTIONS, 'stdio')
+}

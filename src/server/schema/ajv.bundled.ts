@@ -1,0 +1,9 @@
+/** In place of ajv.ts in bundles, which can only hold what is imported. */
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { AjvPackages } from './ajv.ts'
+
+export function ajvPackages(): AjvPackages {
+  return { Ajv, Ajv2020, addFormats: addFormats.default }
+}
