@@ -6,7 +6,9 @@ import { isObject, type Json } from '../protocol/index.ts'
 import { member, memberObject, memberText } from './document.ts'
 
 /** These take less than 20 ms. */
-const MAX_STEPS = 100_000
+const MAX_STEPS = 60_000
+/** The sentence about a choice that does not fit takes longer than a step. */
+const STEPS_OF_CHOICE = 5
 /** Schemas that refer to each other in a circle descend without an end. */
 const MAX_CHECK_DEPTH = 1000
 
@@ -27,6 +29,8 @@ class TooManySteps extends Error {}
 
 class Check {
   readonly #root: Json
+  /** The names in each object: it is looked at once for each choice. */
+  readonly #names = new Map<Json, readonly string[]>()
   #steps = 0
   #depth = 0
 
@@ -92,23 +96,33 @@ class Check {
     if (one === other) return true
     if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
     if (Array.isArray(one) !== Array.isArray(other)) return false
-    const [entries, others] = [Object.entries(one), Object.entries(other)]
-    this.#step(entries.length + others.length)
-    return (
-      entries.length === others.length &&
-      entries.every(([name, value]) => Object.hasOwn(other, name) && this.#isSame(value, (other as Json)[name]))
-    )
+    const [names, others] = [this.#namesIn(one as Json), this.#namesIn(other as Json)]
+    if (names.length !== others.length) return false
+    return names.every((name) => {
+      this.#step(1)
+      return Object.hasOwn(other, name) && this.#isSame((one as Json)[name], (other as Json)[name])
+    })
   }
 
   #limits(schema: Json, value: unknown, path: string): string | undefined {
     for (const [keyword, isOver, says] of limitsOf(value)) {
       const limit = member(schema, keyword)
       if (typeof limit !== 'number') continue
-      const size = sizeOf(value)
-      this.#step(isObject(value) ? size : 1)
-      if (isOver(size, limit)) return `${named(path)} ${says} ${limit}`
+      if (isOver(this.#sizeOf(value), limit)) return `${named(path)} ${says} ${limit}`
     }
     return undefined
+  }
+
+  #sizeOf(value: unknown): number {
+    if (typeof value === 'number') return value
+    if (typeof value === 'string' || Array.isArray(value)) return value.length
+    return isObject(value) ? this.#namesIn(value).length : 0
+  }
+
+  #namesIn(value: Json): readonly string[] {
+    const names = this.#names.get(value) ?? Object.keys(value)
+    this.#names.set(value, names)
+    return names
   }
 
   #object(schema: Json, value: Json, path: string): string | undefined {
@@ -121,7 +135,7 @@ class Check {
     }
     const properties = memberObject(schema, 'properties')
     const others = member(schema, 'additionalProperties')
-    for (const name of Object.keys(value)) {
+    for (const name of this.#namesIn(value)) {
       const isKnown = Object.hasOwn(properties, name)
       const found = this.fault(isKnown ? properties[name] : others, value[name], inner(path, name))
       if (found !== undefined) return found
@@ -153,6 +167,7 @@ class Check {
       for (const each of choices) {
         const found = this.fault(each, value, path)
         if (found === undefined) break
+        this.#step(STEPS_OF_CHOICE)
         faults.push(found)
       }
       if (faults.length === choices.length) return faults.length === 1 ? faults[0] : noneFits(path, faults)
@@ -210,12 +225,6 @@ function limitsOf(value: unknown): readonly Limit[] {
   if (typeof value === 'string') return LENGTH_LIMITS
   if (Array.isArray(value)) return ITEM_LIMITS
   return isObject(value) ? PROPERTY_LIMITS : []
-}
-
-function sizeOf(value: unknown): number {
-  if (typeof value === 'number') return value
-  if (typeof value === 'string' || Array.isArray(value)) return value.length
-  return isObject(value) ? Object.keys(value).length : 0
 }
 
 function inner(path: string, name: string): string {

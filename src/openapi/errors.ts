@@ -1,6 +1,6 @@
 import { CodedError } from '../protocol/index.ts'
 
-export const OPENAPI_CODES = ['OPENAPI_UNREADABLE', 'OPENAPI_INVALID'] as const
+export const OPENAPI_CODES = ['OPENAPI_INVALID'] as const
 
 export type OpenApiCode = (typeof OPENAPI_CODES)[number]
 

@@ -39,18 +39,28 @@ export interface Operations {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 const MAX_OPERATIONS = 2000
+/** The schemas of all tools. Those of GitHub have 2 million characters. */
+const MAX_SCHEMAS_CHARACTERS = 8_000_000
+const TOO_LARGE = `The schemas in the OpenAPI document have more than ${MAX_SCHEMAS_CHARACTERS} characters. Give a document with the paths that are needed.`
+const OPERATIONS_AT_ONCE = 10
 const MAX_TEXT_CHARACTERS = 2000
 
-export function operationsOf(document: OpenApiDocument): Operations {
+/** Lets other work of the process run in between. */
+export async function operationsOf(document: OpenApiDocument): Promise<Operations> {
   const leftOut: LeftOut[] = []
   const found = declaredIn(document, leftOut)
   if (found.length + leftOut.length === 0) throw invalid('The OpenAPI document has no operations in "paths".')
   if (found.length > MAX_OPERATIONS) throw invalid(tooMany(found.length))
   const names = new NameSet()
   const operations: Operation[] = []
-  for (const declared of found) {
+  let characters = 0
+  for (const [at, declared] of found.entries()) {
+    if (at % OPERATIONS_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve))
     try {
-      operations.push(operationOf(document, declared, names))
+      const operation = operationOf(document, declared, names)
+      characters += JSON.stringify([operation.input, operation.output]).length
+      if (characters > MAX_SCHEMAS_CHARACTERS) throw invalid(TOO_LARGE)
+      operations.push(operation)
     } catch (error) {
       if (!(error instanceof Unsupported)) throw error
       leftOut.push({

@@ -59,7 +59,7 @@ export async function openApiServer(document: string | object, options: OpenApiO
   const fault = httpUrlFault(url)
   if (fault !== undefined) throw new TypeError(`The option url ${fault}`)
   const read = typeof document === 'string' ? await parseDocument(document) : documentOf(document)
-  const { operations, leftOut } = operationsOf(read)
+  const { operations, leftOut } = await operationsOf(read)
   const server = createServer({
     ...identityOf(read, options.name),
     pageSize: 100,

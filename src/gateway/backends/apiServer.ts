@@ -25,8 +25,8 @@ import { BackendError } from '../errors.ts'
 /** No address of a network: nothing resolves it. */
 export const API_URL = 'http://openapi.invalid/mcp'
 
-/** How much of an operation's result is its answer, at least: it is there as text and as structured content. */
-const COPIES = 4
+/** An answer is in its result as text and as structured content. What models cannot read is not worth more. */
+const RESULT_PER_ANSWER = 16
 
 type ApiConfig = BackendConfig & { readonly address: HttpAddress & { readonly openapi: string } }
 
@@ -108,7 +108,7 @@ export class ApiServer {
       keys: newKey(), // it seals nothing that another process opens
       headers: () => this.#headers.getStore() ?? {},
       timeoutSeconds: settings.timeoutSeconds,
-      maxResponseBytes: Math.ceil(settings.maxResultBytes / COPIES),
+      maxResponseBytes: Math.ceil(settings.maxResultBytes / RESULT_PER_ANSWER),
     })
     this.#served = server
     this.#handler = server.nodeHandler({ allowedHosts: [new URL(API_URL).hostname] })
