@@ -5,15 +5,15 @@ import { member, memberObject, memberText, type OpenApiDocument, resolved } from
 const MAX_SCHEMES = 5
 
 /** For the error of an API that refuses a call: ` Its document asks for: …`; empty if it asks for nothing. */
-export function credentialsAdvice(document: OpenApiDocument): string {
-  const schemes = securitySchemes(document)
-  return schemes.length === 0 ? '' : ` Its document asks for: ${schemes.slice(0, MAX_SCHEMES).join('; ')}.`
+export function credentialsAdvice(schemes: readonly string[]): string {
+  return schemes.length === 0 ? '' : ` Its document asks for: ${schemes.join('; ')}.`
 }
 
 /** The schemes of a document, as people write them: `the header X-API-Key`. */
 export function securitySchemes(document: OpenApiDocument): readonly string[] {
   const schemes = Object.values(memberObject(memberObject(document.root, 'components'), 'securitySchemes'))
-  return [...new Set(schemes.map((scheme) => schemeText(document, scheme)))].filter((text) => text !== '')
+  const texts = new Set(schemes.map((scheme) => schemeText(document, scheme)))
+  return [...texts].filter((text) => text !== '').slice(0, MAX_SCHEMES)
 }
 
 function schemeText(document: OpenApiDocument, value: unknown): string {

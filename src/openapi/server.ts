@@ -16,7 +16,7 @@ import { faultOf } from './check.ts'
 import { documentOf, memberObject, memberText, type OpenApiDocument, parseDocument } from './document.ts'
 import { type LeftOut, type Operation, operationsOf } from './operations.ts'
 import type { HeaderValues } from './request.ts'
-import { credentialsAdvice } from './security.ts'
+import { credentialsAdvice, securitySchemes } from './security.ts'
 import { shortText } from './schemas.ts'
 
 export interface OpenApiOptions {
@@ -50,6 +50,8 @@ export interface OpenApiServer {
   readonly server: Server
   /** The operations that became no tools, with the reasons. */
   readonly leftOut: readonly LeftOut[]
+  /** The credentials that the document asks for, as people write them: `the header X-API-Key`. */
+  readonly credentials: readonly string[]
 }
 
 /** `document`: the text of an OpenAPI document, JSON or YAML, or its parsed value. */
@@ -60,6 +62,7 @@ export async function openApiServer(document: string | object, options: OpenApiO
   if (fault !== undefined) throw new TypeError(`The option url ${fault}`)
   const read = typeof document === 'string' ? await parseDocument(document) : documentOf(document)
   const { operations, leftOut } = await operationsOf(read)
+  const credentials = securitySchemes(read)
   const server = createServer({
     ...identityOf(read, options.name),
     pageSize: 100,
@@ -72,7 +75,7 @@ export async function openApiServer(document: string | object, options: OpenApiO
     base: new URL(url),
     timeoutMs: timeoutSeconds * 1000,
     maxResponseBytes,
-    credentialsAdvice: credentialsAdvice(read),
+    credentialsAdvice: credentialsAdvice(credentials),
   }
   for (const operation of operations) {
     server.tool(operation.name, toolOptions(operation), async (args, ctx) => {
@@ -80,7 +83,7 @@ export async function openApiServer(document: string | object, options: OpenApiO
       return callApi(operation, args, own, ctx.signal, call)
     })
   }
-  return { server, leftOut }
+  return { server, leftOut, credentials }
 }
 
 /** A body is in the result as text and as structured content, and characters of JSON may be escaped twice. */

@@ -30,6 +30,35 @@ const RESULT_PER_ANSWER = 16
 
 type ApiConfig = BackendConfig & { readonly address: HttpAddress & { readonly openapi: string } }
 
+/** What is wrong with the documents of servers: why one cannot be served, and which operations are left out. */
+export async function checkDocuments(servers: readonly BackendConfig[]): Promise<readonly DocumentFault[]> {
+  const faults = await Promise.all(servers.filter(({ settings }) => !settings.disabled).map(documentFaults))
+  return faults.flat()
+}
+
+export interface DocumentFault {
+  readonly isFatal: boolean
+  readonly sentence: string
+}
+
+async function documentFaults(config: BackendConfig): Promise<readonly DocumentFault[]> {
+  const api = ApiServer.of(config)
+  try {
+    await api?.load(AbortSignal.timeout(config.settings.startSeconds * 1000))
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error
+    return [{ isFatal: true, sentence: error.message }]
+  } finally {
+    await api?.close()
+  }
+  return (api?.notes ?? []).map((note) => ({
+    isFatal: false,
+    sentence: `The server "${config.name}" is not served as its document says. ${note}`,
+  }))
+}
+
+const silent = (): Logger => ({ debug() {}, info() {}, warn() {}, error() {} })
+
 export class ApiServer {
   readonly #config: ApiConfig
   readonly #logger: () => Logger
@@ -40,13 +69,15 @@ export class ApiServer {
     else this.#headers.run(headersForApi(req.headers), () => handler(req, res))
   })
   #served: OpenApiServer['server'] | undefined
+  /** What of the document is not served, and what its entry lacks. */
+  notes: readonly string[] = []
   #handler: NodeHandler | undefined
   /** The last text of the document, and why it could not be served. */
   #text: string | undefined
   #fault: BackendError | undefined
 
   /** Undefined for a server of MCP. */
-  static of(config: BackendConfig, logger: () => Logger): ApiServer | undefined {
+  static of(config: BackendConfig, logger = silent): ApiServer | undefined {
     const { address } = config
     if (!('openapi' in address) || address.openapi === undefined) return undefined
     return new ApiServer({ ...config, address: { ...address, openapi: address.openapi } }, logger)
@@ -103,19 +134,19 @@ export class ApiServer {
 
   async #serve(text: string): Promise<void> {
     const { name, address, settings } = this.#config
-    const { server, leftOut } = await openApiServer(text, {
+    const served = await openApiServer(text, {
       url: address.url,
       keys: newKey(), // it seals nothing that another process opens
       headers: () => this.#headers.getStore() ?? {},
       timeoutSeconds: settings.timeoutSeconds,
       maxResponseBytes: Math.ceil(settings.maxResultBytes / RESULT_PER_ANSWER),
     })
-    this.#served = server
-    this.#handler = server.nodeHandler({ allowedHosts: [new URL(API_URL).hostname] })
-    if (leftOut.length === 0) return
-    const operations = leftOut.slice(0, MAX_LOGGED).map(({ operation, why }) => `${operation}: ${why}`)
-    const details = { server: name, count: leftOut.length, operations }
-    this.#logger().warn(details, 'Operations of an OpenAPI document are not served.')
+    this.#served = served.server
+    this.notes = notesOf(this.#config, served)
+    this.#handler = served.server.nodeHandler({ allowedHosts: [new URL(API_URL).hostname] })
+    if (this.notes.length === 0) return
+    const details = { server: name, count: this.notes.length, notes: this.notes.slice(0, MAX_LOGGED) }
+    this.#logger().warn(details, 'A server is not served as its OpenAPI document says.')
   }
 
   async #read(signal: AbortSignal): Promise<string> {
@@ -154,6 +185,16 @@ export class ApiServer {
 }
 
 const MAX_LOGGED = 20
+
+function notesOf({ address, settings }: ApiConfig, { leftOut, credentials }: OpenApiServer): readonly string[] {
+  const { headers = {}, url } = address
+  const sendsNone = Object.keys(headers).length === 0 && !settings.forwardAuthorization && !url.includes('?')
+  const asks = `Its entry has no credentials, and the document asks for: ${credentials.join('; ')}.`
+  return [
+    ...(sendsNone && credentials.length > 0 ? [asks] : []),
+    ...leftOut.map(({ operation, why }) => `${operation} is no tool. ${why}`),
+  ]
+}
 
 function headersForApi(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
   const own = Object.entries(headers).filter(([name, value]) => value !== undefined && !isTransportHeader(name))
