@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { SchemaWriter, type SchemaUse } from './schemas.ts'
 
-function written(schema: unknown, { is30 = false, use = 'input' as SchemaUse, schemas = {} } = {}) {
+interface Options {
+  is30?: boolean
+  use?: SchemaUse
+  schemas?: object
+}
+
+function written(schema: unknown, { is30 = false, use = 'input', schemas = {} }: Options = {}) {
   const writer = new SchemaWriter({ root: { components: { schemas } }, is30 }, use)
   const whole = writer.write(schema)
   return { whole, definitions: writer.definitions(), isCut: writer.isCut }
