@@ -56,7 +56,7 @@ function deepPairs(name: string, value: unknown): readonly Pair[] {
 }
 
 /** The style `simple`, of paths and headers. `encode` is for each value, so that the commas stay. */
-export function simpleText(
+function simpleText(
   { explode, isJson }: Pick<Parameter, 'explode' | 'isJson'>,
   value: unknown,
   encode: (text: string) => string = (text) => text,

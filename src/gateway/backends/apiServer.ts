@@ -113,8 +113,10 @@ export class ApiServer {
       if (!(error instanceof OpenApiError)) throw error
       throw (this.#fault = this.#unserved(error.message, error))
     }
+    if (former === undefined) return
+    this.#logger().info({ server: this.#config.name }, 'The document of a server has changed, and is served.')
     // The end of its subscriptions lets the gateway read the lists of the new one.
-    await former?.drain()
+    await former.drain()
   }
 
   /** Reads a served document again. If that fails, the former one stays. */
