@@ -8,6 +8,7 @@ import { hostUntil } from '../fixtures/until.ts'
 import { principal, untilAllEnd } from './fixtures/bothEras.ts'
 import { call, CLIENTS, connectClient, startGateway } from './fixtures/gateways.ts'
 import { PETS, petsApi } from './fixtures/petsApi.ts'
+import { statelessRequest } from './fixtures/statelessRequest.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-openapi-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -95,6 +96,13 @@ test('a redirect is followed to the same host, and to no other', async () => {
   expect(await call(client, 'pets_getPet', { petId: 'moved' })).toContain('"Rex"')
   expect(await call(client, 'pets_getPet', { petId: 'elsewhere' })).toMatch(/^The API answered HTTP 307/)
   expect(others).toEqual([])
+})
+
+test('gateways that look for loops do not ask the API', async () => {
+  const headers = { 'pannier-via': 'another', authorization: 'Bearer theirs' }
+  const response = await fetch(url, statelessRequest({ method: 'tools/list', params: {}, headers }))
+  expect(await response.text()).toContain('pets_getPet')
+  expect(api.seen).toEqual([])
 })
 
 describe('the API gets', () => {
