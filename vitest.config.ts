@@ -10,6 +10,7 @@ const conditions = ['pannier-source', 'module', 'node', 'development|production'
 
 /** Files that take longest, whatever their size. */
 const LONG = [
+  'test/site/site',
   'test/simulation/simulation',
   'test/gateway/waitingReload',
   'test/gateway/workersEnd',

@@ -148,7 +148,9 @@ function readArguments(args: readonly string[]): { asking: boolean; name: string
 function list(): void {
   for (const [name, { document, shows }] of Object.entries(DEMOS))
     say(`npm run demo -- ${name.padEnd(9)} ${document.padEnd(10)} ${shows}`)
-  say('\nnpm run demo -- all plays them in turn. docs/documents.md says where each document is in this project.')
+  say(
+    '\nnpm run demo -- all plays them in turn. docs/reference/documents.md says where each document is in this project.',
+  )
 }
 
 async function playAll(): Promise<void> {

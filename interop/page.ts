@@ -1,4 +1,4 @@
-/** The results of a run as a part of `docs/interop.md`. */
+/** The results of a run as a part of `docs/reference/interop.md`. */
 import { PLACES } from './driver.ts'
 import type { JudgedLeg } from './judge.ts'
 import { placeRows, reasonRows, type Rows, TITLES } from './tables.ts'

@@ -1,5 +1,5 @@
 // `npm run interop`: published clients against this server, one after the other. Prints a table for each place and writes
-// docs/interop.md. `-- --only mastra` runs only clients with that in their name, and writes nothing. Ends with 1 when an
+// docs/reference/interop.md. `-- --only mastra` runs only clients with that in their name, and writes nothing. Ends with 1 when an
 // outcome differs from what is expected (`expected.ts`).
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +45,7 @@ const results = judged.filter((one) => one !== undefined)
 for (const place of PLACES) console.log(`\n${TITLES[place]}\n\n${alignColumns(placeRows(place, results))}`)
 
 if (part === undefined) {
-  const path = join(import.meta.dirname, '../docs/interop.md')
+  const path = join(import.meta.dirname, '../docs/reference/interop.md')
   const versions = chosen.flatMap(({ name }) => packageRows(name))
   writeFileSync(path, withResults(readFileSync(path, 'utf8'), resultsPage(results, versions)))
 }

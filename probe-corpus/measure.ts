@@ -88,7 +88,7 @@ export function rightOf(judged: readonly Judged[]): number {
   return judged.filter(({ state, truth }) => state === truth).length
 }
 
-/** The tables for docs/probe-accuracy.md. */
+/** The tables for docs/reference/probe-accuracy.md. */
 export function recordingsPage(): string {
   const measured = measure()
   const accuracy = measured.map(({ title, judged }) => {

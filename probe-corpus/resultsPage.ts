@@ -1,4 +1,4 @@
-/** The results of a run as a part of `docs/probe-accuracy.md`. */
+/** The results of a run as a part of `docs/reference/probe-accuracy.md`. */
 import type { JudgedServer } from './judge.ts'
 import type { Limits } from './limits.ts'
 import { limitRows } from './limits.ts'

@@ -1,5 +1,5 @@
 // `npm run probe:corpus`: probes real servers whose truth is known. `-- name` probes only servers with that in their name;
-// `-- --write` writes the results to docs/probe-accuracy.md. Ends with 1 when the combination is not right.
+// `-- --write` writes the results to docs/reference/probe-accuracy.md. Ends with 1 when the combination is not right.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import '../scripts/compileCache.ts'
@@ -31,7 +31,7 @@ for (const rows of [serverRows(judged), matrixRows(judged), accuracyRows(judged)
 }
 
 if (isWritten) {
-  const path = join(import.meta.dirname, '../docs/probe-accuracy.md')
+  const path = join(import.meta.dirname, '../docs/reference/probe-accuracy.md')
   writeFileSync(path, withResults(readFileSync(path, 'utf8'), resultsPage(judged, limits)))
 }
 

@@ -1,6 +1,6 @@
-// Which test proves which requirement. `npm run docs` writes docs/requirements.md from this; the docs stage of
+// Which test proves which requirement. `npm run docs` writes docs/reference/requirements.md from this; the docs stage of
 // `npm test` fails when the page is stale, or when an area below has a requirement that no test proves.
-import data from '../docs/requirements.json' with { type: 'json' }
+import data from '../docs/reference/requirements.json' with { type: 'json' }
 import { type Citation, readCitations } from './docs/citations.ts'
 import { isTest, listFiles, readTexts } from './repository.ts'
 
@@ -35,18 +35,18 @@ export function requirementProblems(
   const unknown = citations.filter(({ id }) => !known.has(id))
   const unproven = all.filter(({ id, areas }) => !cited.has(id) && areas.some((area) => finished.includes(area)))
   return [
-    ...unknown.map(({ id, path }) => `${path}: cites ${id}, which is not in docs/requirements.json`),
+    ...unknown.map(({ id, path }) => `${path}: cites ${id}, which is not in docs/reference/requirements.json`),
     ...unproven.map(({ id, text }) => `no test proves ${id}: ${text}`),
   ]
 }
 
-/** The whole text of docs/requirements.md. */
+/** The whole text of docs/reference/requirements.md. */
 export function requirementsPage(citations: readonly Citation[]): string {
   const proofs = Map.groupBy(citations, ({ id }) => id)
   const { proven, differing, open } = tally(requirements, proofs)
   return [
     '# Requirements and the tests that prove them',
-    'Written by `npm run docs` from `docs/requirements.json` and the tests; do not edit it by hand.',
+    'Written by `npm run docs` from `docs/reference/requirements.json` and the tests; do not edit it by hand.',
     `Of ${requirements.length} requirements ${proven.length} are proven by a test. In ${differing.length} Pannier differs on ` +
       'purpose: the row says why, and its tests show what is done instead. ' +
       `${open.length} have no test yet, and name the part of Pannier that brings it.`,
@@ -95,7 +95,7 @@ function proofCell(citations: readonly Citation[] | undefined, { areas, differs 
   const byFile = Map.groupBy(citations, ({ path }) => path)
   const cells = [...byFile].map(([path, list]) => {
     const sentences = [...new Set(list.map(({ sentence }) => sentence.replaceAll('|', '\\|')))]
-    return `[${path}](../${path}): ${sentences.join('; ')}`
+    return `[${path}](../../${path}): ${sentences.join('; ')}`
   })
   return [...(differs === undefined ? [] : [`**differs:** ${differs} Instead:`]), ...cells].join('<br>')
 }

@@ -1,4 +1,4 @@
-/** The code of docs/guides/answering.md. */
+/** The code of docs/how-to/answering.md. */
 // #region imports
 import {
   type Answerer,

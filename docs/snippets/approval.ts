@@ -1,4 +1,4 @@
-/** The code of docs/guides/approval.md. */
+/** The code of docs/how-to/approval.md. */
 // #region imports
 import { type Authenticator, createServer, hasClaim, type Logger, type Server, type Tasks } from 'pannier/server'
 import { z } from 'zod'

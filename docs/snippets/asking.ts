@@ -1,4 +1,4 @@
-/** The tools of docs/guides/asking.md. */
+/** The tools of docs/how-to/asking.md. */
 // #region imports
 import { createServer, Declined, failure, inputRequired } from 'pannier/server'
 import { z } from 'zod'

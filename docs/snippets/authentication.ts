@@ -1,4 +1,4 @@
-/** The code of docs/guides/authentication.md. */
+/** The code of docs/how-to/authentication.md. */
 // #region imports
 import { createHash } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'

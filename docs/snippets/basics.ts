@@ -1,4 +1,4 @@
-/** The code of docs/guides/tools-prompts-resources.md. */
+/** The code of docs/how-to/write-tools.md. */
 // #region imports
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'

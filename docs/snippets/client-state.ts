@@ -1,4 +1,4 @@
-/** The code of docs/guides/client-state.md. */
+/** The code of docs/how-to/client-state.md. */
 // #region imports
 import { createServer, failure } from 'pannier/server'
 import { createKeyring, createSealer, newKey, StateError } from 'pannier/state'

@@ -1,4 +1,4 @@
-/** The code of docs/guides/both-eras.md. */
+/** The code of docs/how-to/both-eras.md. */
 // #region imports
 import { createServer, type Server } from 'pannier/server'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** The code of docs/guides/keeping-state.md. */
+/** The code of docs/how-to/keeping-state.md. */
 // #region imports
 import { connect, type ConnectOptions, type Notice, plainLine, type Target } from 'pannier/client'
 import { defaultJarPath, type Jar, type JarEntry, type JarStore, sqliteJar } from 'pannier/state'

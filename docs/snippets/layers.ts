@@ -1,4 +1,4 @@
-/** The code of docs/guides/layers.md. */
+/** The code of docs/how-to/layers.md. */
 // #region imports
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'

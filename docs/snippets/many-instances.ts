@@ -1,4 +1,4 @@
-/** The code of docs/guides/many-instances.md. */
+/** The code of docs/how-to/many-instances.md. */
 // #region imports
 import { postgres, postgresBus, postgresCarryStore, postgresLedger } from 'pannier/postgres'
 import { type Carry, createServer, type Difference, type EventBus, type Server } from 'pannier/server'

@@ -1,4 +1,4 @@
-/** The code of docs/guides/middleware-and-limits.md. */
+/** The code of docs/how-to/middleware.md and docs/how-to/limits.md. */
 // #region imports
 import { postgres, postgresRates } from 'pannier/postgres'
 import { createServer, failure, LimitError, type Middleware, type Server } from 'pannier/server'

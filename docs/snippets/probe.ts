@@ -1,4 +1,4 @@
-/** The code of docs/guides/probe.md. */
+/** The code of docs/how-to/probe.md. */
 // #region imports
 import { parseArgs } from 'node:util'
 import type { Target } from 'pannier/client'

@@ -1,4 +1,4 @@
-/** The tools of docs/guides/steps-and-once.md. */
+/** The tools of docs/how-to/steps-and-once.md. */
 // #region imports
 import { createServer, type Server } from 'pannier/server'
 import { type Ledger, sqliteLedger } from 'pannier/state'

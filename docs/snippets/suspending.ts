@@ -1,4 +1,4 @@
-/** The code of docs/guides/suspending.md. */
+/** The code of docs/how-to/suspending.md. */
 // #region imports
 import {
   type Answerer,

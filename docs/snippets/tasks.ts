@@ -1,4 +1,4 @@
-/** The tools and servers of docs/guides/tasks.md and docs/guides/operating-tasks.md. */
+/** The tools and servers of docs/how-to/tasks.md and docs/how-to/operating-tasks.md. */
 // #region imports
 import { postgres, postgresCarryStore, postgresEngine, postgresLedger, postgresTasks } from 'pannier/postgres'
 import { createServer, type Server } from 'pannier/server'

@@ -1,4 +1,4 @@
-/** The code of docs/guides/watching.md. */
+/** The code of docs/how-to/watching.md. */
 // #region imports
 import { trace } from '@opentelemetry/api'
 import { createServer, type Logger, type Server } from 'pannier/server'

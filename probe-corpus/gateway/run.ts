@@ -1,5 +1,5 @@
 // `npm run gateway:servers`: real servers from npm behind one `pannier gateway`, each called through /mcp by official clients.
-// `-- name` takes only servers with that in their name; `-- --write` writes docs/gateway-servers.md. Ends with 1 when a
+// `-- name` takes only servers with that in their name; `-- --write` writes docs/reference/gateway-servers.md. Ends with 1 when a
 // call through the gateway ends otherwise than the same call without it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ for (const { server, calls, direct, isRight } of served)
   if (!isRight) console.log(`${server.name}: ${JSON.stringify({ calls, direct }, null, 2)}`)
 
 if (process.argv.includes('--write')) {
-  const path = join(import.meta.dirname, '../../docs/gateway-servers.md')
+  const path = join(import.meta.dirname, '../../docs/reference/gateway-servers.md')
   writeFileSync(path, withResults(readFileSync(path, 'utf8'), `${summary}\n\n${table(rows)}`, 'servers'))
 }
 process.exitCode = served.every(({ isRight }) => isRight) && served.length > 0 ? 0 : 1

@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import type { Texts } from '../repository.ts'
 import { readFences } from './fences.ts'
+import { anchorOf } from './markdown.ts'
 
 export interface Repository {
   /** Whether a file or folder is there, by its path in the repository. */
@@ -23,8 +24,9 @@ const folders = [
   'interop',
   'bin',
   'changes',
+  'site',
 ]
-const builtIn = new Set(['test', 'install', 'ci', 'pack', 'init', 'create', 'exec', 'start'])
+const builtIn = new Set(['test', 'install', 'ci', 'pack', 'init', 'pkg', 'create', 'exec', 'start'])
 
 /** Links, named paths and commands of these pages that lead nowhere. */
 export function linkProblems(pages: Texts, repository: Repository): string[] {
@@ -58,13 +60,7 @@ function oneLink(from: string, page: string, link: string, { exists, read }: Rep
 
 /** The anchors GitHub gives to a page's headings. */
 function headings(page: string): string[] {
-  return [...page.matchAll(/^#+ +(.+)$/gm)].map((match) =>
-    (match[1] ?? '')
-      .toLowerCase()
-      .replace(/[^\p{Letter}\p{Number} _-]/gu, '')
-      .trim()
-      .replaceAll(' ', '-'),
-  )
+  return [...page.matchAll(/^#+ +(.+)$/gm)].map((match) => anchorOf(match[1] ?? ''))
 }
 
 /** Paths of this repository in code marks; patterns and placeholders are not paths. */

@@ -119,7 +119,7 @@ async function loginFor(target: Target, { display, signal }: CommandContext) {
   return browserLogin(address.url, defaultLoginsPath(), { note: display.note, signal })
 }
 
-/** The login that `pannier login` has stored for an address; undefined where there is none. */
+/** The login that `pannier login` has stored for an address, if any. */
 export function storedLoginFor(url: string): Promise<Authorizer | undefined> {
   return storedLogin(url, defaultLoginsPath())
 }

@@ -6,7 +6,7 @@ import { call, form, inputRequired } from '../../test/client/fixtures/roundsClie
 import { ClientError, rounds } from '../client/index.ts'
 import { EXIT, EXIT_HELP, failureOf } from './exit.ts'
 
-const guide = readFileSync(new URL('../../docs/guides/program.md', import.meta.url), 'utf8')
+const guide = readFileSync(new URL('../../docs/reference/program.md', import.meta.url), 'utf8')
 
 test.each(Object.entries(EXIT))('%s, %i, is in the help and in the guide', (_, code) => {
   expect(EXIT_HELP).toMatch(new RegExp(`^  ${code} `, 'm'))

@@ -53,7 +53,7 @@ export interface ConnectOptions {
   authorizer?: Authorizer
   /** The name that this client gives to servers. @default 'pannier' */
   name?: string
-  /** @default '0' */
+  /** The version that this client gives to servers. @default '0' */
   version?: string
   /** How long the server may be silent, in milliseconds. The time that answerers take does not count. @default 60000 */
   timeoutMs?: number
@@ -68,11 +68,13 @@ export interface ConnectOptions {
   prior?: PriorDiscovery
   /** Cancels connecting. */
   signal?: AbortSignal
-  /** Called with what is worth logging: refused requests and state, errors of no call, stderr lines of a process. */
+  /**
+   * Called with events worth a log line: refused requests and state, errors outside a call, stderr lines of a process.
+   */
   onNotice?: (notice: Notice) => void
   /** Options of the SDK's client, such as additional capabilities, `listChanged` or a cache. */
   client?: ClientOptions
-  /** @default the global fetch */
+  /** Sends the HTTP requests. @default the global fetch */
   fetch?: FetchLike
 }
 
@@ -116,6 +118,7 @@ function timesOf({ connectTimeoutMs = CONNECT_MS, timeoutMs = IDLE_MS }: Connect
   }
 }
 
+/** The SDK's client, connected in the era that the server speaks, with the layers that the options ask for. */
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
   assertOptionNames(given, CONNECT_OPTIONS, 'connect')
   assertAnswerers(given.answerers)

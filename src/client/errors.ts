@@ -1,6 +1,6 @@
 import { CodedError, isObject } from '../protocol/index.ts'
 
-/** The codes of errors on the client's side. `docs/errors.md` says what to do about each. */
+/** The codes of errors on the client's side. `docs/reference/errors.md` says what to do about each. */
 export const CLIENT_CODES = [
   'TARGET_INVALID',
   'CONFIG_UNREADABLE',
@@ -39,7 +39,7 @@ export const CLIENT_CODES = [
   'MESSAGE_UNREADABLE',
 ] as const
 
-/** Ends the message of an error whose cause is not quoted in it, because anybody may have written that. */
+/** Ends the message of an error without quoting its cause, because a server may have written the cause. */
 export const SEE_CAUSE = 'The reason is in error.data.cause.'
 
 export type ClientCode = (typeof CLIENT_CODES)[number]
@@ -66,7 +66,7 @@ export function clientCode(error: unknown): ClientCode | undefined {
 /** The `data` objects that layers of this process put into error responses. */
 const registered = new WeakMap<object, ClientCode>()
 
-/** Remembers that a layer made this error data, so that a server's data with the same content is told apart. */
+/** Marks error data as made by a layer, because a server can send data with the same content. */
 export function registerCode(data: { readonly code: ClientCode }): void {
   registered.set(data, data.code)
 }

@@ -53,6 +53,7 @@ export function sendFailure(error: unknown): unknown {
   return new ClientError('STREAM_ENDED', sentence, { cause: error })
 }
 
+/** Why a request over HTTP failed. */
 export interface FailureReason {
   /** The server refuses the credentials, or demands some. */
   readonly isUnauthorized: boolean
@@ -62,7 +63,7 @@ export interface FailureReason {
   readonly isPage: boolean
   /** No response came within the time limit. */
   readonly isLate: boolean
-  /** Why there was no response, as the end of a sentence; undefined where that is unknown. */
+  /** Why there was no response, as the end of a sentence; undefined if that is unknown. */
   readonly why: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What other folders of this package need, and its users do not. Nothing is promised about these names. */
+/** Exports for other folders of this package, not for users. These names are not stable. */
 export { fieldsWithoutDefault } from './answerers/builtin.ts'
 export { httpUrlFault } from './config/address.ts'
 export { type EntryProblem, errnoOf, type FieldPath, readAddress, URL_FIELDS, urlFieldOf } from './config/entry.ts'

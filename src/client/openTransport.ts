@@ -1,6 +1,5 @@
 /**
- * Opens the transport to a server, with what has to be done below the SDK's transports: `scope`, `tasks` and `echo`
- * around `fetch`, or `echo` on the lines of a child process.
+ * Opens the transport to a server, with the functions that belong below the SDK's transports: `scope`, `tasks` and `echo` around `fetch`, or `echo` on the lines of a child process.
  */
 import type { FetchLike, Transport } from '@modelcontextprotocol/client'
 import type { Address, CommandAddress, HttpAddress } from './config/address.ts'
@@ -28,7 +27,7 @@ export interface OpenTransport {
   readonly isProcess: boolean
   /** How the server's process or stream ended, as the end of a sentence; undefined while it is there. */
   ended(): string | undefined
-  /** Ends the session of a session-era server. Does nothing where there is none. */
+  /** Ends the session of a session-era server, if there is one. */
   endSession(): Promise<void>
 }
 
@@ -37,7 +36,7 @@ export function openTransport(address: Address, way: ConnectWay, options: OpenTr
   return way === 'sse' ? openSse(address, options) : openHttp(address, options)
 }
 
-/** Everything comes on one stream, so that `strictScope` has nothing to go by. */
+/** All messages share one stream, so `strictScope` cannot tell them apart. */
 function openSse(address: HttpAddress, options: OpenTransportOptions): OpenTransport {
   const wrapFetch = (inner: FetchLike): FetchLike => echoFetch(inner, { isOneConnection: true })
   const transport = sseTransport(address, { ...options, wrapFetch, startTimeoutMs: options.connectTimeoutMs })

@@ -10,7 +10,7 @@ import { failureReason } from './failureReason.ts'
 /** The statuses of balancers that find no instance, and of servers that cannot work at the moment. */
 export const NOBODY_THERE: ReadonlySet<unknown> = new Set([502, 503, 504])
 
-/** About ten seconds in all: a restarted process is there by then. */
+/** About ten seconds in total, in which a process can restart. */
 const MAX_MS = 10_000
 const BACKOFF = { firstMs: 100, maxMs: 5_000 }
 

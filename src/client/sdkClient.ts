@@ -61,7 +61,7 @@ export class SdkClient extends Client {
   }
 }
 
-/** The SDK reports what its check of a result found as if the server had sent it, so only the sentence tells. */
+/** The SDK reports an invalid result like an error from the server. Only the sentence distinguishes them. */
 const OWN_CHECKS =
   /^(?:MCP error -?\d+: )?(?:Structured content does not match|Failed to validate structured content|Tool .* has an output schema but did not)/s
 
@@ -96,7 +96,7 @@ export function flushOnClose(endSession: () => Promise<void>): FlushOnClose {
       createLayer(transport, (context) => ({
         send(message, options) {
           const sending = context.send(message, options)
-          // Over HTTP sending a request ends with its answer, which may never come. Only `tasks/cancel` is waited for.
+          // Over HTTP, `send` resolves with the response, which may never come. So only `tasks/cancel` is awaited.
           if (isRequest(message) && message.method !== 'tasks/cancel') return sending
           pending.add(sending)
           return sending.finally(() => pending.delete(sending))

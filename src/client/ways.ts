@@ -12,6 +12,7 @@ export type ServerEra = 'stateless' | 'session' | 'sse'
 /** `ask`: the server is asked for its era. */
 export type ConnectWay = ServerEra | 'ask'
 
+/** The values of the option `era`. */
 export const SERVER_ERAS: readonly ServerEra[] = ['stateless', 'session', 'sse']
 
 /** What was tried. */

@@ -44,7 +44,9 @@ export class Claims {
     await this.#claim(key, generation, ENDED, caller)
   }
 
-  /** Claims the first generation from `first` on whose owner is gone, or returns the owner that is not gone. */
+  /**
+   * Claims the first generation, starting at `first`, whose owner is gone. Returns the owner instead if one is alive.
+   */
   async claimAfter(
     key: string,
     first: number,

@@ -140,7 +140,7 @@ export class Cluster {
     return this.#stop.announce()
   }
 
-  /** The refusal of a message whose header does not prove that it is for this instance. The body is not read. */
+  /** Refuses a message whose header does not prove that it is for this instance, without reading the body. */
   refusalOf(header: HeaderReader): MessageReply | undefined {
     const headers = this.#messenger.refusalOf(header(INSTANCE_HEADER))
     return headers && { ...REFUSAL, headers }

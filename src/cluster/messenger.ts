@@ -122,7 +122,10 @@ export class Messenger {
     return { [INSTANCE_HEADER]: this.#seal({ method: 'here', name: opened.id }, newId(), writeInstance(self)) }
   }
 
-  /** Opens a message of another instance. Throws a StateError if it is for another one, too old, or replayed. */
+  /**
+   * Opens a message of another instance. Throws a StateError if the message is for another instance, too old, or
+   * replayed.
+   */
   open(token: string): Received {
     const { self, sealer, clock } = this.#options
     const { id, body } = sealer.open('instance', { method: 'message', name: self.id }, token)

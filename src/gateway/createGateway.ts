@@ -29,6 +29,7 @@ import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 import { Via } from './loops.ts'
 
+/** A gateway and its listeners. */
 export class Gateway {
   readonly #options: GatewayOptions
   readonly #logger: LoggerSlot
@@ -304,6 +305,7 @@ export class Gateway {
 
 const NOT_OPENED = 'The bus could not be opened: list changes reach no client, and other instances are not heard.'
 
+/** A gateway for the servers of a configuration. It connects to them when it listens. */
 export function createGateway(options: GatewayOptions): Gateway {
   return new Gateway(options)
 }

@@ -4,6 +4,7 @@ import { COUNTED, MAX_QUESTIONS } from '../client/internal.ts'
 import { CODES, isObject, type Json, ProtocolError, RemoteError } from '../protocol/index.ts'
 import { EARLIER } from '../server/internal.ts'
 
+/** The codes of errors that callers of a gateway get. */
 export const BACKEND_CODES = [
   'BACKEND_DOWN',
   'BACKEND_LOST',

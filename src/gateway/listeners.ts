@@ -39,7 +39,9 @@ export class SharedListener {
 }
 
 export interface ReplicaListenOptions {
+  /** The address to listen at for other gateways. */
   readonly host: string
+  /** The port for other gateways. */
   readonly port: number
   /** The host at which other gateways reach this one. @default that of the address */
   readonly advertise?: string | undefined

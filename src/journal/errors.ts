@@ -19,6 +19,7 @@ export const JOURNAL_CODES = [
 
 export type JournalCode = (typeof JOURNAL_CODES)[number]
 
+/** A mistake of a handler, or an answer that did not come. */
 export class JournalError extends CodedError<JournalCode> {
   override readonly name: string = 'JournalError'
 }

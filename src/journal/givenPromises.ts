@@ -44,7 +44,7 @@ export class GivenPromises {
     return reason
   }
 
-  /** Whether it takes another turn of the event loop to know what the handler did not wait for. */
+  /** Whether unawaited promises are known only after another turn of the event loop. */
   get isUndecided(): boolean {
     return this.#open.size > 0 || this.#hasRejected
   }
@@ -58,7 +58,7 @@ export class GivenPromises {
     return [...new Set([...Array.from(this.#open, ({ what }) => what), ...this.#unhandled])]
   }
 
-  /** Somebody waits for the promise now. */
+  /** The promise is now awaited. */
   awaited(given: GivenPromise<unknown>): void {
     given.isAwaited = true
     if (given.isSettled) this.#open.delete(given)

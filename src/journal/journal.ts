@@ -17,7 +17,7 @@ interface RecordedAnswer {
 
 /** Who may answer a question. */
 export interface Approvers {
-  /** Roles, subjects and the like, as the handler writes them; one of them is enough. */
+  /** Roles or subjects, as the handler writes them; one match is enough. */
   readonly by: readonly string[]
   /** Whether the caller may not answer, even if one of them fits. */
   readonly fourEyes: boolean

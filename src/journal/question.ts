@@ -18,7 +18,7 @@ export interface Question<T> {
   read(key: string, response: Readonly<Record<string, unknown>>): Reading<T> | Promise<Reading<T>>
 }
 
-/** The value that a response stands for, or that the response does not fit the question. */
+/** The value of a response, or a sign that the response does not fit the question. */
 export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   /** `issues` says what is wrong with the response, in words for the person. */

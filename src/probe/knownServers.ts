@@ -3,6 +3,7 @@ import { isObject } from '../protocol/index.ts'
 import { ProbeError } from './errors.ts'
 import { type State, STATES } from './methods/result.ts'
 
+/** A server whose state is known by its name. */
 export interface KnownServer {
   /** Its image, package or program, without a version, or the host of its address; upper and lower case are the same. */
   readonly match: string

@@ -23,6 +23,7 @@ import { nextStep } from './decision/rules.ts'
 import type { ProbeWire } from './wire/connection.ts'
 import { DAY_MS, isObject, type Json } from '../protocol/index.ts'
 
+/** Finds out whether a server needs its sessions, with as few requests as decide it. */
 export async function probe(target: Target, options: ProbeOptions = {}): Promise<Verdict> {
   const settings = settingsOf(options)
   settings.signal?.throwIfAborted()
@@ -153,6 +154,7 @@ async function check(
   return { findings: context.second === undefined ? findings : { ...findings, inSession: context.second }, results }
 }
 
+/** How long a stored verdict counts. */
 export interface Freshness {
   /** How old a verdict may be, in milliseconds. @default 86400000, a day */
   maxAgeMs?: number
@@ -168,6 +170,7 @@ export function isFresh(stored: Verdict, { maxAgeMs = DAY_MS, clock = Date.now }
   return ageMs >= 0 && ageMs < maxAgeMs
 }
 
+/** A verdict, and how it differs from the stored one. */
 export interface Rechecked {
   /** The stored one where it is fresh, else a new one. */
   readonly verdict: Verdict

@@ -67,7 +67,7 @@ export class RemoteError extends Error {
   }
 }
 
-/** The error in a response of another program; undefined where it is none: its code has to be an integer. */
+/** The error in a response of another program; undefined if it is none: its code has to be an integer. */
 export function remoteErrorIn(error: unknown): RemoteError | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { code, message, data } = error as Record<string, unknown>
@@ -75,7 +75,7 @@ export function remoteErrorIn(error: unknown): RemoteError | undefined {
   return isError ? new RemoteError(code as number, message, data) : undefined
 }
 
-/** Programs without types may give any code, such as a number, which the peer could not be told. */
+/** Programs without types may pass any code, such as a number. No such code goes to the peer. */
 function unknownCode(code: unknown): string {
   return `ProtocolError has no code ${JSON.stringify(code)}. Use one of ${PROTOCOL_CODES.join(', ')}.`
 }

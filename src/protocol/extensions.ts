@@ -10,7 +10,7 @@ export const ECHO_CAPABILITY = 'dev.pannier/state-echo'
 /** The key of a state in `_meta`, for hosts that cannot send a top-level member. */
 export const ECHO_META_KEY = 'dev.pannier/state'
 
-/** In the `_meta` of a gateway's lists: sentences about servers that are not there, by what their names begin with. */
+/** In the `_meta` of a gateway's lists: a sentence about each unavailable server, by the prefix of its names. */
 export const ABSENT_META_KEY = 'dev.pannier/absent'
 
 export type EchoPlace = 'top' | 'meta'

@@ -1,6 +1,8 @@
 import { ProtocolError } from './errors.ts'
 
+/** The id of a JSON-RPC request. */
 export type RequestId = string | number
+/** An object of JSON. */
 export type Json = Readonly<Record<string, unknown>>
 
 export interface RequestMessage {

@@ -28,6 +28,7 @@ export function readProgressMeta(meta: unknown): { progress: number; total?: num
 
 const TASK_STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
 
+/** The status of a task. */
 export type TaskStatus = (typeof TASK_STATUSES)[number]
 
 export function isTaskStatus(value: unknown): value is TaskStatus {
@@ -44,7 +45,7 @@ export function declaresTasks(declared: ClientCapabilities): boolean {
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION])
 }
 
-/** Whether calls of tools may become tasks at a server, by what it declares in its era. */
+/** Whether tool calls may become tasks at a server, by its declaration. */
 export function offersTasks(era: Era, declared: Json): boolean {
   if (era === 'modern') return declaresTasks(declared)
   const { tasks } = declared

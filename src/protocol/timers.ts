@@ -100,7 +100,7 @@ export async function settledWithin(work: Promise<unknown> | undefined, limitMs:
   }
 }
 
-/** A limit of a rate, for log lines: true at most once in this time. */
+/** A rate limit for log lines: returns true at most once per interval. */
 export function onceEvery(intervalMs: number, clock: () => number): () => boolean {
   let lastAt = -Infinity
   return () => {

@@ -22,7 +22,7 @@ export function negotiateLegacy(requested: string): string {
   return legacy.has(requested) ? requested : LEGACY_VERSIONS[0]
 }
 
-/** The error for a version that is not served. It names those that are, with or without the session revisions. */
+/** The error for a version that is not served. It names the served versions, with or without the session revisions. */
 export function unsupportedVersion(requested: string, servesLegacy: boolean): ProtocolError {
   const supported = servesLegacy ? [MODERN_VERSION, ...LEGACY_VERSIONS] : [MODERN_VERSION]
   return new ProtocolError('VERSION_UNSUPPORTED', `This server speaks ${supported.join(', ')}.`, {

@@ -74,6 +74,7 @@ export type Journaled = <A>(
   handler: (args: A, ctx: JournalContext) => JournalReturn,
 ) => (args: A, ctx: ServerContext) => Promise<CallToolResult | InputRequiredResult>
 
+/** Gives tools of an official SDK server `ask`, `step` and `once`. */
 export function withJournal(options: WithJournalOptions): Journaled {
   const filled = withDefaults(options)
   return <A>(tool: string, handler: (args: A, ctx: JournalContext) => JournalReturn) =>

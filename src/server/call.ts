@@ -63,7 +63,7 @@ export function isLaterRound({ params, resumed }: Pick<Call, 'params' | 'resumed
   return requestState !== undefined || inputResponses !== undefined || resumed !== undefined
 }
 
-/** A call as its spans name it: a journal, or what stands for one. */
+/** The identity of a call in its spans. */
 export interface TracedCall extends Pick<Journal, 'id' | 'round' | 'trace'> {
   readonly open: { keys(): Iterable<string> }
 }

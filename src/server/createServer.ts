@@ -31,6 +31,7 @@ import { assertDrainOptions, type DrainOptions, Shutdown } from './lifecycle/shu
 import { reachableHost, readAdvertised } from '../cluster/index.ts'
 import { STDIO_OPTIONS, type StdioOptions, serveStdio } from './stdio/host.ts'
 
+/** What a server offers, and the ways to mount it. */
 export class Server {
   readonly #assembly: Assembly
   readonly #shutdown: Shutdown
@@ -148,7 +149,7 @@ export class Server {
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
     this.#shutdown.addListener(connections)
     this.#watchSignals(options.drainOnTerm)
-    // Others look for what an instance had under way when it died, if they knew of it.
+    // Other instances look for the running calls of a dead instance only if they knew it.
     await cluster.seek()
     logger.current.info({ url: listening.url, advertise: self.url, keys: keyring.ids }, 'Listening.')
     return listening
@@ -252,6 +253,7 @@ export class Server {
   }
 }
 
+/** A server without anything yet: add tools, prompts and resources, then listen or mount it. */
 export function createServer(options: ServerOptions): Server {
   return new Server(options)
 }

@@ -15,6 +15,7 @@ export const SERVER_CODES = [
 
 export type ServerCode = (typeof SERVER_CODES)[number]
 
+/** A fault of the server around a handler, or of what a handler returned. */
 export class ServerError extends CodedError<ServerCode> {
   override readonly name = 'ServerError'
 }

@@ -21,7 +21,7 @@ export class LoggerSlot {
     return this.#logger ?? silent
   }
 
-  /** Warns of how the server is set up: in the log or, where there is none, once as a warning of the process. */
+  /** Warns about the configuration: in the log, or without a log once as a warning of the process. */
   warnOfSetup(code: string, sentence: string): void {
     this.current.warn({}, sentence)
     if (this.#logger !== undefined || warned.has(code)) return
@@ -80,7 +80,7 @@ const LEVELS: Readonly<Record<number, readonly [name: string, style: Color]>> = 
 /** What is the same in every line of a process, or has a place of its own. */
 const ELSEWHERE = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'err'])
 const MAX_MEMBERS = 4
-/** Reasons are sentences, which end with what to do. */
+/** Each reason is a sentence that says what to do. */
 const MAX_VALUE_CHARS = 400
 const MAX_LIST_CHARS = 120
 

@@ -25,10 +25,15 @@ export interface Caching {
 }
 
 export interface ServerOptions extends GuardOptions {
+  /** The name of the server, for programs. */
   name: string
+  /** The version of the server. */
   version: string
+  /** A name to show to people. */
   title?: string
+  /** The address of a page about the server. */
   websiteUrl?: string
+  /** Icons that clients may show. */
   icons?: Implementation['icons']
   /** Instructions for models on how to use this server. */
   instructions?: string
@@ -49,8 +54,7 @@ export interface ServerOptions extends GuardOptions {
   /** The largest state to send to a client, in bytes; a larger one needs a store. @default 65536 */
   maxStateBytes?: number
   /**
-   * Whether states that travel with clients are compressed. The length of a compressed state tells whoever chose a part
-   * of it whether that part occurs in the rest, so say true only where no call keeps a secret. @default false
+   * Whether states that travel with clients are compressed. The length of a compressed state reveals to the author of one part whether that part occurs in the rest. So set it only if no call holds a secret. @default false
    */
   compress?: boolean
   /**
@@ -74,8 +78,7 @@ export interface ServerOptions extends GuardOptions {
   /** Authenticates callers: a hook, or a ready one such as `bearer()`. @default all callers are anonymous */
   principal?: Authenticator
   /**
-   * Whether a principal is one of those that `by` of a question names. @default `name:value` is held against the
-   * principal's claim of that name; `role` and `group` read the claims `roles` and `groups` as well
+   * Whether a principal matches `by` of a question. @default `name:value` is held against the principal's claim of that name; `role` and `group` read the claims `roles` and `groups` as well
    */
   approves?: Approves
   /** How much one caller may ask for. @default no limits */

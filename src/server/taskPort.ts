@@ -27,7 +27,7 @@ export interface TaskHost {
   write(result: Json, peer: Peer): string
   /** Throws when this caller may not call the tool. */
   assertMayCall(call: Call, tool: string): void
-  /** Whether somebody is one of those that a question names. `isCaller`: whether that is who made the task. */
+  /** Whether a principal is an approver of a question. `isCaller`: whether that principal created the task. */
   mayAnswer(approvers: Approvers, answerer: Caller, isCaller: boolean): boolean
   /** For whom a task of this call is counted; undefined where callers cannot be told apart. */
   holderOf(call: Call): string | undefined
@@ -57,6 +57,7 @@ export interface TaskService {
   close(): Promise<void>
 }
 
+/** A client that hears of tasks. */
 export interface TaskListening {
   readonly taskIds: readonly string[]
   /** Sends the present status of each task, and from now on each change. */
@@ -64,6 +65,7 @@ export interface TaskListening {
   readonly stop: () => void
 }
 
+/** The call that becomes a task. */
 export interface NewWork {
   readonly tool: string
   readonly args: Json
@@ -77,6 +79,7 @@ export interface TaskCaller {
   readonly meta: Json
 }
 
+/** One run of a task. */
 export interface TaskWork extends NewWork {
   readonly id: string
   readonly caller: TaskCaller

@@ -40,7 +40,7 @@ const BEGUN = 'The call has begun and may have had effects; look before you repe
 export const EARLIER =
   'Earlier rounds or attempts of this call have run and may have had effects; look before you repeat it from its start.'
 
-/** `request`: the one that failed, where that is known. */
+/** `request`: the failed request, if known. */
 export function toWireError(error: unknown, request?: Call): WireError {
   if (error instanceof ProtocolError) {
     const [code, status] = PROTOCOL[error.code]
@@ -97,7 +97,7 @@ export function isExpected(error: unknown): boolean {
   return error instanceof ProtocolError || isBadState(error) || error instanceof Declined
 }
 
-/** Whether a question got no answer: by its client, or because that client has too many of them. */
+/** Whether a question got no answer: its client failed to answer, or has too many questions. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof ServerError && error.code === 'PUSH_UNANSWERED'
 }

@@ -1,6 +1,6 @@
 import { CodedError } from '../protocol/index.ts'
 
-/** The codes of all errors of sealed state, keys and stores. `docs/errors.md` says what to do about each. */
+/** The codes of all errors of sealed state, keys and stores. `docs/reference/errors.md` says what to do about each. */
 export const STATE_CODES = [
   'STATE_MALFORMED',
   'STATE_UNKNOWN_KEY',

@@ -58,7 +58,7 @@ export interface TaskRecord {
   readonly questions: ReadonlyMap<string, InputRequest>
   /** The handler's keys of questions that are asked again, by their keys on the wire. */
   readonly handlerKeys?: ReadonlyMap<string, string>
-  /** The approvers, for questions that are not for the owner. */
+  /** The approvers, for questions to somebody other than the owner. */
   readonly approvers: ReadonlyMap<string, Approvers>
   /** Set when the task is completed. */
   readonly result: Json | undefined
@@ -66,6 +66,7 @@ export interface TaskRecord {
   readonly failure: TaskFailure | undefined
 }
 
+/** A task that begins. */
 export interface NewTask {
   readonly id: string
   /** Identifies the caller; empty on a server that does not authenticate callers. */
@@ -107,6 +108,7 @@ export interface TaskAnswers {
   readonly by?: string | undefined
 }
 
+/** How a task ends. */
 export type TaskEnd =
   | { readonly status: 'completed'; readonly result: Json; readonly statusMessage?: string | undefined }
   | { readonly status: 'failed'; readonly failure: TaskFailure; readonly statusMessage?: string | undefined }
@@ -154,12 +156,14 @@ export interface WorkOptions {
   readonly run: (lease: Lease) => Promise<void>
 }
 
+/** A process that runs tasks. */
 export interface Working {
   serve(tool: string): void
   /** Claims no more tasks; resolves when no task is running. It does not abort runs. */
   stop(): Promise<void>
 }
 
+/** The server whose tasks an engine keeps. */
 export interface EngineHost {
   /** Servers with the same audience share tasks; tasks of another audience in the same store are separate. */
   readonly audience: string
@@ -169,20 +173,21 @@ export interface EngineHost {
 /** A page of a list ends early once its results have this number of bytes. */
 export const PAGE_BYTES = 8_388_608
 
+/** A page of the tasks of a caller. */
 export interface Page {
   readonly tasks: readonly TaskRecord[]
   /** The cursor of the next page, which is a task id; undefined on the last page. */
   readonly next: string | undefined
 }
 
+/** Where tasks are stored, claimed and watched. Write one for another database. */
 export interface TaskEngine {
   /** Connects and migrates the schema. Called once, before anything else. */
   open(host: EngineHost): Promise<void>
   /** The reason why tasks are not run now; undefined while the store works. */
   trouble(): StateError | undefined
   /**
-   * Creates a task, or returns the one that the same call created before. A damaged store accepts none
-   * (`STORE_CORRUPT`).
+   * Creates a task, or returns the task that the same call created before. A damaged store accepts none (`STORE_CORRUPT`).
    */
   create(task: NewTask): Promise<TaskRecord>
   read(id: string, owner: string): Promise<TaskRecord | undefined>

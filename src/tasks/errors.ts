@@ -1,6 +1,6 @@
 import { CodedError } from '../protocol/index.ts'
 
-/** Every error code of task stores and their workers. `docs/errors.md` says what to do about each. */
+/** Every error code of task stores and their workers. `docs/reference/errors.md` says what to do about each. */
 export const TASK_CODES = [
   'LEASE_LOST',
   'TASK_ENTRY_TOO_LARGE',

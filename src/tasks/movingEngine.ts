@@ -4,11 +4,13 @@
  */
 import type { TaskAnswers, EngineHost, NewTask, Page, TaskEngine, TaskRecord, Working, WorkOptions } from './engine.ts'
 
+/** The engine that tasks leave, and the one that gets new ones. */
 export interface Move {
   readonly from: TaskEngine
   readonly to: TaskEngine
 }
 
+/** An engine that creates tasks in the store `to`, and serves those of `from` until they end. */
 export function movingEngine({ from, to }: Move): TaskEngine {
   return {
     open: (host) => open(host),

@@ -172,7 +172,7 @@ export async function checkRefusals(check: ExerciseContext, { rounds }: Flow, va
 }
 
 export interface Variants {
-  /** The call with other arguments; undefined where there are none to change. */
+  /** The call with other arguments; undefined if it has none to change. */
   readonly changed: ExerciseCall | undefined
   readonly hasOther: boolean
 }

@@ -1,6 +1,6 @@
 import { CodedError } from '../protocol/index.ts'
 
-/** The codes of the faults that `exercise` finds in a tool. `docs/errors.md` says what to do about each. */
+/** The codes of the faults that `exercise` finds in a tool. `docs/reference/errors.md` says what to do about each. */
 export const FINDING_CODES = [
   'EFFECT_REPEATED',
   'EFFECT_AFTER_END',
@@ -27,6 +27,7 @@ export const EXERCISE_CODES = ['CALL_REFUSED', 'ANSWER_MISSING', 'ANSWER_REFUSED
 
 export type ExerciseCode = (typeof EXERCISE_CODES)[number]
 
+/** A fault of the exercise itself, or the mistakes that `assertSound` found. */
 export class ExerciseError extends CodedError<ExerciseCode> {
   override readonly name = 'ExerciseError'
 }

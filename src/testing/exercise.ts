@@ -160,6 +160,7 @@ export interface Report {
   readonly findings: readonly Finding[]
 }
 
+/** One round of an exercised call. */
 export interface RoundReport {
   /** The keys of the questions. */
   readonly asked: readonly string[]

@@ -6,6 +6,7 @@ import type { SentRound } from './harness.ts'
 import { RUN_MS } from './taskRound.ts'
 import type { Json } from '../protocol/index.ts'
 
+/** A mistake that an exercise found. */
 export interface Finding {
   readonly code: FindingCode
   /** The round in which it was found first, counted from 1. */

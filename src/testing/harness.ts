@@ -23,6 +23,7 @@ export type Overrides = Required<
 > &
   Pick<ServerOptions, 'principal' | 'tasks'>
 
+/** Makes one instance of the server under test. */
 export type MakeServer = (overrides: Overrides) => Server | Promise<Server>
 
 /** One message, its outcome, and what the handler did. */

@@ -55,7 +55,7 @@ export class TaskInstances {
     return activity
   }
 
-  /** What the run did whose outcome was lost; undefined until there is one. */
+  /** The record of the run whose outcome was lost; undefined before such a run. */
   takeLost(id: string): HandlerActivity | undefined {
     const lost = this.#lost.get(id)
     this.#lost.delete(id)

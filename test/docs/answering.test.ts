@@ -19,9 +19,7 @@ import {
   withModel,
 } from '../../docs/snippets/answering.ts'
 import { server as asking } from '../../docs/snippets/asking.ts'
-import { readText } from '../../scripts/repository.ts'
 import { KEYS, openPty } from '../cli/fixtures/pty.ts'
-import { membersOf, rowsUnder } from './fixtures/optionTables.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
 const folder = mkdtempSync(join(tmpdir(), 'pannier-docs-'))
@@ -226,10 +224,4 @@ describe('docs/snippets/answering.ts', () => {
     expect(await failed.catch(clientCode)).toBe('CONNECT_FAILED')
     expect(lines).toContain('no \ufffd[31moven')
   })
-})
-
-test('the table in docs/guides/answering.md has every option of connect, and no other', () => {
-  const members = membersOf(readText('src/client/connect.ts'), 'ConnectOptions')
-  expect(members).toContain('answerers')
-  expect(rowsUnder(readText('docs/guides/answering.md'), 'Options of connect').toSorted()).toEqual(members.toSorted())
 })

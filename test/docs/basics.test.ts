@@ -6,9 +6,7 @@ import { text as textFrom } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createServer } from 'pannier/server'
 import { addBook, answer, handler, server, startHttp, startStdio } from '../../docs/snippets/basics.ts'
-import { readText } from '../../scripts/repository.ts'
 import { Caller, type Door, textOf } from './fixtures/caller.ts'
-import { membersOf, rowsUnder } from './fixtures/optionTables.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
 const caller = new Caller(answer)
@@ -164,47 +162,7 @@ describe('docs/snippets/basics.ts', () => {
   })
 })
 
-describe('docs/guides/tools-prompts-resources.md', () => {
-  const guide = readText('docs/guides/tools-prompts-resources.md')
-
-  const declared: [name: string, interfaces: [path: string, name: string][]][] = [
-    [
-      'createServer',
-      [
-        ['src/server/options.ts', 'ServerOptions'],
-        ['src/server/http/hostGuard.ts', 'GuardOptions'],
-      ],
-    ],
-    ['listen', [['src/server/http/listen.ts', 'ListenOptions']]],
-    ['stdio', [['src/server/stdio/host.ts', 'StdioOptions']]],
-  ]
-
-  test.each(declared)('the table of %s has every option, and no other', (name, interfaces) => {
-    const members = interfaces.flatMap(([path, type]) => membersOf(readText(path), type))
-    expect(members.length).toBeGreaterThan(0)
-    expect(rowsUnder(guide, `Options of ${name}`).toSorted()).toEqual(members.toSorted())
-  })
-
-  const kinds: [string, (options: never) => unknown][] = [
-    ['tool', (options) => createServer({ name: 'a', version: '1' }).tool('x', options, () => 'x')],
-    ['prompt', (options) => createServer({ name: 'a', version: '1' }).prompt('x', options, () => 'x')],
-    ['resource', (options) => createServer({ name: 'a', version: '1' }).resource('x://y', options, () => 'x')],
-    [
-      'resource',
-      (options) => createServer({ name: 'a', version: '1' }).resourceTemplate('x://{y}', options, () => 'x'),
-    ],
-  ]
-
-  test.each(kinds)('the one table of entries has every option that a %s takes, and no other', (kind, add) => {
-    // The error for an option that resembles none names all there are.
-    const [, accepted = ''] = /It has: (.*)\.$/.exec(refusalOf(() => add({ qqqqqqqqqqqq: true } as never))) ?? []
-    const [, section = ''] = guide.split('### Options of tools, prompts and resources\n')
-    const rows = [...(section.split(/^#/m)[0] ?? '').matchAll(/^\| `(\w+)` \| ([\w, ]+) \|/gm)]
-    const named = rows.filter(([, , of = '']) => of.split(', ').includes(kind)).map(([, option = '']) => option)
-    expect(named.length).toBeGreaterThan(5)
-    expect(named.toSorted()).toEqual(accepted.split(', ').toSorted())
-  })
-
+describe('exposeErrors', () => {
   test.each([
     [true, 'Out of ink.'],
     [false, 'The tool failed.'],
@@ -216,12 +174,3 @@ describe('docs/guides/tools-prompts-resources.md', () => {
     expect(textOf(await new Caller(printer.fetch).round('print'))).toBe(expected)
   })
 })
-
-function refusalOf(fn: () => unknown): string {
-  try {
-    fn()
-  } catch (error) {
-    return (error as Error).message
-  }
-  return ''
-}

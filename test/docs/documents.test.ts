@@ -1,10 +1,10 @@
-/** `docs/documents.md`: every difference from the documents is named there, and every demo. */
+/** `docs/reference/documents.md`: every difference from the documents is named there, and every demo. */
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { readText, root } from '../../scripts/repository.ts'
-import data from '../../docs/requirements.json' with { type: 'json' }
+import data from '../../docs/reference/requirements.json' with { type: 'json' }
 
-const page = readText('docs/documents.md')
+const page = readText('docs/reference/documents.md')
 
 test('each requirement that is met otherwise is on the page', () => {
   const differing = data.requirements.filter((requirement) => 'differs' in requirement).map(({ id }) => id)

@@ -40,7 +40,10 @@ test('the demo says why its first question carries no state, and that it answers
   expect(stdout).toContain('The demo answers itself.')
 })
 
-test.each(['package.json', 'create-pannier/package.json'])('the first guide names the packed file of %s', (path) => {
-  const { name, version } = JSON.parse(readText(path)) as { name: string; version: string }
-  expect(readText('docs/start.md')).toContain(`/${name}-${version}.tgz`)
-})
+test.each(['package.json', 'create-pannier/package.json'])(
+  'the guide to a new project names the packed file of %s',
+  (path) => {
+    const { name, version } = JSON.parse(readText(path)) as { name: string; version: string }
+    expect(readText('docs/how-to/start-a-project.md')).toContain(`/${name}-${version}.tgz`)
+  },
+)

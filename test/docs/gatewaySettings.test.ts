@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { BACKEND_DEFAULTS, GATEWAY_DEFAULTS, gatewayConfigOf } from '../../src/gateway/config/index.ts'
 
-const page = readFileSync(new URL('../../docs/gateway-settings.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/reference/gateway-settings.md', import.meta.url), 'utf8')
 
 /** The rows of the tables, each as a map from the setting to its default. */
 const tables = page
-  .split('|---|---|---|\n')
+  .split('| setting | what it means | default | type |\n|---|---|---|---|\n')
   .slice(1)
   .map((text) => {
-    const rows = [...text.matchAll(/^\| `(\w+)` \|.*\| (.*?) \|$/gm)]
     const [table = ''] = text.split('\n\n')
-    return new Map(rows.filter(([row]) => table.includes(row)).map(([, name = '', standard = '']) => [name, standard]))
+    const rows = table.split('\n').map((row) => row.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+    return new Map(rows.map(([, name = '', , standard = '']) => [name.replaceAll('`', ''), standard]))
   })
 
 /** The settings that the program knows: it lists them when it gets one that it does not know. */
@@ -32,9 +32,11 @@ test.each<[string, number, object, Readonly<Record<string, unknown>>]>([
     { servers: {}, gateway: { views: { a: odd } } },
     { tools: ['*'], deny: [], rename: {}, descriptions: {} },
   ],
+  ['limits', 3, { servers: {}, gateway: { limits: odd } }, {}],
+  ['admin', 4, { servers: {}, gateway: { admin: odd } }, { ...GATEWAY_DEFAULTS.admin }],
 ])('every setting of %s is on the page, with its default', async (_, at, config, defaults) => {
   const table = tables[at] ?? new Map<string, string>()
-  expect([...table.keys()]).toEqual(await known(config))
+  expect([...table.keys()].toSorted()).toEqual((await known(config)).toSorted())
   for (const [name, standard] of table) {
     if (Object.hasOwn(defaults, name)) expect(`${name}: ${standard}`).toContain(`\`${JSON.stringify(defaults[name])}\``)
     else expect(standard).not.toMatch(/^`[{["]/)

@@ -22,7 +22,7 @@ import { readText } from '../../scripts/repository.ts'
 import { proves } from '../proves.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
-const guide = readText('docs/guides/keeping-state.md')
+const guide = readText('docs/how-to/keeping-state.md')
 const ann = { user: 'ann', id: 'chat-1' }
 const NOTES = 'https://notes.example.com/mcp'
 
@@ -176,8 +176,10 @@ describe('docs/snippets/keeping-state.ts', () => {
   })
 })
 
-describe('docs/guides/keeping-state.md', () => {
-  const rows = [...guide.matchAll(/^\| `(https?:[^`]+)` \| (.+) \|$/gm)].map(([, url = '', name = '']) => [url, name])
+describe('docs/reference/jar.md', () => {
+  const rows = [...readText('docs/reference/jar.md').matchAll(/^\| `(https?:[^`]+)` \| (.+) \|$/gm)].map(
+    ([, url = '', name = '']) => [url, name],
+  )
 
   test('its table of names has names and refusals', () => {
     expect(rows.length).toBeGreaterThan(6)

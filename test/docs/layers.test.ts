@@ -38,7 +38,6 @@ import {
 } from '../../docs/snippets/layers.ts'
 import { readText } from '../../scripts/repository.ts'
 import { storePath } from '../tasks/fixtures/echoServer.ts'
-import { membersOf, rowsUnder } from './fixtures/optionTables.ts'
 import { sessionServer } from './fixtures/sessionServer.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
@@ -221,12 +220,7 @@ describe('docs/snippets/layers.ts', () => {
   })
 })
 
-test('docs/guides/layers.md names every option of tasks', () => {
-  const named = rowsUnder(readText('docs/guides/layers.md'), 'Options of tasks')
-  expect(named.toSorted()).toEqual(membersOf(readText('src/client/tasks/layer.ts'), 'TasksOptions').toSorted())
-})
-
-test('docs/guides/layers.md shows what all layers declare in a session', async () => {
+test('docs/reference/layers.md shows what all layers declare in a session', async () => {
   const server = await sessionServer('call')
   const owner = { principal: 'ann', context: 'chat-1' }
   const layers = compose(
@@ -236,6 +230,6 @@ test('docs/guides/layers.md shows what all layers declare in a session', async (
   )
   const client = closing(new Client({ name: 'my-app', version: '1.0.0' }))
   await client.connect(layers(new StreamableHTTPClientTransport(new URL(server.url), { fetch: echoFetch() })))
-  const [, shown = ''] = /```json\n([^]*?)```/.exec(readText('docs/guides/layers.md')) ?? []
+  const [, shown = ''] = /```json\n([^]*?)```/.exec(readText('docs/reference/layers.md')) ?? []
   expect(server.declared()).toEqual(JSON.parse(shown))
 })

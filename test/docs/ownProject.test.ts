@@ -9,7 +9,7 @@ import { readText } from '../../scripts/repository.ts'
 const run = promisify(execFile)
 
 test("with the guide's tsconfig a second file is checked by tsc and found by Node", async () => {
-  const section = readText('docs/start.md')
+  const section = readText('docs/how-to/start-a-project.md')
   const [, config = ''] = /```json\n(.*?)```/s.exec(section) ?? []
   const folder = mkdtempSync(join(tmpdir(), 'pannier-own-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -106,7 +106,7 @@ describe('docs/snippets/suspending.ts', () => {
   test('the saved form is the one of the guide', async () => {
     const { url } = await shop()
     const saved = JSON.parse(savedIn(await order('hat', `${url}?tenant=7`))) as SavedCall
-    const [, shown = '{}'] = /```json\n([^]*?)```/.exec(readText('docs/guides/suspending.md')) ?? []
+    const [, shown = '{}'] = /```json\n([^]*?)```/.exec(readText('docs/reference/saved-call.md')) ?? []
     const guide = JSON.parse(shown) as SavedCall
     expect(Object.keys(saved)).toEqual(Object.keys(guide))
     const own = { savedAt: expect.any(String), target: `${url}?tenant=7`, requestState: expect.any(String) }

@@ -1,6 +1,4 @@
-/** The code of docs/guides/tasks.md and docs/guides/operating-tasks.md, run. */
-import { spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
+/** The code of the pages about tasks, run. */
 import type { Server } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -12,11 +10,9 @@ import {
   offerPrinting,
   type Printer,
 } from '../../docs/snippets/tasks.ts'
-import { readText, root } from '../../scripts/repository.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { storePath } from '../tasks/fixtures/echoServer.ts'
 import { accept, TaskCaller } from '../fixtures/modernClient.ts'
-import { membersOf } from './fixtures/optionTables.ts'
 
 /** A printer that remembers what it did, and can run out of paper. */
 class Press implements Printer {
@@ -61,34 +57,7 @@ async function printBook(client: TaskCaller): Promise<string> {
   return (await client.until(taskId, 'completed')).result.content[0].text
 }
 
-/** The example in a process of its own. */
-async function startExample(TASKS: string): Promise<{ url: string; kill: () => void }> {
-  const args = ['--conditions=pannier-source', 'examples/long-job/server.ts']
-  const env = { ...process.env, TASKS, PORT: '0' }
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const kill = (): void => void child.kill('SIGKILL')
-  onTestFinished(kill)
-  for await (const line of createInterface({ input: child.stdout })) {
-    return { url: line.replace('Listening at ', ''), kill }
-  }
-  throw new Error('The example did not start.')
-}
-
-describe('docs/guides/tasks.md', () => {
-  test('the example goes on in a second process when the first is killed', async () => {
-    const path = storePath()
-    const [first, second] = await Promise.all([startExample(path), startExample(path)])
-    const client = new TaskCaller(first.url)
-    const taskId = await client.create('bake', { loaves: 2 })
-    first.kill()
-    client.url = second.url
-    const asking = await client.until(taskId, 'input_required')
-    expect(asking.inputRequests.customer.params.message).toBe('Who gets them?')
-    await client.update(taskId, { customer: accept({ name: 'Kim' }) })
-    const done = await client.until(taskId, 'completed')
-    expect(done.result.content[0].text).toMatch(/^2 loaves for Kim, receipt \w{8}\.$/)
-  })
-
+describe('docs/how-to/tasks.md', () => {
   test('the job asks, goes on over its journal, and does each thing once', async () => {
     const { client, press } = await serve(bookServer(storePath()))
     expect(await printBook(client)).toMatch(/^Printed 3 pages of Atlas; the receipt is \w{4}\.$/)
@@ -107,7 +76,7 @@ describe('docs/guides/tasks.md', () => {
   })
 })
 
-describe('docs/guides/operating-tasks.md', () => {
+describe('docs/how-to/operating-tasks.md', () => {
   test('a front answers for tasks that another instance runs', async () => {
     const path = storePath()
     const { client, press: idle } = await serve(frontServer(path))
@@ -134,13 +103,5 @@ describe('docs/guides/operating-tasks.md', () => {
     await client.update(taskId, { agree: accept({ agree: true }) })
     expect((await client.until(taskId, 'completed')).result.content[0].text).toContain('Printed 3 pages')
     expect(await printBook(client)).toContain('Printed 3 pages')
-  })
-
-  test('the table of options names every one there is', () => {
-    const page = readText('docs/guides/operating-tasks.md')
-    const service = membersOf(readText('src/tasks/service/service.ts'), 'TaskServiceOptions')
-    const engine = membersOf(readText('src/tasks/engine.ts'), 'EngineOptions')
-    for (const option of [...service, ...engine]) expect(page).toContain(`\`${option}\``)
-    expect(service.length + engine.length).toBeGreaterThan(6)
   })
 })

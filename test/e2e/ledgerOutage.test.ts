@@ -1,4 +1,4 @@
-/** An ordinary call whose ledger, in PostgreSQL, cannot be reached: what the table of docs/guides/steps-and-once.md says. */
+/** An ordinary call whose ledger, in PostgreSQL, cannot be reached: what the table of docs/explanation/promises.md says. */
 import { postgres, postgresLedger } from 'pannier/postgres'
 import { createServer } from 'pannier/server'
 import { expect, onTestFinished, test } from 'vitest'

@@ -110,7 +110,7 @@ describe('the clients', () => {
   })
 
   test('are all in the page, and none of its cells is unexplained', () => {
-    const page = readText('docs/interop.md')
+    const page = readText('docs/reference/interop.md')
     for (const { name } of CLIENTS) expect(page).toContain(`| ${name} |`)
     expect(page).not.toContain('**no**')
     expect(page).not.toContain('| unexpected |')

@@ -1,4 +1,4 @@
-/** What the matrix found, as text and as docs/matrix.md. */
+/** What the matrix found, as text and as docs/reference/matrix.md. */
 import { BEHAVIOURS } from './behaviours.ts'
 import { ALL_CELLS, type Cell, clientsOf, nameOf, whyNot } from './cells.ts'
 import type { ClientKind } from './clients/kinds.ts'

@@ -1,6 +1,6 @@
 /**
  * `npm run matrix`: every behaviour in every cell, and at least 2,000 faults over all forms of a fleet, in at most 15 minutes.
- * Prints what became of them, and writes docs/matrix.md. `-- --count 50 --client v1 --server v1-stdio` does less, and writes
+ * Prints what became of them, and writes docs/reference/matrix.md. `-- --count 50 --client v1 --server v1-stdio` does less, and writes
  * nothing; so do `--behaviour progress`, `--fault stop`, `--victim holder` and `--fleet postgres`. `--fleets 5` sets how many
  * fleets work at once, and `--messages` prints what passed in runs with a violation. `-- --slice 2/3` does one of three parts;
  * when the others have been done, their sum is written.

@@ -132,7 +132,7 @@ describe('the results', () => {
 })
 
 test('what is said of sessions is as sure as it was right for the servers of the page', () => {
-  const rows = readText('docs/probe-accuracy.md').matchAll(/^\| (\w+): (\w+) \| .* \| (\d+) \| (\d+) \|$/gm)
+  const rows = readText('docs/reference/probe-accuracy.md').matchAll(/^\| (\w+): (\w+) \| .* \| (\d+) \| (\d+) \|$/gm)
   const counts = { STATELESS: { right: 0, servers: 0 }, STATEFUL: { right: 0, servers: 0 } }
   for (const [, by, state, servers, right] of rows) {
     // Where tools or files decide, behaviour said that no session is needed.
@@ -164,7 +164,7 @@ describe('the servers of the corpus', () => {
   })
 
   test('are all in the page', () => {
-    const page = readText('docs/probe-accuracy.md')
+    const page = readText('docs/reference/probe-accuracy.md')
     for (const { name, because } of CONFIGURATIONS) {
       expect(page).toContain(`| ${name} (`)
       expect(page).toContain(because)

@@ -162,8 +162,7 @@ describe('a server that declares itself', () => {
 })
 
 proves('DT-24', 'the guide documents the architecture of a server, as it declares it', async () => {
-  const guide = readText('docs/guides/probe.md')
-  const [, section = ''] = guide.split('## The architecture of your own server\n')
+  const section = readText('docs/how-to/declare-architecture.md')
   const { declared } = await probe(await start())
   expect(section).toContain(`| Type | ${declared?.architecture}`)
   expect(section).toContain('| Works behind a gateway | yes')

@@ -17,7 +17,7 @@ test('the weights are those that the recordings give', () => {
 })
 
 test('the page has the tables that the recordings give', () => {
-  expect(readText('docs/probe-accuracy.md')).toContain(recordingsPage())
+  expect(readText('docs/reference/probe-accuracy.md')).toContain(recordingsPage())
 })
 
 describe('the recorded servers', () => {

@@ -25,9 +25,9 @@ describe('notes that are joined', () => {
   })
 
   test('lose their title, and link from the folder of the changelog', () => {
-    const text = '# A title\n\nOne line\nand [a page](../docs/errors.md).\n\nA second paragraph.\n'
+    const text = '# A title\n\nOne line\nand [a page](../docs/reference/errors.md).\n\nA second paragraph.\n'
     expect(joinNotes([note('cli', text)])).toBe(
-      '### Program\n\n- One line\n  and [a page](docs/errors.md).\n\n  A second paragraph.',
+      '### Program\n\n- One line\n  and [a page](docs/reference/errors.md).\n\n  A second paragraph.',
     )
   })
 

@@ -4,8 +4,8 @@ import { codeProblems, codesInSource } from './errorCodes.ts'
 
 const sources = readTexts(listFiles().filter((path) => /^src\/(.+\/)?errors\.ts$/.test(path)))
 
-test('docs/errors.md lists exactly the error codes of the source', () => {
-  const page = readIfThere('docs/errors.md') ?? ''
+test('docs/reference/errors.md lists exactly the error codes of the source', () => {
+  const page = readIfThere('docs/reference/errors.md') ?? ''
   expect(codeProblems(codesInSource(sources), page)).toEqual([])
 })
 
@@ -15,9 +15,9 @@ test('the code check finds a code missing on either side, and one listed twice',
   )
   const page = '| code | meaning |\n|---|---|\n| `A_TWO` | x |\n| `A_TWO` | x |\n| `A_THREE` | x |\n'
   expect(codeProblems(codes, page)).toEqual([
-    'add to docs/errors.md, from src/state/errors.ts: | `A_ONE` | what it means | what to do |',
-    'remove from docs/errors.md: A_THREE is not in the source',
-    'docs/errors.md lists A_TWO twice',
+    'add to docs/reference/errors.md, from src/state/errors.ts: | `A_ONE` | what it means | what to do |',
+    'remove from docs/reference/errors.md: A_THREE is not in the source',
+    'docs/reference/errors.md lists A_TWO twice',
   ])
 })
 

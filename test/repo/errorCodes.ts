@@ -37,11 +37,11 @@ export function codeProblems(codes: Codes, page: string): string[] {
   const twice = listed.filter((code, index) => listed.indexOf(code) !== index)
   return [
     ...missing.map(
-      ([code, path]) => `add to docs/errors.md, from ${path}: | \`${code}\` | what it means | what to do |`,
+      ([code, path]) => `add to docs/reference/errors.md, from ${path}: | \`${code}\` | what it means | what to do |`,
     ),
     ...listed
       .filter((code) => !codes.has(code))
-      .map((code) => `remove from docs/errors.md: ${code} is not in the source`),
-    ...twice.map((code) => `docs/errors.md lists ${code} twice`),
+      .map((code) => `remove from docs/reference/errors.md: ${code} is not in the source`),
+    ...twice.map((code) => `docs/reference/errors.md lists ${code} twice`),
   ]
 }

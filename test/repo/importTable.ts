@@ -14,7 +14,7 @@ const all = [
   'openapi',
 ] as const
 
-/** Which folder of src may import which: the table of docs/architecture.md. A folder may always import itself. */
+/** Which folder of src may import which: the table of docs/explanation/architecture.md. A folder may always import itself. */
 export const folders: Record<string, Record<string, Access>> = {
   protocol: {},
   state: { protocol: 'all' },

@@ -26,7 +26,9 @@ test('ids that are not literals are refused, because nobody could read them', ()
 test('an unknown id is refused by proves() and by the check', () => {
   expect(() => cite('ST-99', 'nothing', () => {})).toThrow('ST-99')
   expect(() => cite('', 'nothing', () => {})).toThrow('cites no requirement')
-  expect(requirementProblems([], read("proves('ST-99', 'x', () => {})"))[0]).toContain('not in docs/requirements.json')
+  expect(requirementProblems([], read("proves('ST-99', 'x', () => {})"))[0]).toContain(
+    'not in docs/reference/requirements.json',
+  )
 })
 
 test('a requirement of a finished area without a proof is reported', () => {
@@ -42,7 +44,7 @@ test('a requirement of a finished area without a proof is reported', () => {
 
 test('the page shows the file and the sentence of a proof, and who brings a missing one', () => {
   const page = requirementsPage(read("proves('ST-2', 'a | b', () => {})"))
-  expect(page).toContain('| [test/a.test.ts](../test/a.test.ts): a \\| b |')
+  expect(page).toContain('| [test/a.test.ts](../../test/a.test.ts): a \\| b |')
   expect(page).toContain('none yet (client)')
 })
 

@@ -3,11 +3,11 @@
  *
  * - a call has one outcome: its result, or an error that tells; and it has one in time;
  * - an effect happens once, unless a process that had the call was killed, or counted as gone: then its client, or the process
- *   that has its answer, sends that again, and "the same round is sent again" has `step` "run again" (docs/guides/steps-and-once.md);
+ *   that has its answer, sends that again, and "the same round is sent again" has `step` "run again" (docs/explanation/promises.md);
  * - a client gets questions and results of its own calls only, with its own answers in them;
  * - when all calls are over, no process holds anything of them.
  *
- * docs/guides/many-instances.md says what is not promised: "An instance counts as gone when its address refuses, when another
+ * docs/explanation/promises.md says what is not promised: "An instance counts as gone when its address refuses, when another
  * process answers there, or when it did not answer twice", although it may be alive; and "instances that share no ledger keep
  * these claims in the memory of one of them; give them a common one where a call must not go on twice even if that one dies";
  * else "the client may wait in vain".

@@ -39,7 +39,7 @@ export async function cartDemo(): Promise<void> {
     'Shown: results set, add, overwrite and delete state, which goes back to the host that set it. The state of a session',
   )
   say('ends with it; that of the server stays.')
-  say('Read next: examples/demos/cart/server.ts (the shop), docs/guides/client-state.md, docs/guides/keeping-state.md.')
+  say('Read next: examples/demos/cart/server.ts (the shop), docs/how-to/client-state.md, docs/how-to/keeping-state.md.')
 }
 
 async function showMessages(url: string, jar: Jar): Promise<void> {

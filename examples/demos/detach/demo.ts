@@ -33,7 +33,7 @@ export async function detachDemo(folder: string): Promise<void> {
   say(
     'exists since the second, in a file that both instances have. There is no way back: a task asks by its own methods.',
   )
-  say('Read next: examples/demos/detach/server.ts (the tool), and docs/guides/tasks.md.')
+  say('Read next: examples/demos/detach/server.ts (the tool), and docs/how-to/tasks.md.')
 }
 
 interface Polled {

@@ -26,5 +26,5 @@ export async function echoDemo(folder: string): Promise<void> {
   say()
   say('Shown: twelve messages, as the document has them. The task was in a file while it waited, and in no process.')
   say('In 2026-07-28 the same task is asked by tasks/get and answered by tasks/update: npm run demo -- tasks.')
-  say('Read next: examples/demos/echo/server.ts (the tool), and docs/guides/tasks.md.')
+  say('Read next: examples/demos/echo/server.ts (the tool), and docs/how-to/tasks.md.')
 }

@@ -18,7 +18,7 @@ export async function errorsDemo(folder: string): Promise<void> {
   await showTask(echo.url)
   say()
   say('Shown: a client always recovers, because the server says again what it needs, in a task under the same key.')
-  say('Read next: docs/guides/asking.md, and docs/errors.md for what is an error.')
+  say('Read next: docs/how-to/asking.md, and docs/reference/errors.md for what is an error.')
 }
 
 async function showCall(url: string): Promise<void> {

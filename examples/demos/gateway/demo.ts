@@ -71,7 +71,7 @@ export async function gatewayDemo(): Promise<void> {
     'the session, and those of a server with sessions came to the stateless client as results. What each server needs',
   )
   say('was found by probing, and decides who shares a process or a session with whom.')
-  say('Read next: examples/demos/gateway/demo.ts, and docs/guides/gateway.md.')
+  say('Read next: examples/demos/gateway/demo.ts, and docs/how-to/gateway.md.')
 }
 
 /** What would stand in mcp.json. */

@@ -36,7 +36,9 @@ export async function probeDemo(): Promise<void> {
   say(
     'Shown: what the document does by hand, the command `pannier probe` does, and more; a gateway does it at its start.',
   )
-  say('Read next: docs/guides/probe.md, and docs/probe-accuracy.md for how often it is right about real servers.')
+  say(
+    'Read next: docs/how-to/probe.md, and docs/reference/probe-accuracy.md for how often it is right about real servers.',
+  )
 }
 
 async function showSequentialTest(kind: string, url: string, list: object): Promise<void> {

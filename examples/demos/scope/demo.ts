@@ -24,8 +24,8 @@ export async function scopeDemo(): Promise<void> {
   say(
     'Shown: a context ends with the response to its request, and a server has nothing else to ask with. A client that',
   )
-  say('is asked outside its requests refuses, too: docs/guides/layers.md has the layer scope.')
-  say('Read next: examples/demos/scope/server.ts, and docs/guides/asking.md.')
+  say('is asked outside its requests refuses, too: docs/how-to/layers.md has the layer scope.')
+  say('Read next: examples/demos/scope/server.ts, and docs/how-to/asking.md.')
 }
 
 async function showBackgroundTask({ url, child }: Instance): Promise<void> {

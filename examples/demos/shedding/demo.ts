@@ -51,7 +51,7 @@ export async function sheddingDemo(): Promise<void> {
     `Shown: A kept ${SHOPS.length - shed} of ${SHOPS.length} calls and gave ${shed} away. Nobody was asked, no step ran twice, and A and B share`,
   )
   say('nothing but a key: the finished steps went from A to B inside the state, with the client.')
-  say('Read next: examples/demos/shedding/server.ts (the tool), and docs/guides/many-instances.md.')
+  say('Read next: examples/demos/shedding/server.ts (the tool), and docs/how-to/rolling-restarts.md.')
 }
 
 /** Resolves when an instance says `{ [what]: value }`. */

@@ -26,7 +26,7 @@ export async function stateDemo(folder: string): Promise<void> {
   await showPhases(folder)
   say()
   say('Shown: the work items of the document, a stream that is cut, and a migration from a store to none.')
-  say('Read next: examples/demos/state/server.ts (the tool), and docs/guides/both-eras.md.')
+  say('Read next: examples/demos/state/server.ts (the tool), and docs/explanation/eras.md.')
 }
 
 async function showWorkItems(first: Instance, second: Instance): Promise<void> {

@@ -22,7 +22,7 @@ export async function tasksDemo(folder: string): Promise<void> {
   await answerAndFinish(await start('B'), taskId)
   say()
   say('Shown: a task of two steps and a question. What A had done was not done again: it was on disk before A asked.')
-  say('Read next: examples/demos/tasks/server.ts (the tool), docs/guides/tasks.md, and docs/guides/approval.md.')
+  say('Read next: examples/demos/tasks/server.ts (the tool), docs/how-to/tasks.md, and docs/how-to/approval.md.')
 }
 
 // #region create

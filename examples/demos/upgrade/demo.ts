@@ -30,5 +30,5 @@ export async function upgradeDemo(): Promise<void> {
   say()
   say(`Shown: ${textOf(third.received)}. The old version asked for github_login.`)
   say('The new one got the answer, kept it in the state, and asked for microsoft_login alone.')
-  say('Read next: examples/demos/upgrade/server.ts (both versions), and docs/guides/many-instances.md.')
+  say('Read next: examples/demos/upgrade/server.ts (both versions), and docs/how-to/asking.md.')
 }

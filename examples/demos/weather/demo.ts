@@ -23,7 +23,7 @@ export async function weatherDemo(folder: string): Promise<void> {
   await showWorkItems(folder)
   say()
   say('Shown: the answer to each question reached another process than the one that asked, which kept nothing.')
-  say('Read next: examples/demos/weather/server.ts (the tools), and docs/guides/asking.md.')
+  say('Read next: examples/demos/weather/server.ts (the tools), and docs/how-to/asking.md.')
 }
 
 interface Exchange {

@@ -26,9 +26,9 @@ export function reread(): void {
   onHangup()
 }
 
-/** How long to wait for servers before the table is shown with what is known. */
+/** Timeout after which the table is shown without the servers that have not answered. */
 const TABLE_MS = 3000
-/** How long to wait for all of the remaining servers before those that are there are shown, and how often. */
+/** How often, and how long, to wait for late servers before the ones that answered are shown. */
 const LATE_MS = 30_000
 const LATE_TIMES = 20
 /** Editors write a file in several steps. */

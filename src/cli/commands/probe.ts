@@ -140,8 +140,7 @@ function resultJson(one: Probed): object {
 }
 
 /**
- * Maps all items with at most `limit` at the same time. Resolves, or rejects with the first error, only when no work is
- * running any more, so that everything that was started has been cleaned up.
+ * Maps all items with at most `limit` at the same time. It settles only when all running work has ended and cleaned up, even after an error.
  */
 export async function mapConcurrently<T, R>(
   limit: number,

@@ -59,8 +59,7 @@ export async function browserLogin(serverUrl: string, path: string, host: LoginH
 }
 
 /**
- * The login of an earlier visit, for a program without a person: tokens are refreshed, and where that is not possible
- * the request is refused. Undefined where there is no login.
+ * The stored login, for a program without a person. It refreshes tokens; if that fails, the request is refused. Undefined without a stored login.
  */
 export async function storedLogin(serverUrl: string, path: string): Promise<Authorizer | undefined> {
   const file = loginFile(path, serverUrl)

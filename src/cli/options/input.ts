@@ -28,7 +28,7 @@ export async function readInputFile(
   }
 }
 
-/** JSON that an option gives: as its value, in a file (`@FILE`), or on standard input (`-`). Undefined where it is not JSON. */
+/** JSON that an option gives: as its value, in a file (`@FILE`), or on standard input (`-`). Undefined if it is not JSON. */
 export async function readJsonInput(value: string, option: string, signal: AbortSignal): Promise<unknown> {
   const isFile = value === '-' || value.startsWith('@')
   return parseJson(isFile ? await readInputFile(value.replace(/^@/, ''), option, signal) : value)

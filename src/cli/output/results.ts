@@ -75,7 +75,7 @@ function joined(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join('\n')
 }
 
-/** The text as JSON in our own layout, to compare it; undefined where it is not JSON. */
+/** The text as JSON in our own layout, to compare it; undefined if it is not JSON. */
 function jsonIn(text: string): string | undefined {
   try {
     return printableJson(JSON.parse(text))

@@ -1,7 +1,5 @@
 /**
- * The only way of the program's text to standard output and standard error. Servers choose most of what is shown, so
- * every text is made plain here, whoever wrote it: nothing in it can move the cursor, change the screen, or hide.
- * What draws for itself, the progress bar and the forms, makes each of its texts plain.
+ * All text of the program passes here on its way to standard output and standard error. Servers write most of it, so every text is made plain: it cannot move the cursor, change the screen, or hide. The progress bar and the forms draw themselves and make their texts plain.
  */
 import { format } from 'node:util'
 import { plainText } from '../../client/index.ts'

@@ -139,10 +139,13 @@ function unusable(path: string, cause?: unknown): ClientError {
 
 /** What a model said: a text, or content in the protocol's form. */
 export interface Said {
+  /** The name of the model. */
   readonly model: string
+  /** What it said. */
   readonly content: string | CreateMessageResult['content'] | readonly Json[]
   /** @default 'assistant' */
   readonly role?: 'assistant' | 'user'
+  /** Why it stopped. */
   readonly stopReason?: string
 }
 

@@ -1,6 +1,5 @@
 /**
- * What the terminal answerer needs of a terminal: text, a line of input, a choice. All of it is drawn on the given
- * stream, and every text is made plain here, whoever wrote it.
+ * What the terminal answerer needs of a terminal: text, a line of input, a choice. All of it is drawn on the given stream, and every text is made plain here.
  */
 import type { Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
@@ -216,10 +215,7 @@ type Aliases = ReadonlyMap<string, string>
 
 const DOWN: Key = { name: 'down', sequence: '\u001b[B' }
 
-/**
- * The word that is being typed. A letter that fits no option together with what was typed before begins another word, if
- * it fits one alone: who typed y and then n means no.
- */
+/** The word that is being typed. If a letter does not continue the word, it starts a new one: y and then n means no. */
 function wordAfter(typed: string, letter: string | undefined, options: readonly string[]): string {
   if (letter === undefined) return ''
   const fits = (word: string): boolean => indexOf(word, options) !== undefined
@@ -237,7 +233,7 @@ function letterOf(text: string | undefined, key: Key | undefined): string | unde
   return /^[\p{L}\p{N}]$/u.test(text) ? text.toLowerCase() : undefined
 }
 
-/** How the prompt itself moves at this key: by the arrow keys, and by letters that stand for them. */
+/** The direction in which this key moves the selection: an arrow key, or a letter with the same meaning. */
 function stepOf(key: Key | undefined, aliases: Aliases): number {
   const name = key?.name ?? ''
   switch (aliases.get(name) ?? name) {

@@ -15,9 +15,9 @@ import { createScreen, FormLeft, type Screen } from './screen.ts'
 import { openPage, type OpenPage, showVisit } from './visit.ts'
 
 export interface TerminalOptions {
-  /** @default process.stdin */
+  /** Where the person types. @default process.stdin */
   input?: ReadStream
-  /** @default process.stderr */
+  /** Where questions are drawn. @default process.stderr */
   output?: WriteStream
   /** Opens the address of a page after a yes. @default the system's browser */
   open?: OpenPage

@@ -57,6 +57,7 @@ export type VisitAddress =
 
 const MAX_ADDRESS_CHARS = 8192
 
+/** Checks the address of a page that a server wants a person to visit. */
 export function readVisitAddress(text: unknown): VisitAddress {
   if (typeof text !== 'string' || !URL.canParse(text)) return refused('It is not a whole address.')
   const url = new URL(text)

@@ -28,10 +28,11 @@ export interface Container {
   readonly type?: string
 }
 
+/** Where a server is: an address over HTTP, or a program to start. */
 export type Address = HttpAddress | CommandAddress
 
 /**
- * Why a text is not the address of a server over HTTP; undefined where it is one. A fragment is not sent to a server:
+ * Why a text is not the address of a server over HTTP; undefined if it is one. A fragment is not sent to a server:
  * `https://host/mcp.json#name` would call `https://host/mcp.json`.
  */
 export function httpUrlFault(text: string): string | undefined {

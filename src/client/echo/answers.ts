@@ -27,7 +27,7 @@ const MAX_EVENT_ID_CHARS = 16_384
 export class AskingStreams {
   readonly #streams = new Set<AskingStream>()
 
-  /** The stream of a response: a new one, or the one that the client comes back to. */
+  /** The stream of a response: a new one, or the one that the client resumes. */
   at(channel: string, lastEventId: string | null): AskingStream {
     const known = lastEventId === null ? undefined : this.#find((stream) => stream.isAt(channel, lastEventId))
     return known ?? new AskingStream(channel, this.#streams)
@@ -53,7 +53,7 @@ export class AskingStreams {
 class AskingStream {
   readonly #channel: string
   readonly #all: Set<AskingStream>
-  /** The newest ones. A client whose connection is cut may not have seen the last of what had come. */
+  /** The newest events. A client whose connection broke may not have received the last ones. */
   readonly #eventIds: string[] = []
   /** The questions that came after the last answer was posted. */
   readonly #questions = new Set<string>()

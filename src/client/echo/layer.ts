@@ -15,6 +15,7 @@ import { cancelledId, isResponse, isRequest, metaIn, paramsOf } from '../layer/m
 import type { LineFilter } from '../transports/stdio.ts'
 import { lineReader } from '../transports/lineReader.ts'
 
+/** A layer that keeps the state of session-era servers for one call (SEP-1685). */
 export function echo(): Layer {
   const onLines = { start: childLines(echoLines) }
   return (transport) => createLayer(transport, (context) => (hasProcess(transport) ? onLines : new EchoInMeta(context)))

@@ -21,8 +21,7 @@ export class EchoStates {
   }
 
   /**
-   * A message from the server, with its state taken off and kept. `channel` tells servers and sessions apart; `onAsked` is
-   * called with the key of a question that has a state.
+   * Takes the state off a message from the server, and keeps it. `channel` tells servers and sessions apart; `onAsked` is called with the key of a question that has a state.
    */
   incoming(text: string, channel = '', onAsked?: (key: string) => void): string {
     if (this.#states.size === 0 && !/"state"|\\u/.test(text)) return text
@@ -36,8 +35,7 @@ export class EchoStates {
   }
 
   /**
-   * A message to the server. A response gets the state of its request, whose key is given as well. `settle` is to be called
-   * once it was sent.
+   * A message to the server. A response gets the state of its request. The result also has the key of that request. Call `settle` when the message was sent.
    */
   outgoing(text: string, channel = ''): { readonly text: string; readonly key?: string; readonly settle: () => void } {
     const members = this.#states.size === 0 ? undefined : membersOf(text)

@@ -28,6 +28,7 @@ export interface JarLayerOptions extends JarOwner {
 
 const JAR_OPTIONS: OptionNames<JarLayerOptions> = { principal: true, server: true, context: true, onNews: true }
 
+/** A layer that sends servers the state that they keep with the client, and stores what they set (SEP-1655). */
 export function jar(store: JarStore, options: JarLayerOptions): Layer {
   assertOptionNames(options, JAR_OPTIONS, 'jar()')
   return (transport) => createLayer(transport, (context) => new JarLayer(context, store, options))
@@ -153,7 +154,7 @@ function unavailable(cause: unknown): ClientError {
   return new ClientError('JAR_UNAVAILABLE', 'The state kept for a server could not be read or written.', { cause })
 }
 
-/** A FIFO queue of messages, each of which may have to wait for something of its own. */
+/** A FIFO queue of messages. Each message may wait for its own work. */
 class Fifo {
   #last: Promise<void> = Promise.resolve()
   #length = 0

@@ -1,4 +1,4 @@
-/** Adds capabilities to those that the client declares: in a legacy `initialize`, or in the envelope of each request. */
+/** Adds capabilities to the client's declaration: in a legacy `initialize`, or in the envelope of each request. */
 import { type Era, isObject, type Json, META } from '../../protocol/index.ts'
 import type { WireMessage } from './transport.ts'
 import { metaIn, paramsOf, withParams } from './message.ts'

@@ -27,7 +27,7 @@ export function paramsOf(message: WireMessage): Json {
   return isObject(params) ? params : EMPTY
 }
 
-/** The `_meta` of parameters or of a result, empty where there is none. */
+/** The `_meta` of parameters or of a result, empty if there is none. */
 export function metaIn(holder: Json): Json {
   const meta = holder['_meta']
   return isObject(meta) ? meta : EMPTY

@@ -1,12 +1,13 @@
 /** What the transports of the official SDKs, versions 1 and 2, have in common, and what a layer is. */
 import type { Json, RequestId } from '../../protocol/index.ts'
 
-/** A JSON-RPC message as it passes through a layer. It is an object; nothing else about it has been checked. */
+/** A JSON-RPC message as it passes through a layer. It is an object; its members are unchecked. */
 export type WireMessage = Json & { readonly id?: RequestId; readonly method?: string }
 
 /** The options that a client gives its transport with a message. Each SDK has its own; a layer passes them on. */
 export type SendOptions = Readonly<Record<string, unknown>>
 
+/** A transport of the official SDK, version 1 or 2: what both have in common. */
 export interface Transport {
   start(): Promise<void>
   send(message: WireMessage, options?: SendOptions): Promise<void>
@@ -21,7 +22,7 @@ export interface Transport {
 /** A function from a transport to a transport of the same type. It sees each message in both directions. */
 export type Layer = <T extends object>(transport: T) => T
 
-/** Whether a transport starts the server as a child process. The SDK tells such transports by the same two members. */
+/** Whether a transport starts the server as a child process. The SDK recognises them by the same two members. */
 export function hasProcess(transport: object): boolean {
   return 'pid' in transport && 'stderr' in transport
 }

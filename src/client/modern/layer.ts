@@ -35,6 +35,7 @@ export interface ModernOptions {
 
 const MODERN_OPTIONS: OptionNames<ModernOptions> = { probeMs: true }
 
+/** A layer with which a client that knows only sessions calls servers of 2026-07-28. */
 export function modern(options: ModernOptions = {}): Layer {
   assertOptionNames(options, MODERN_OPTIONS, 'modern()')
   const { probeMs = 5_000 } = options

@@ -20,8 +20,7 @@ export interface LeftOpen {
 export type KeyedQuestion = Pick<Asked, 'key' | 'request' | 'signal'>
 
 /**
- * Asks all questions at once. When one fails, the others are aborted. When one is left for later, the others go on, so
- * that what they answer need not be asked again.
+ * Asks all questions at once. When one fails, the others are aborted. When one is suspended, the others continue, so that their answers need not be asked again.
  */
 export async function answerAll(
   questions: Questions,

@@ -22,7 +22,7 @@ export interface Asked {
   readonly call: AskedCall | undefined
   /** Who asks, as far as the client knows: what the server calls itself, and how it was reached. */
   readonly server: { readonly name: string | undefined; readonly target: string | undefined }
-  /** Aborted when the call is over before the answer came: the answer is not needed any more. */
+  /** Aborted when the call ends before the answer: the answer is no longer needed. */
   readonly signal: AbortSignal
 }
 
@@ -35,7 +35,9 @@ export interface Answerers {
   form?: Answerer
   /** Pages to visit. */
   url?: Answerer
+  /** Answers requests for the client's model. */
   sampling?: Answerer
+  /** Answers requests for folders. */
   roots?: Answerer
 }
 

@@ -49,7 +49,7 @@ export class Dispatcher {
     this.#declared = isObject(capabilities) ? capabilities : {}
   }
 
-  /** Takes note of the server's name for itself, from any result that tells it. A name that the host gave stays. */
+  /** Records the name that the server gives itself in a result. A name from the host takes precedence. */
   serverAnswers(result: unknown): void {
     if (!isObject(result)) return
     const info = result['serverInfo'] ?? metaIn(result)[META.server]

@@ -8,7 +8,7 @@ import type { Answerer, Answerers } from './answerer.ts'
 
 const ANSWERERS: OptionNames<Answerers> = { form: true, url: true, sampling: true, roots: true }
 
-/** An answerer of a kind that does not exist would never be asked, and the kind that was meant not be declared. */
+/** An answerer under a misspelt kind would never be asked, and the intended kind would not be declared. */
 export function assertAnswerers(answerers: Answerers = {}): void {
   if (typeof answerers === 'function')
     throw new TypeError('The option answerers is an object that says what each answers: { form: terminal() }.')
@@ -36,7 +36,7 @@ function kindOf(request: InputRequest): keyof Answerers {
   }
 }
 
-/** The client's capabilities, with those that its answerers add. */
+/** The client's capabilities together with those of its answerers. */
 export function withAnswerers(capabilities: Json, { form, url, sampling, roots }: Answerers): Json {
   let all = capabilities
   if (form ?? url) all = extended(all, 'elicitation', elicitationOf(all['elicitation'], form, url))
@@ -77,7 +77,7 @@ export function wrongKind(key: string, answerer: string, request: InputRequest):
   return new ClientError('QUESTION_UNSUPPORTED', sentence)
 }
 
-/** The error where there is no answerer for the kind of a question. */
+/** The error for a kind of question without an answerer. */
 export function noAnswererFor(key: string, request: InputRequest): ClientError {
   const kind = KIND_NAMES[kindOf(request)]
   const sentence = `${questionName(key)} is ${kind}, and nobody here answers those; give an answerer.`

@@ -9,7 +9,7 @@ export abstract class OpenCall<Request extends WireRequest = WireRequest> {
   readonly request: Request
   readonly params: Json
   readonly options: SendOptions | undefined
-  /** The caller has its answer, or wants none any more. */
+  /** The caller has its answer, or no longer wants one. */
   isOver = false
   #ended: AbortController | undefined
 

@@ -28,7 +28,7 @@ export function isAsking(message: WireRequest): message is AskingRequest {
 
 const LEG = '/leg'
 
-/** Whether an id is that of a later leg. The id itself tells, because other layers have requests of their own, too. */
+/** Whether an id belongs to a later leg. Other layers send their own requests, so the id is marked. */
 export function isLegId(id: unknown): id is string {
   return isMinted(id) && id.endsWith(LEG)
 }

@@ -59,6 +59,7 @@ const ROUNDS_OPTIONS: OptionNames<RoundsOptions> = {
   place: true,
 }
 
+/** A layer that answers what servers ask and sends the call again, until it has a result. */
 export function rounds(options: RoundsOptions): Layer {
   assertOptionNames(options, ROUNDS_OPTIONS, 'rounds()')
   return (transport) => createLayer(transport, (context) => new RoundsLayer(context, transport, options))

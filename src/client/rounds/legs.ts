@@ -24,7 +24,7 @@ export class Legs {
     this.#isRepeating = isRepeating
   }
 
-  /** The first leg. Without answers and state it is a new call, and another one each time it is sent. */
+  /** The first leg. It has no answers and no state, so each time it is sent a new call begins. */
   sendFirst(call: RoundCall): Promise<void> {
     if (call.bringsAnswers) return this.send(call, call.request, call.options)
     this.#calls.legSent(call)
@@ -48,12 +48,12 @@ export class Legs {
     }
   }
 
-  /** Whether the leg under way is sent again when its answer has broken off. */
+  /** Whether a leg is sent again when its response broke off. */
   mayRepeat({ leg, breaks }: RoundCall): boolean {
     return this.#isRepeating && leg !== undefined && breaks < MAX_BREAKS
   }
 
-  /** The answer has broken off: sends the leg again, after a pause. */
+  /** The response broke off: sends the leg again after a pause. */
   async repeat(call: RoundCall): Promise<void> {
     const { leg } = call
     const pauseMs = new Retries().nextPauseMs()

@@ -78,7 +78,7 @@ export class RoundTrips {
     if (call !== undefined && isAhead) this.#context.deliver(call.progress(message), extra)
   }
 
-  /** The caller cancels. That cancels the leg under way, or ends the asking. */
+  /** The caller cancels: the current leg or the current questions are aborted. */
   async cancel(id: RequestId, message: WireMessage, options: SendOptions | undefined): Promise<void> {
     const call = this.#calls.byCaller(id)
     if (call === undefined) return this.#context.send(message, options)
@@ -89,8 +89,7 @@ export class RoundTrips {
   }
 
   /**
-   * The connection is over. Where it was lost, callers whose questions are being answered get an error from here; a
-   * request under way is ended by its transport.
+   * The connection is over. If it was lost, callers with open questions get an error from here; the transport ends requests in flight.
    */
   end(isLost: boolean): void {
     for (const call of this.#calls.all) {
@@ -201,7 +200,7 @@ export class RoundTrips {
   }
 }
 
-/** Whether this stands for an answer that did not come. A server that says so itself gets the round again a few times. */
+/** Whether this error means a missing answer. If the server itself sends it, the round is repeated a few times. */
 function hasBrokenOff({ error }: WireResponse): boolean {
   return isObject(error) && isObject(error['data']) && error['data']['code'] === 'STREAM_ENDED'
 }

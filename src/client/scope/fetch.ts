@@ -10,6 +10,7 @@ import { isRequest, messageIn, type WireRequest } from '../layer/message.ts'
 
 const REASON = 'It came on the GET stream, which belongs to no request of the client.'
 
+/** A `fetch` for the SDK's transport that refuses requests of a server on the GET stream (SEP-2260). */
 export function scopeFetch(inner: FetchLike = fetch, options: ScopeOptions = {}): FetchLike {
   assertOptionNames(options, SCOPE_OPTIONS, 'scopeFetch()')
   const { onRefused } = options

@@ -35,6 +35,7 @@ export interface ScopeOptions {
 
 export const SCOPE_OPTIONS: OptionNames<ScopeOptions> = { onRefused: true }
 
+/** A layer that refuses requests of a server while no request of the client is under way (SEP-2260). */
 export function scope(options: ScopeOptions = {}): Layer {
   assertOptionNames(options, SCOPE_OPTIONS, 'scope()')
   return (transport) => createLayer(transport, (context) => new Scope(context, options))

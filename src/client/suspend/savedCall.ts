@@ -11,8 +11,10 @@ import { readInputRequest } from '../questions/inputRequests.ts'
 /** The methods that can ask (MRTR). */
 export const ASKING_METHODS = ['tools/call', 'prompts/get', 'resources/read'] as const
 
+/** The requests in which a server may ask. */
 export type AskingMethod = (typeof ASKING_METHODS)[number]
 
+/** A call that waits without a process. Plain JSON; its arguments and state may be secret. */
 export interface SavedCall extends SavedPlace {
   /** The version of this format. A reader refuses a newer one. */
   readonly version: 1

@@ -5,6 +5,7 @@ import { ClientError } from '../errors.ts'
 import { readSaved, type SavedCall } from './savedCall.ts'
 import type { SavedStore } from './suspend.ts'
 
+/** A file for one saved call. */
 export interface SavedFile extends SavedStore {
   save(saved: SavedCall): Promise<void>
   load(): Promise<SavedCall>
@@ -50,7 +51,7 @@ async function removeReal(path: string): Promise<void> {
   if (real !== path) await files().rm(path, { force: true })
 }
 
-/** The text of the file; empty where there is no file but one can be created. */
+/** The text of the file; empty if the file is missing and can be created. */
 async function textAt(path: string): Promise<string> {
   const { access, constants, readFile, stat } = files()
   const real = await realPath(path)

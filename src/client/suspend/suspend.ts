@@ -72,6 +72,7 @@ export async function suspendCall(round: OpenRound, now: number = Date.now()): P
   return { ...EMPTY_RESULTS[round.method], resultType: 'complete', _meta: { [SUSPENDED_META]: marked(saved) } }
 }
 
+/** A call that was suspended. */
 export interface Suspended {
   readonly saved: SavedCall
 }

@@ -14,7 +14,7 @@ export interface TaskDialect {
   cancel(signal: AbortSignal): Promise<void>
 }
 
-/** Tasks of the revision 2026-07-28 (SEP-2663): `tasks/get` tells everything, `tasks/update` takes answers. */
+/** Tasks of the revision 2026-07-28 (SEP-2663): `tasks/get` returns everything, `tasks/update` takes answers. */
 export class ModernDialect implements TaskDialect {
   readonly taskId: string
   readonly #requests: OwnRequests
@@ -60,7 +60,7 @@ interface SessionDialectOptions {
 type ResultPart = Pick<Task, 'inputRequests' | 'result' | 'error'>
 
 /**
- * Tasks of a session. `tasks/get` tells the status and `tasks/result` everything else, in one of two ways:
+ * Tasks of a session. `tasks/get` returns the status and `tasks/result` everything else, in one of two ways:
  *
  * - SEP-2322, where both sides know `dev.pannier/rounds`: while input is required, `tasks/result` gives the questions at
  *   once, and `tasks/input_response` takes the answers;

@@ -6,6 +6,7 @@ import type { FetchLike } from '@modelcontextprotocol/client'
 import { hasEnvelope, isObject, META, requestHeaders } from '../../protocol/index.ts'
 import { messageIn, metaIn } from '../layer/message.ts'
 
+/** A `fetch` for the SDK's transport that names the task of a `tasks/…` request in its header. */
 export function tasksFetch(inner: FetchLike = fetch): FetchLike {
   return (url, init) => {
     const body = init?.body

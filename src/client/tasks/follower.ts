@@ -1,4 +1,4 @@
-/** The tasks of one transport, each followed for its call until the caller has an answer or wants none any more. */
+/** The tasks of one transport, each followed until its caller has an answer or no longer wants one. */
 import type { RequestId } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { ClientError } from '../errors.ts'
@@ -44,7 +44,7 @@ export class TaskFollower {
     this.#subscription = new TaskSubscription(options.context)
   }
 
-  /** Follows a task for its call. `first` is what the call was answered with; undefined where the call brings a ticket. */
+  /** Follows a task for its call. `first` is the response to the call; undefined if the call brings a ticket. */
   follow(call: TaskCall, taskId: string, first: Task | undefined): void {
     const { maxRounds, patienceMs, listen } = this.#options
     const { sending } = call
@@ -152,7 +152,7 @@ interface AnswerContext {
   readonly place: SavedPlace | undefined
 }
 
-/** The answer to the caller. Where the task has not ended, the answer holds a ticket to go on with the task. */
+/** The answer to the caller. If the task has not ended, the answer holds a ticket to continue with it. */
 async function answerFor(
   call: TaskCall,
   taskId: string,

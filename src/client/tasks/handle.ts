@@ -31,7 +31,7 @@ export function taskOf(result: unknown): Task | undefined {
   }
 }
 
-/** The `_meta` of a progress notification that tells the status of a task. */
+/** The `_meta` of a progress notification with the status of a task. */
 export function taskMeta(task: Task): Json {
   return { [TASK_META]: task }
 }

@@ -49,7 +49,7 @@ export interface TasksOptions {
   answerers?: Answerers
   /** Answers a call with the handle of its task, to be read with `taskOf`. @default false, the task is followed */
   handle?: boolean
-  /** In a session, also runs tools as tasks that can be called either way. @default false */
+  /** In a session, also requests tasks for tools that support both calls and tasks. @default false */
   optional?: boolean
   /** How long a task may live, as asked of servers in a session, in milliseconds. @default 86400000, a day */
   ttlMs?: number
@@ -80,6 +80,7 @@ const TASKS_OPTIONS: OptionNames<TasksOptions> = {
   place: true,
 }
 
+/** A layer that follows calls that become tasks, and answers what these ask. */
 export function tasks(options: TasksOptions = {}): Layer {
   assertOptionNames(options, TASKS_OPTIONS, 'tasks()')
   return (transport) => createLayer(transport, (context) => new TasksLayer(context, transport, options))

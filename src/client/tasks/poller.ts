@@ -39,7 +39,7 @@ export class TaskPoller {
   readonly #wakeSignal = new WakeSignal()
   readonly #stopped = new AbortController()
   readonly #deadline: TaskDeadline
-  /** The task as it was seen last. */
+  /** The last known state of the task. */
   #latest: Task | undefined
   /** The newest notification of the task, until it is seen. */
   #pushed: Task | undefined
@@ -93,13 +93,13 @@ export class TaskPoller {
     }
   }
 
-  /** The answer to a call tells the status only. Questions, a result or an error have to be asked for. */
+  /** The response to a call has only the status. Questions, a result or an error need another request. */
   async #afterFirst(first: Task): Promise<Task> {
     this.#remember(first)
     return first.status === 'working' ? this.#next(first) : this.#poll()
   }
 
-  /** Reports the status and asks what the task asks. Gives the outcome once there is one. */
+  /** Reports the status and asks the task's questions. Returns the outcome when there is one. */
   #react(task: Task): TaskOutcome | undefined {
     this.#remember(task)
     switch (task.status) {
@@ -158,7 +158,7 @@ export class TaskPoller {
     try {
       await this.#withRetries((signal) => this.#dialect.answer(answers, signal))
     } catch (error) {
-      // The task asks no more, or does not exist any more. The next poll tells which.
+      // The task no longer asks, or no longer exists. The next poll shows which.
       if (!(error instanceof ServerFault) || error.code !== CODES.INVALID_PARAMS) throw error
     }
   }

@@ -19,6 +19,7 @@ export interface TaskClient {
 }
 
 export interface TaskRequestOptions {
+  /** Cancels the request. */
   signal?: AbortSignal
 }
 
@@ -27,7 +28,7 @@ export interface WatchOptions extends TaskRequestOptions {
   onStatus?: (task: Pick<Task, 'taskId' | 'status' | 'statusMessage'>) => void
 }
 
-/** The task as it is now, with what it asks, and with its result or error once it has one. */
+/** The current state of the task, with its questions, and with its result or error when it has one. */
 export async function getTask(client: TaskClient, taskId: string, options: TaskRequestOptions = {}): Promise<Task> {
   const { task } = await send(client, CONTROL_METHODS.get, { taskId }, options)
   return task as Task

@@ -12,7 +12,7 @@ import {
 import { paramsOf, type WireResponse, type WireRequest } from '../layer/message.ts'
 import { isTransient, type OwnRequests, type SenderProfile, ServerFault } from '../layer/ownRequests.ts'
 
-/** What the beginning of a connection tells: which dialect the server speaks, and whether calls may ask for tasks. */
+/** What the start of a connection shows: the dialect of the server, and whether calls may request tasks. */
 export class TaskServer {
   #greeting: RequestId | undefined
   #clientCapabilities: Json = {}
@@ -104,7 +104,7 @@ export class TaskTools {
       this.#isComplete = true
     } catch (error) {
       if (!(error instanceof ServerFault)) throw error
-      // The server is there, and says itself what is wrong with the call.
+      // The server answered, and its error explains what is wrong with the call.
     }
   }
 

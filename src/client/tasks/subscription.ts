@@ -165,7 +165,7 @@ export class TaskSubscription {
   }
 }
 
-/** The codes and HTTP statuses of a server that does not have the method, or not for tasks. */
+/** The codes and HTTP statuses of a server without this method for tasks. */
 const REFUSALS: ReadonlySet<unknown> = new Set([
   CODES.METHOD_NOT_FOUND,
   CODES.INVALID_PARAMS,

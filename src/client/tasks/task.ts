@@ -16,8 +16,11 @@ import { errorMessage } from '../layer/message.ts'
 import { ServerFault } from '../layer/ownRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'
 
+/** A task, as both dialects tell it. */
 export interface Task {
+  /** The id that the server gave it. */
   readonly taskId: string
+  /** Where it is. */
   readonly status: TaskStatus
   /** The server's words; not safe for a terminal. */
   readonly statusMessage?: string
@@ -25,7 +28,7 @@ export interface Task {
   readonly progress?: { readonly progress: number; readonly total?: number }
   readonly createdAt?: string
   readonly lastUpdatedAt?: string
-  /** The time to live from the creation, in milliseconds; null where there is no end. */
+  /** The time to live from the creation, in milliseconds; null for no limit. */
   readonly ttlMs: number | null
   /** How often the server wishes to be polled. */
   readonly pollIntervalMs?: number
@@ -120,7 +123,10 @@ function isDuration(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-/** An error of the server is passed on as it came. Our own errors hold the task's id, so that the host can go on with it. */
+/**
+ * An error of the server is passed on as it came. Our own errors hold the task's id, so that the host can continue with
+ * it.
+ */
 export function taskFailure(id: RequestId, error: unknown, taskId?: string): WireMessage {
   const known = clientErrorOf(error)
   if (known instanceof ServerFault) {

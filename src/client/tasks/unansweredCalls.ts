@@ -115,7 +115,7 @@ export class UnansweredCalls {
     this.#context.deliver(message)
   }
 
-  /** The caller wants no answer any more. One may still come, with a task that has to be cancelled. */
+  /** The caller no longer wants an answer. One may still arrive, with a task that must be cancelled. */
   #forget(call: TaskCall): void {
     call.end()
     this.#sent.delete(call.key)

@@ -114,7 +114,7 @@ async function authorize(
 ): Promise<void> {
   const granted = (await authorizer.tokens())?.scope
   const scope = status === 403 ? computeScopeUnion(granted, asked) : asked
-  // The server may use another authorization server than the one that issued the token (SEP-2352).
+  // The server may have changed its authorization server since the token was issued (SEP-2352).
   if (status === 401) await authorizer.invalidateCredentials?.('discovery')
   assertRemembered(await authorizer.discoveryState?.(), serverUrl)
   const flowFetch = authorizationFetch(serverUrl, fetch)

@@ -29,7 +29,7 @@ const MAX_DOCUMENT_BYTES = 256 * 1024
 /** The `fetch` of one flow. */
 export interface FlowFetch {
   readonly fetch: FetchLike
-  /** Why the flow cannot succeed any more. The SDK tries other addresses, and its own error would say something else. */
+  /** Why the flow can no longer succeed. The SDK tries other addresses and would report another error. */
   readonly refusal: ClientError | undefined
 }
 

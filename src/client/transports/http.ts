@@ -9,7 +9,7 @@ export interface HttpOptions {
   headers?: Readonly<Record<string, string>>
   bearer?: BearerToken
   authorizer?: Authorizer
-  /** A session to go on with, and the revision that was negotiated in it. @default none */
+  /** A session to continue, and its negotiated revision. @default none */
   session?: { readonly id: string; readonly version: string | undefined }
   /** @default the global fetch */
   fetch?: FetchLike

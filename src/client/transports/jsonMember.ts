@@ -51,7 +51,7 @@ function readMembers(text: string): { readonly members: readonly JsonMember[]; r
 const LAST_MEMBER = /,\s*"(\w{1,20})"\s*:\s*("[^"\\]{0,200}"|-?\d{1,20})\s*$/
 const OBJECT_END = /\}\s*$/
 
-/** The value of a member with which a JSON object ends: a number or a short text. The text need not have its beginning. */
+/** The value of a member with which a JSON object ends: a number or a short text. The text may lack its beginning. */
 export function lastMember(text: string, name: string): string | undefined {
   let rest = text.slice(0, OBJECT_END.exec(text)?.index ?? 0)
   for (let found = LAST_MEMBER.exec(rest); found !== null; found = LAST_MEMBER.exec(rest)) {

@@ -99,7 +99,7 @@ function forget(child: ChildProcess): void {
   if (running.size === 0) process.removeListener('exit', killAll)
 }
 
-/** Runs when this process exits, where nothing asynchronous can be done any more. */
+/** Runs when this process exits, so it must be synchronous. */
 function killAll(): void {
   for (const child of running) signalGroup(child, 'SIGKILL')
 }
@@ -145,7 +145,7 @@ class GroupGuard {
     shell.once('error', lose)
     shell.once('exit', lose)
     shell.unref()
-    // Undefined where this process may open no more files.
+    // Undefined if this process may open no more files.
     const input: Writable | undefined = shell.stdin
     input?.on('error', lose)
     if (input instanceof nodeModule('node:net').Socket) input.unref()

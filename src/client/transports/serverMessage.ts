@@ -82,7 +82,7 @@ export function assertReadable(text: string, maxBytes = MAX_MESSAGE_BYTES): void
   }
 }
 
-/** The value of a message; undefined where it is not JSON. Throws MessageOverLimit. */
+/** The value of a message; undefined if it is not JSON. Throws MessageOverLimit. */
 export function parseServerText(text: string, maxBytes = MAX_MESSAGE_BYTES): unknown {
   assertReadable(text, maxBytes)
   try {

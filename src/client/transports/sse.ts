@@ -95,7 +95,7 @@ async function open(
   init: RequestInit | undefined,
   connection: StreamState,
 ): Promise<Response> {
-  if (connection.isOpened) return new Response(null, { status: 204 }) // tells the event source not to try again
+  if (connection.isOpened) return new Response(null, { status: 204 }) // stops the event source from reconnecting
   try {
     const response = await fetch(url, init)
     if (!response.ok) throw await httpError(response)

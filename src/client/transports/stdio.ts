@@ -132,7 +132,7 @@ export class StdioTransport implements Transport {
     if (message !== undefined) this.onmessage?.(message)
   }
 
-  /** A line that is too long to be kept, of which the beginning and the end are there. */
+  /** A line that is too long to keep; only its beginning and its end are kept. */
   #skip(edges: string): void {
     if (this.#unreadable.isOver) return
     if (!mayBeMessage(edges)) return this.#passOver(edges)
@@ -169,7 +169,7 @@ export class StdioTransport implements Transport {
     void this.close()
   }
 
-  /** Gives what is delivered in the place of a response. A request of the server is answered. */
+  /** Returns the message to deliver in place of a response. A request of the server gets an error instead. */
   #refuse(error: MessageOverLimit): JSONRPCMessage | undefined {
     const refusal = refusalOf(error)
     if (error.method === undefined) return refusal

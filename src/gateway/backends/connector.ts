@@ -68,7 +68,7 @@ export class Connector {
   #givenUp: Link | undefined
   /** Settles when the link is open, or could not be opened. */
   #connecting: Promise<unknown> | undefined
-  /** The link on which lists are read, if it is another one. */
+  /** The link for reading lists, if it is a separate one. */
   #lister: Link | undefined
   #onLost: (why: string) => void = () => {}
   /** The last sentence logged about a server that is not available. */

@@ -175,7 +175,7 @@ export interface OfferedTool extends ChangedDefinition, Pick<PinnedTool, 'news'>
   readonly server: string
   /** The previous texts of changed and removed parts, by name, as far as they are known. */
   readonly was: Readonly<Record<string, string>>
-  /** The definition that is accepted with it. */
+  /** The changed definition that `accept` pins. */
   readonly offered: DefinitionDigests
 }
 

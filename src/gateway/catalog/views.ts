@@ -7,13 +7,13 @@ import type { CatalogNames } from './names.ts'
 import { passes } from './patterns.ts'
 
 export interface View {
-  /** Patterns of names in `/mcp` to serve, such as `crm_*`. @default all */
+  /** Patterns of the names at `/mcp` that it serves; `*` matches any characters. @default ['*'] */
   readonly tools: readonly string[]
-  /** Patterns of names not to serve. @default none */
+  /** Patterns of the names that it does not serve. @default [] */
   readonly deny: readonly string[]
-  /** New names, by the name in `/mcp`. @default none */
+  /** Other names, by the name at `/mcp`. @default {} */
   readonly rename: Readonly<Record<string, string>>
-  /** New descriptions, by the name in `/mcp`. @default none */
+  /** Other descriptions, by the name at `/mcp`. @default {} */
   readonly descriptions: Readonly<Record<string, string>>
 }
 

@@ -16,45 +16,60 @@ import {
   whole,
 } from './checks.ts'
 
+/** The settings of a server, under `"pannier"` in its entry. */
 export interface BackendSettings {
-  /** Whether the server keeps state between calls. @default 'auto': the probe finds out */
+  /**
+   * Whether the server keeps something between calls, if you know it; `"auto"` lets the probe find out. @default
+   * 'auto'
+   */
   readonly state: 'auto' | 'stateless' | 'stateful'
-  /** The prefix of its names in `/mcp`; false for none. @default its name */
+  /** The prefix of its names at `/mcp`; false for none, which one server may have. @default its name */
   readonly prefix?: string | false
-  /** More addresses of the same server, its replicas, beside `url`. @default none */
+  /** More addresses of the same server, its replicas, beside `url`. @default [] */
   readonly urls: readonly string[]
-  /** The tools that are served, by their own names. @default all */
+  /** Patterns for its own tool names: `allow` and `deny`. @default {"allow":["*"],"deny":[]} */
   readonly tools: ToolFilter
-  /** @default that of the gateway */
+  /**
+   * `"warn"` logs a tool's changed definition; `"pin"` withholds the tool until it is accepted; `"freeze"` withholds
+   * new tools as well. @default 'warn', or that of the gateway
+   */
   readonly definitions: DefinitionPolicy
-  /** Timeout of a call. @default 300 */
+  /** How long a call may take; time in which its caller is asked does not count. @default 300 */
   readonly timeoutSeconds: number
-  /** Timeout for the start of the server, or its first answer. @default 60 */
+  /** How long the server may take to start and to answer for the first time. @default 60 */
   readonly startSeconds: number
-  /** Lifetime of an idle process or session. @default 300 */
+  /** How long an idle process or session is kept for its caller, with its state. @default 300 */
   readonly idleSeconds: number
-  /** Maximum number of processes of a command. @default 64: of 60 MB each, 4 GB */
+  /**
+   * Maximum number of processes of a command, besides the one from which lists are read; one caller, or all anonymous
+   * callers of one address, have at most half of them. The default assumes programs of 60 MB, like a small Node
+   * program: 4 GB if all of them run. @default 64
+   */
   readonly maxProcesses: number
-  /** Number of processes of a command that are started ahead, for callers to come. @default 0 */
+  /** How many processes of a command are started in advance, within `maxProcesses`. @default 0 */
   readonly warm: number
   /** Maximum number of open sessions. @default 1000 */
   readonly maxSessions: number
-  /** Maximum number of requests in flight. @default 1000 */
+  /** Maximum number of concurrent requests; one caller has at most half of them. @default 1000 */
   readonly maxInFlight: number
-  /** Maximum size of a result. @default 16777216 */
+  /** The largest result, in bytes. @default 16777216 */
   readonly maxResultBytes: number
-  /** Refresh interval of its lists, unless the server gives a ttl. @default 300 */
+  /** How old its lists may become before they are read again, if the server gives no `ttlMs`. @default 300 */
   readonly listSeconds: number
-  /** How long a call waits for the answer of a 2026-07-28 client. @default 3600 */
+  /**
+   * How long a call waits for an answer: from the client's next round, or from a session-era client that was asked on
+   * its stream. @default 3600
+   */
   readonly parkSeconds: number
   /**
-   * Whether a call that was lost while it waited for an answer may be run again. @default for read-only and idempotent
-   * tools
+   * Whether a lost call of a 2026-07-28 client is restarted with the answers so far; true for all tools of the server.
+   * A call is lost if its session-era server ends while it runs, or if its gateway or server ends while it waits for
+   * an answer. @default false: only tools that say `readOnlyHint` or `idempotentHint`
    */
   readonly replay: boolean
-  /** Whether the Authorization header of callers is forwarded. @default false */
+  /** Whether the callers' `Authorization` header is forwarded; only over https, or to this machine. @default false */
   readonly forwardAuthorization: boolean
-  /** Whether the server is left out. @default false */
+  /** Whether the server is skipped; `"disabled": true` beside `command` or `url` does the same. @default false */
   readonly disabled: boolean
 }
 

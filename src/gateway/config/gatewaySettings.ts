@@ -31,29 +31,29 @@ export type CatalogueMode = 'all' | 'search'
 
 /** A route `/views/NAME` with a selection of tools. */
 export interface ViewSettings extends View {
-  /** @default that of the gateway */
+  /** What the view lists: all its tools, or three that find, describe and call them. @default that of the gateway */
   readonly catalogue: CatalogueMode
 }
 
 /** The limits of one principal. */
 export interface PrincipalLimits {
-  /** @default no limit */
+  /** Maximum number of requests within a minute, over all addresses and workers. @default no limit */
   readonly requestsPerMinute?: number
-  /** @default no limit */
+  /** Maximum number of calls under way at one address, over all workers. @default no limit */
   readonly callsAtOnce?: number
   /**
-   * The header in which a proxy in front sends the client's address, which identifies anonymous callers. @default none
+   * The header in which a proxy writes the client's address, such as `X-Real-IP`. It distinguishes anonymous callers if all connections come from the proxy, which must overwrite the header or append the address last. @default none
    */
   readonly clientAddressHeader?: string
 }
 
 /** The address of health, servers and metrics. */
 export interface AdminSettings {
-  /** @default '127.0.0.1' */
+  /** The address to listen at. Beyond loopback it needs a token. @default '127.0.0.1' */
   readonly host: string
-  /** @default 8932 */
+  /** The port. @default 8932 */
   readonly port: number
-  /** The bearer token that callers need. Required beyond loopback. @default none */
+  /** The bearer token that callers need. @default none */
   readonly token?: string
 }
 
@@ -63,24 +63,34 @@ export type PrincipalSettings = Pick<
   'issuer' | 'audience' | 'scopes' | 'authorizationServers' | 'algorithms' | 'typ' | 'clockToleranceSeconds'
 > & { readonly jwks: string; readonly resource?: string }
 
+/** The settings of the gateway, under `"gateway"` at the top of the file. */
 export interface GatewaySettings {
-  /** Whether servers that need sessions are served. @default 'serve' */
+  /** Whether servers that need sessions are served, `"serve"`, or refused, `"reject"`. @default 'serve' */
   readonly stateful: 'serve' | 'reject'
-  /** @default none */
+  /** Routes with a selection of tools, `/views/NAME`. @default {} */
   readonly views: Readonly<Record<string, ViewSettings>>
-  /** What `/mcp` lists. @default 'all' */
+  /** What `/mcp` lists: all tools, or with `"search"` three that find, describe and call them. @default 'all' */
   readonly catalogue: CatalogueMode
-  /** For servers without their own setting. @default 'warn' */
+  /** How changed tool definitions are handled, for servers without their own setting. @default 'warn' */
   readonly definitions: DefinitionPolicy
-  /** @default no limits */
+  /** The limits of one caller. @default {} */
   readonly limits: PrincipalLimits
-  /** The number of processes that serve HTTP. @default 1 */
+  /**
+   * The number of processes at one port, up to 64; `--workers` does the same. It applies at the start only, and not
+   * with `--stdio`. @default 1
+   */
   readonly workers: number
-  /** Timeout for a server's list; after that its last known list is served. @default 2000 */
+  /** How long a list request waits for a server before its last known list is served, in milliseconds. @default 2000 */
   readonly listDeadlineMs: number
-  /** False for none. @default 127.0.0.1:8932 */
+  /**
+   * Where the program serves `/health`, `/servers` and `/metrics`; false for nowhere. `--admin-port` also sets the
+   * port. @default {"host":"127.0.0.1","port":8932}
+   */
   readonly admin: AdminSettings | false
-  /** @default all callers are anonymous */
+  /**
+   * Authentication by bearer tokens of one issuer; optional are `scopes`, `resource`, `authorizationServers`,
+   * `algorithms`, `typ` and `clockToleranceSeconds`. @default all callers are anonymous
+   */
   readonly principal?: PrincipalSettings
   /** Host names that the gateway answers to. @default local names when reached by loopback, else any */
   readonly allowedHosts?: readonly string[]
@@ -88,11 +98,20 @@ export interface GatewaySettings {
   readonly allowedOrigins?: readonly string[]
   /** The keys that seal session ids and states. @default the variable PANNIER_KEYS, else random keys */
   readonly keys?: string
-  /** The database with the leases of callers, shared by gateways. @default none */
+  /**
+   * The database in which several gateways look up which of them serves a caller, such as `"${DATABASE_URL}"`;
+   * `--postgres URL` does the same. @default none
+   */
   readonly postgres?: string
-  /** The place of pinned definitions: a file, or `postgres` for the database. @default a file beside mcp.json */
+  /**
+   * Where pinned definitions are kept: a file, relative to the folder of mcp.json, or `"postgres"` for the gateways'
+   * common database. @default the file mcp.pins.json beside mcp.json
+   */
   readonly pins?: string
-  /** How long a silent gateway keeps its callers, with a database. @default 20 */
+  /**
+   * With `postgres`: how long a silent gateway keeps its callers, and how long a gateway serves them while PostgreSQL
+   * is unreachable; at least 2. @default 20
+   */
   readonly leaseSeconds: number
 }
 

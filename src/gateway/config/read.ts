@@ -33,6 +33,7 @@ import {
   sourceOfValue,
 } from './source.ts'
 
+/** A server behind the gateway. */
 export interface BackendConfig {
   readonly name: string
   readonly address: Address
@@ -50,16 +51,21 @@ export interface UnusableBackend {
   readonly problems: readonly ConfigProblem[]
 }
 
+/** What a gateway serves, as a file says it. */
 export interface GatewayConfig {
+  /** The file that was read; undefined for an object. */
   readonly file?: string
   /** In the order of the file, including disabled ones. */
   readonly servers: readonly BackendConfig[]
+  /** Servers that cannot be served, with the reason. */
   readonly unusable: readonly UnusableBackend[]
+  /** The settings under `"gateway"`, with defaults. */
   readonly settings: GatewaySettings
   /** Members that are not read where they stand, and are most likely mistakes. @default none */
   readonly warnings?: readonly ConfigProblem[]
 }
 
+/** Reads an mcp.json file as the configuration of a gateway; variables come from `env`. */
 export async function readGatewayConfig(file: string, env: Env = process.env): Promise<GatewayConfig> {
   const text = await readConfigFile(file)
   const config = await configOf(sourceOfText(text, file), entryPlace(file, env))
@@ -77,7 +83,7 @@ export async function gatewayConfigOf(
   return configOf(sourceOfValue(value), entryPlace(`${folder}/mcp.json`, env))
 }
 
-/** All servers that names depend on, including those that cannot be served now. */
+/** All servers that determine the prefixes, including unavailable ones. */
 export function namedServers({ servers, unusable }: GatewayConfig): readonly NamedServer[] {
   return [...servers.map(({ name, settings }) => namedServer(name, settings)), ...unusable.map(namedUnusable)]
 }

@@ -8,10 +8,7 @@ import { isObject, parseJson, type RemoteError, remoteErrorIn } from '../../prot
 
 /** Thrown in place of the response. */
 export class SessionLost extends Error {
-  /**
-   * The error for the caller, if the server answered the request with it; otherwise the server has not started the
-   * request.
-   */
+  /** The error that the server returned for the request. Without it, the server has not started the request. */
   readonly answer: RemoteError | undefined
 
   constructor(answer?: RemoteError) {

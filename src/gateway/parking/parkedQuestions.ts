@@ -118,7 +118,7 @@ export class ParkedQuestions {
   }
 
   /**
-   * Rejects the open questions of a finished call, so that the call of the same client that they belong to asks them.
+   * Rejects the open questions of a finished call. They belong to another call of the same client, which then asks them.
    */
   giveBack(error: Error): void {
     for (const { answer } of this.#open.values()) answer.reject(error)

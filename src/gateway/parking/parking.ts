@@ -38,7 +38,7 @@ interface ParkedEntry {
   readonly parkMs: number
   chars: number
   hasEnded: boolean
-  /** The number of its client's rounds in progress. Without any, it waits for its client. */
+  /** The number of rounds in progress for this call. At 0 the call waits for its client. */
   rounds: number
   generation: number
   /** When its wait for the client ends, in milliseconds since 1970. */
@@ -137,8 +137,7 @@ export class Parking {
   }
 
   /**
-   * Evicts a parked call at this server for a call of this caller. Returns false if no caller has more calls there than
-   * this one would.
+   * Evicts a parked call at this server to make room for this caller. Returns false unless another caller has more calls there.
    */
   evictFor(caller: string, server: string): boolean {
     return this.#waitingAt.get(server)?.evict('places', caller) ?? false

@@ -132,7 +132,7 @@ export class PassthroughRequest implements AnswerReceiver, LimitedRequest {
     this.#fail(unanswered(this.#options.server, cause, wasSent))
   }
 
-  /** The fault of an answer that is no MCP message or not for the caller; undefined if it is sound. */
+  /** Why an answer cannot be passed on: it is no MCP message, or not for this caller. Undefined if it can be. */
   #faultOf(status: number, headers: IncomingHttpHeaders): BackendError | undefined {
     const { server, maxResultBytes } = this.#options
     const given = headers['content-type']

@@ -33,7 +33,7 @@ interface ReportedPlace {
 }
 
 interface SentCall {
-  /** Whether a gateway did not answer, and may have started it. */
+  /** Whether a gateway gave no answer and may have started the call. */
   isSilent: boolean
 }
 

@@ -71,8 +71,7 @@ interface TemplateStart {
 }
 
 /**
- * The literal starts of the templates of all servers, to find the server of an address. They are sorted, so a start of
- * an address stands just before it, and the search time depends only on the length of the address.
+ * The literal starts of the templates of all servers, to find the server of an address. They are sorted, so a binary search finds the start of an address, in time that depends only on its length.
  */
 export class TemplateStarts {
   readonly #sorted: TemplateStart[] = []

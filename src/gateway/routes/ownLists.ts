@@ -37,7 +37,7 @@ interface OwnDirectory {
 /** Maximum number of cached entries, and of distinct directories. */
 const MAX_READY_ENTRIES = 50_000
 const MAX_READY = 64
-/** A server that refused the gateway itself may have any list. */
+/** If a server refused the gateway itself, its lists for callers are unknown. */
 const ALL_LISTS = { tools: {}, prompts: {}, resources: {} }
 
 export class OwnLists {

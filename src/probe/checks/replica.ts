@@ -1,4 +1,4 @@
-/** Whether an instance accepts what another one gave out. */
+/** Whether an instance accepts the session, state or answer of another one. */
 import { type Evidence, evidence } from '../report/evidence.ts'
 import { isServed } from '../decision/findings.ts'
 import { type ProbedInstance, instanceText } from '../wire/httpRequest.ts'

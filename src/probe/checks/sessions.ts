@@ -48,7 +48,7 @@ export const sessionRequired: ProbeCheck = {
   },
 }
 
-/** Whether a session works on another connection than the one that it began on. */
+/** Whether a session works on a second connection. */
 export const secondConnection: ProbeCheck = {
   name: 'second-connection',
   isUsual: true,

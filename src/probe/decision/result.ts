@@ -6,13 +6,17 @@ import { type Findings, methodsOf } from './findings.ts'
 export type DecidedBy = Method | 'era' | 'transport' | 'control' | 'declaration' | 'witness' | 'nothing'
 
 export interface Decision {
+  /** Whether the server needs its sessions. */
   readonly state: State
   /** The reason, as a sentence. */
   readonly message: string
   /** From 0 to 1. */
   readonly confidence: number
+  /** The confidence in a word. */
   readonly level: Level
+  /** The method or rule that decided. */
   readonly decidedBy: DecidedBy
+  /** The figures behind the message. */
   readonly details: Readonly<Record<string, unknown>>
 }
 

@@ -42,7 +42,7 @@ const era: Rule = (findings) => {
 /** Known servers alone are guessed with more than 0.9. */
 const metadata: Rule = ({ metadata: guess }) => (guess.confidence > 0.9 ? decidedByMethod(guess) : undefined)
 
-/** Some servers with sessions answer `tools/list` without one, and nothing else. So `ping` is sent as well. */
+/** Some servers answer `tools/list` without a session and refuse everything else. So `ping` is sent as well. */
 const publicList: Rule = (findings) => {
   const { bareList, barePing } = findings
   if (sessionOf(findings) === undefined || !isResult(bareList)) return undefined
@@ -69,7 +69,7 @@ const transport: Rule = ({ transport: kind, initialize, sseStream }) => {
   return { decided: decision('STATEFUL', 'transport', 0.99, message) }
 }
 
-/** The control experiment: an error without `initialize` is about sessions if it does not occur after `initialize`. */
+/** The control experiment: an error is about sessions if it disappears after `initialize`. */
 const control: Rule = (findings) => {
   const { initialize, bareList, control: controlled } = findings
   if (!isResult(initialize) || bareList === undefined || isResult(bareList)) return undefined
@@ -172,6 +172,7 @@ function isSameUnknownMethod(bare: ProbeReply, controlled: ProbeReply): boolean 
   )
 }
 
+/** The order in which the methods are tried. */
 export type Order = 'usual' | 'documented' | 'cheap-first'
 
 export const ORDER_NAMES: readonly Order[] = ['usual', 'documented', 'cheap-first']

@@ -74,7 +74,7 @@ function witnessed(witness: WitnessReplies | undefined): ProbeFinding | undefine
     : finding('UNKNOWN', 'witness', 0, [`${tool} is answered otherwise each time, so it shows nothing.`])
 }
 
-/** A name that is known tells of the process: of its sessions behaviour tells more. */
+/** A known name decides the process finding. For sessions, behaviour is more reliable. */
 function known({ state, confidence, message }: MethodResult): ProbeFinding | undefined {
   return confidence > KNOWN_ABOVE ? finding(state, 'metadata', confidence, [message]) : undefined
 }
@@ -127,7 +127,7 @@ export function combined({ protocol, process }: TwoFindings, decided: Decision):
   }
 }
 
-/** Where nothing tells of the process, no confidence is high. */
+/** Without any finding about the process, no confidence is high. */
 const UNSEEN_CONFIDENCE = 0.9
 
 function atMost({ confidence }: Decision, most: number): Pick<Decision, 'confidence' | 'level'> {
@@ -142,14 +142,14 @@ interface Frequency {
 
 /**
  * How often behaviour was right about sessions, for the servers of the corpus. The counts are those of the table "By kind of
- * decision" in docs/probe-accuracy.md; a test compares.
+ * decision" in docs/reference/probe-accuracy.md; a test compares.
  */
 export const SESSION_FREQUENCIES: Readonly<Record<Exclude<State, 'UNKNOWN'>, Frequency>> = {
   STATELESS: { right: 45, servers: 45 },
   STATEFUL: { right: 18, servers: 18 },
 }
 
-/** A rule's own confidence, and at most what was measured. By Laplace's rule, that some were right is never certainty. */
+/** A rule's own confidence, and at most the measured one. By Laplace's rule it is never 100 %. */
 function measuredConfidence(state: State, confidence: number): number {
   if (state === 'UNKNOWN') return confidence
   const { right, servers } = SESSION_FREQUENCIES[state]

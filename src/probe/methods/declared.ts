@@ -3,6 +3,7 @@ import { plainLine } from '../../client/index.ts'
 import { isObject, type Json, META } from '../../protocol/index.ts'
 import type { State } from './result.ts'
 
+/** What a server declares about its own state. */
 export interface Declared {
   /** `serverInfo.architecture`. */
   readonly architecture?: string

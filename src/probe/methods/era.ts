@@ -7,7 +7,7 @@ export interface EraFinding {
   readonly era: Era
   /** The revisions that the server says it supports. */
   readonly versions: readonly string[]
-  /** The result of `server/discover`, where there is one. */
+  /** The result of `server/discover`, if any. */
   readonly discovered: Json | undefined
   /** There was no connection, or a redirect to elsewhere: no further request is sent. */
   readonly isUnreachable: boolean

@@ -20,7 +20,7 @@ export function metadataOf(address: Address): Metadata {
   const image = container === undefined ? {} : { container: container.image }
   if ('url' in address) return { type: 'http', url: address.url, ...image }
   const { command, args } = address
-  // Docker runs a container that an entry names alone, and says nothing of its transport.
+  // An entry with a container only: Docker runs it, and its transport is unknown.
   if (command === 'docker' && container !== undefined)
     return { ...(container.type && { type: container.type }), ...image }
   return { type: 'stdio', command, args, ...image }
@@ -63,7 +63,7 @@ export interface Metadata {
   readonly url?: string
 }
 
-/** Programs that start another one, which is their first argument that is no option. */
+/** Runners: programs whose first operand is the program that they start. */
 const RUNNERS: ReadonlySet<string> = new Set(
   'npx npm pnpm pnpx yarn bunx bun deno node tsx uvx uv pipx python python3 docker podman nerdctl'.split(' '),
 )

@@ -7,6 +7,7 @@ export const STATES = ['STATELESS', 'STATEFUL', 'UNKNOWN'] as const
 /** Whether a server needs its sessions. */
 export type State = (typeof STATES)[number]
 
+/** How sure a result is, in a word. */
 export type Level = 'high' | 'medium' | 'low'
 
 /** Above 0.9 is high, 0.6 to 0.9 medium, below low. */
@@ -15,6 +16,7 @@ export function levelOf(confidence: number): Level {
   return confidence >= 0.6 ? 'medium' : 'low'
 }
 
+/** The methods, with the share of servers on which each is right. */
 export const METHODS = {
   sequential: { number: 1, title: 'sequential connection test', accuracy: 0.99 },
   capabilities: { number: 2, title: 'capability score', accuracy: 0.7 },
@@ -23,6 +25,7 @@ export const METHODS = {
   program: { number: 5, title: 'what its files say', accuracy: PROGRAM_ACCURACY },
 } as const
 
+/** The name of a method. */
 export type Method = keyof typeof METHODS
 
 /** The result of one method. */

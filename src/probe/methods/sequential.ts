@@ -11,7 +11,7 @@ const ABOUT_SESSIONS = /initiali[sz]|session/i
 
 /** Whether a reply asks for a session or for `initialize`. */
 export function asksForSession(reply: ProbeReply): boolean {
-  // With a challenge, a 401 asks for credentials. Without one, some servers mean the session.
+  // A 401 with a challenge means missing credentials. Without a challenge, it may mean a missing session.
   if (isTemporary(reply) || (isUnauthorized(reply) && reply.http?.challenge)) return false
   return ABOUT_SESSIONS.test(errorTextOf(reply))
 }

@@ -137,7 +137,7 @@ function fullAt(tools: number, by: Signal['by']): number {
   return Math.max(1, tools * (by === 'one' ? 0.02 : 0.05))
 }
 
-/** The capabilities are those that the server declares, as far as they are known. */
+/** `capabilities`: the declared ones, if known. */
 export function signalsIn(listed: readonly Json[], capabilities: Json = {}): readonly FoundSignal[] {
   const told = toldByTools(listed)
   if (!isObject(capabilities['resources'])) return told

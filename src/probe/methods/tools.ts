@@ -7,7 +7,7 @@ import { CALIBRATION, INTERCEPT, THRESHOLD, WEIGHTS } from './toolWeights.ts'
 
 const MODEL = { intercept: INTERCEPT, weights: WEIGHTS, threshold: THRESHOLD, calibration: CALIBRATION }
 
-/** The capabilities are those that the server declares, as far as they are known. */
+/** `capabilities`: the declared ones, if known. */
 export function toolsResult(tools: readonly Json[], capabilities: Json = {}): MethodResult {
   if (tools.length === 0) return methodResult('tools', 'UNKNOWN', 'It lists no tools.', { confidence: 0 })
   const { state, because, ...rest } = judged(signalsIn(tools, capabilities), MODEL)

@@ -21,7 +21,7 @@ const WITH_VALUE: ReadonlySet<string> = new Set('-r --require --import --loader 
 const MAX_MANIFEST = 1_000_000
 const MAX_CACHED = 500
 
-/** Undefined where it is no JavaScript on this machine. */
+/** Undefined if it is no JavaScript on this machine. */
 export async function locateProgram(address: CommandAddress): Promise<LocatedProgram | undefined> {
   try {
     const { command, args } = address

@@ -111,7 +111,9 @@ class ProgramReader {
     return file
   }
 
-  /** The path of a file of the package, as the language finds it; undefined where there is none, or it lies elsewhere. */
+  /**
+   * Resolves an import to a file of the package; undefined if there is no such file, or it lies outside the package.
+   */
   async #existing(path: string): Promise<string | undefined> {
     for (const ending of ENDINGS) {
       const full = join(this.#program.root, path + ending)
@@ -123,7 +125,7 @@ class ProgramReader {
     return undefined
   }
 
-  /** Undefined where it is too long, no JavaScript, or may not be read. */
+  /** Undefined if it is too long, no JavaScript, or may not be read. */
   async #text(path: string): Promise<string | undefined> {
     const full = join(this.#program.root, path)
     const about = await stat(full).catch(() => undefined)

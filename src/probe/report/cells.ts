@@ -18,7 +18,10 @@ export interface CellFacts {
   readonly has: ReadonlySet<'logs' | 'tasks' | 'task lists'>
   /** Whether the gateway knows who calls. */
   readonly knowsCallers: boolean
-  /** How many gateways serve it, behind one address. `leased`: several, which look up in PostgreSQL who serves whom. */
+  /**
+   * How many gateways serve it behind one address. `leased`: several, which look up in PostgreSQL which of them serves
+   * a caller.
+   */
   readonly gateways: 'one' | 'several' | 'leased'
 }
 
@@ -33,14 +36,17 @@ export function declaredAbilities(era: Era, capabilities: Json): CellFacts['has'
   return new Set((['logs', 'tasks', 'task lists'] as const).filter((ability) => has[ability]))
 }
 
+/** What a limit concerns. */
 export type CellKind = 'calls' | 'lists' | 'logs' | 'memory' | 'tasks'
 
+/** One thing that does not work, or not as usual. */
 export interface CellLimit {
   readonly kind: CellKind
   /** What does not work, or only so, and why: a part of a sentence. */
   readonly because: string
 }
 
+/** What clients of one era can do with the server. */
 export interface Cell {
   readonly client: Era
   readonly server: Era
@@ -138,7 +144,7 @@ function unlisted(era: Era, isShared: boolean, listsTasks: boolean): readonly st
   return isShared && listsTasks ? ['there is no tasks/list, because nobody can tell whose the tasks are'] : []
 }
 
-/** What each caller has of their own there. A request of the stateless era over HTTP stands for itself. */
+/** What each caller gets: a process, a session, or over HTTP in the stateless era only the request. */
 function ownPlace({ era, transport, isShared }: CellFacts): 'process' | 'session' | undefined {
   if (isShared) return undefined
   if (transport === 'stdio') return 'process'

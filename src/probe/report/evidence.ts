@@ -25,8 +25,10 @@ export const CHECKS = [
   'declared',
 ] as const
 
+/** The name of a check. */
 export type CheckName = (typeof CHECKS)[number]
 
+/** One thing that was seen. */
 export interface Evidence {
   readonly check: CheckName
   /** The state that it is evidence for; UNKNOWN where it is evidence for neither. */

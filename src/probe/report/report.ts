@@ -19,21 +19,27 @@ export interface Verdict extends Decision {
   readonly protocol: ProbeFinding
   /** Whether the server seems to keep something in its process between calls. STATEFUL means that it does. */
   readonly process: ProbeFinding
+  /** How the server was reached. */
   readonly transport: 'http' | 'stdio'
+  /** The era that the server speaks. */
   readonly era: Era | 'unknown'
   /** The protocol revisions that the server is known to support. */
   readonly versions: readonly string[]
   /** The name and version that the server gives itself. Not verified. */
   readonly server?: { readonly name: string; readonly version: string }
+  /** The result of each method that was used. */
   readonly methods: Partial<Record<Method, MethodResult>>
+  /** What the server declares about itself. */
   readonly declared?: Declared
   /** What clients of the stateless era, and of the session era, can do with it behind a gateway, where it was reached. */
   readonly cells?: readonly [Cell, Cell]
+  /** What was seen. */
   readonly evidence: readonly Evidence[]
   /** Checks that were left out, because they would have taken more requests or time than is allowed. */
   readonly notAsked: readonly CheckName[]
   /** How many requests were sent: over HTTP, or to the processes of a program. */
   readonly requests: number
+  /** How long the probe took, in milliseconds. */
   readonly durationMs: number
   /** When the probe ended, in milliseconds since 1970. */
   readonly checkedAt: number
@@ -111,7 +117,7 @@ function isRefusedAgainstWord({ check, details }: Evidence): boolean {
 /** What says more of a process than how its tools sound. */
 const KNOWLEDGE: ReadonlySet<string> = new Set(['metadata', 'witness', 'declaration'])
 
-/** Whether a process is known to keep nothing, and this is no guess from what its tools say. */
+/** Whether a process is known to keep nothing; a guess from its tools does not count. */
 export function isKnownStateless({ state, decidedBy }: ProbeFinding): boolean {
   return state === 'STATELESS' && KNOWLEDGE.has(decidedBy)
 }

@@ -45,7 +45,7 @@ export async function listenTo(response: IncomingMessage, { listenMs, until }: L
 
 /**
  * In HTTP+SSE, the transport of 2024-11-05, the first event of the GET stream says where to POST for this session.
- * Undefined where there is no such event.
+ * Undefined if there is no such event.
  */
 export function sseEndpointIn(reply: StreamReply | ProbeReply): string | undefined {
   if (reply.kind !== 'stream') return undefined

@@ -2,6 +2,7 @@
 import { plainLine, plainText } from '../../client/index.ts'
 import type { Secrets } from '../secrets.ts'
 
+/** One message, as it was sent or received. */
 export interface Exchanged {
   readonly direction: 'sent' | 'received'
   /** Connections are counted from 1. */
@@ -13,6 +14,7 @@ export interface Exchanged {
   readonly text: string
 }
 
+/** Gets each message of a probe. */
 export type TraceListener = (exchanged: Exchanged) => void
 
 const MAX_TEXT_CHARS = 2_000

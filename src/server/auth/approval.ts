@@ -2,7 +2,7 @@
 import type { Approvers } from '../../journal/index.ts'
 import type { Principal } from './authenticator.ts'
 
-/** Whether a principal is one of those that `by` of a question names. */
+/** Whether a principal matches `by` of a question. */
 export type Approves = (principal: Principal, by: string) => boolean
 
 export class Approval {
@@ -27,7 +27,10 @@ export class Approval {
   }
 }
 
-/** The claims that a name reads, where that is not the claim of the same name. Issuers differ in singular and plural. */
+/**
+ * Names that read several claims, because issuers write them in singular or plural. Any other name reads the claim of
+ * that name.
+ */
 const CLAIMS: Readonly<Record<string, readonly string[]>> = { role: ['role', 'roles'], group: ['group', 'groups'] }
 
 /** `name:value`: the principal's claim of this name is exactly this value, or a list that has it. */

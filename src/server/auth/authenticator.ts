@@ -3,12 +3,15 @@ import { shortened } from '../logger.ts'
 
 /** Who calls. States and sessions are bound to `id`, so it must be stable and unique. */
 export interface Principal {
+  /** Stable and unique among all callers. */
   readonly id: string
   /** Who that is at the issuer: the `sub` of a token. */
   readonly subject?: string
   /** Who vouches for the subject: the `iss` of a token. */
   readonly issuer?: string
+  /** The scopes that the caller has. */
   readonly scopes?: readonly string[]
+  /** What else is known of the caller: the claims of a token. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
@@ -28,6 +31,7 @@ export type Authenticate = (request: {
 
 export type ScopeChallenge = (needed: readonly string[], description: string) => string
 
+/** A hook with what it serves and says beside it, such as what `bearer()` returns. */
 export interface ReadyAuthenticator {
   readonly authenticate: Authenticate
   /** The protected-resource metadata document (RFC 9728) and the path it is served at. */
@@ -38,6 +42,7 @@ export interface ReadyAuthenticator {
   readonly at?: (resource: URL) => ReadyAuthenticator
 }
 
+/** Who may authenticate callers: a hook, or a ready one. */
 export type Authenticator = Authenticate | ReadyAuthenticator
 
 export function toAuthenticate(authenticator: Authenticator | undefined): Authenticate | undefined {

@@ -20,6 +20,7 @@ export interface BearerOptions extends TokenVerifierOptions {
   metadata?: Readonly<Record<string, unknown>>
 }
 
+/** What `bearer()` returns, for the option `principal`. */
 export interface BearerAuthenticator extends ReadyAuthenticator {
   /** `listen` and `fetch` serve it; a framework can, too. */
   readonly metadata: ProtectedResource
@@ -160,6 +161,7 @@ export interface Challenge {
   readonly resourceMetadata?: string
 }
 
+/** The value of a WWW-Authenticate header, for an authenticator of your own. */
 export function bearerChallenge({ error, description, scopes = [], resourceMetadata }: Challenge): string {
   const parts = [
     error && `error="${error}"`,

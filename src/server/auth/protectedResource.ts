@@ -1,4 +1,4 @@
-/** The protected-resource metadata document (RFC 9728): it tells clients who issues tokens for this server. */
+/** The protected-resource metadata document (RFC 9728): it names the issuers of tokens for this server. */
 
 export interface ProtectedResourceOptions {
   /** The address of the endpoint as clients know it, such as `https://mcp.example.com/mcp`. */
@@ -11,6 +11,7 @@ export interface ProtectedResourceOptions {
   metadata?: Readonly<Record<string, unknown>>
 }
 
+/** The metadata document of an endpoint, and where it is served. */
 export interface ProtectedResource {
   /** The path the document is served at on the resource's own host. */
   readonly path: string
@@ -27,6 +28,7 @@ export interface ProtectedResourceDocument {
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
+/** The metadata document of an endpoint (RFC 9728), and the handler that serves it. */
 export function protectedResource(options: ProtectedResourceOptions): ProtectedResource {
   const { authorizationServers, scopes = [], metadata } = options
   const resource = readResource(options.resource)

@@ -72,7 +72,7 @@ function carried(call: Call): Call {
   return call.observer === undefined ? call : { ...call, meta: call.observer.carried(call.meta) }
 }
 
-/** A caller learns that tasks are not taken; what is damaged is in the log. */
+/** The caller learns only that no tasks are accepted. The log says what is damaged. */
 function throwRefusal(cause: unknown): never {
   if (!(cause instanceof StateError) || cause.code !== 'STORE_CORRUPT') throw cause
   const sentence = 'The task store of this server does not work, so the call cannot become a task'

@@ -12,6 +12,7 @@ import type { Subject } from './carrier.ts'
 
 /** A round of a call, as a middleware sees it. */
 export interface HandlerCall {
+  /** What is called. */
   readonly kind: 'tool' | 'prompt' | 'resource'
   /** The name of the tool or prompt, or the URI of the resource. */
   readonly name: string

@@ -208,7 +208,7 @@ function assertFits(value: unknown, most: number, field: string): void {
     throw new ProtocolError('PARAMS_INVALID', `"${field}" has more than ${most} characters.`)
 }
 
-/** The headers for a caller who was refused; undefined where it is not the caller. */
+/** The headers for a caller who was refused; undefined if it is not the caller. */
 function refusalHeaders(error: unknown): Readonly<Record<string, string>> | undefined {
   if (error instanceof LimitError) return { 'retry-after': String(error.retryAfterSeconds) }
   if (!(error instanceof AuthError)) return undefined

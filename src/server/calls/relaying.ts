@@ -42,6 +42,6 @@ export interface Relaying {
   readonly keepsState: () => boolean
   /** Debounces notifications of changed lists: gateways of one configuration change together. */
   readonly debounce: DebounceOptions
-  /** Resolves when it is known what is offered; undefined where it is. */
+  /** Resolves when it is known what is offered; undefined if it is. */
   readonly ready: () => Promise<void> | undefined
 }

@@ -17,6 +17,7 @@ const HOOKED_METHODS = [
   'resources/unsubscribe',
 ] as const
 
+/** The requests whose results a hook may change. */
 export type HookedMethod = (typeof HOOKED_METHODS)[number]
 
 /** Runs before the result is sent; the result carries what the hook set in `ctx.state`. */

@@ -49,7 +49,7 @@ export interface RoundRunnerOptions {
   readonly logger: () => Logger
 }
 
-/** How a method runs its handler, and what becomes of what it returns. */
+/** How a method runs its handler and handles the result. */
 export interface Invocation<T> {
   readonly subject: Subject
   readonly invoke: (ctx: DetachableContext) => T | InputRequired | Promise<T | InputRequired>
@@ -77,7 +77,7 @@ export class RoundRunner {
     return this.#wrapped(call, invocation)
   }
 
-  /** The journal that a request brings, or a new one. A call whose `resumed` it is opens none. */
+  /** Opens the journal of a request, or a new one. A resumed call already has its journal in `resumed`. */
   async open(call: Call, subject: Subject): Promise<Journal> {
     return this.#options.carrier.open(call, subject)
   }

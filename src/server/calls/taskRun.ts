@@ -34,7 +34,7 @@ export type TaskRunOptions = Pick<
   | 'results'
 >
 
-/** The call that a task stands for, as if it had just come from a client that can be asked but not notified. */
+/** The call of a task, as if it had just arrived from a client that can be asked but not notified. */
 export function callOf(work: TaskWork): Call {
   const { id, tool, args, caller, journal } = work
   const inputResponses = Object.fromEntries(Array.from(journal.answers, ([key, { response }]) => [key, response]))

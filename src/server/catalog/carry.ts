@@ -9,6 +9,7 @@ import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 /** The steps of SEP-1685 from a store to none; 'process' sends no state with pushed questions, and stores none. */
 export type CarryMode = 'store' | 'both' | 'client-first' | 'client' | 'process'
 
+/** Where the journal waits, by the kind of the question. A kind that is left out has the mode of the server. */
 export interface CarryByKind {
   form?: CarryMode
   url?: CarryMode
@@ -55,7 +56,7 @@ const MODES = Object.keys(CARRIERS) as CarryMode[]
 export class CarryRules {
   readonly #carry: Carry | undefined
   readonly #hasStore: boolean
-  /** Undefined stands for the default. */
+  /** Undefined is the default. */
   readonly #inUse = new Set<CarryMode | undefined>()
 
   constructor(carry: Carry | undefined, hasStore: boolean) {
@@ -77,8 +78,7 @@ export class CarryRules {
   }
 
   /**
-   * The mode of a round, whose questions have one state: of theirs the one that relies on the store most. A call of the
-   * stateless era leaves nothing in a process.
+   * The mode of a round. Its questions share one state, so the mode that relies most on the store applies. A call of the stateless era never uses `process`.
    */
   modeOfRound(requests: Iterable<InputRequest>, own: Carry | undefined): Exclude<CarryMode, 'process'> {
     if (own === undefined && this.#carry === undefined) return 'client'

@@ -14,7 +14,7 @@ export type StructuredResult<T> = CallToolResult & { structuredContent: T }
 /** A tool result that says that the tool failed. */
 export type FailureResult = CallToolResult & { isError: true }
 
-/** A tool result that tells the model what failed, in words it can act on. */
+/** A failed tool result. The model reads its text and can act on it. */
 export function failure(value: string): FailureResult {
   return { content: [{ type: 'text', text: value }], isError: true }
 }

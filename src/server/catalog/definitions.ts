@@ -20,8 +20,11 @@ type Awaitable<T> = T | Promise<T>
 interface Described extends AccessOptions, CarryOptions {
   /** A name to show to people. */
   title?: string
+  /** What it does, for models and people. */
   description?: string
+  /** Icons that clients may show. */
   icons?: Icon[]
+  /** The `_meta` of its entry in the list. */
   _meta?: Record<string, unknown>
 }
 
@@ -34,11 +37,13 @@ export interface TaskOptions {
 }
 
 export interface ToolOptions<I extends SchemaLike, O extends SchemaLike = SchemaLike> extends Described, TaskOptions {
+  /** What the tool does, for the model that chooses it. */
   description: string
   /** The arguments. @default an object without properties */
   input?: I
   /** The shape of `structuredContent`; what a handler returns is checked against it. */
   output?: O
+  /** Hints for clients, such as `readOnlyHint`. */
   annotations?: ToolAnnotations
 }
 
@@ -52,6 +57,7 @@ export type ToolReturnOf<O extends SchemaLike> = [O] extends [never]
     ? ToolReturn
     : StructuredResult<InferSchema<O>> | FailureResult | InputRequired
 
+/** What a tool does with its arguments. */
 export type ToolHandler<I extends SchemaLike = SchemaLike, O extends SchemaLike = never> = (
   args: InferSchema<I>,
   ctx: Context,
@@ -64,6 +70,7 @@ export type DetachingToolHandler<I extends SchemaLike = SchemaLike, O extends Sc
 ) => Awaitable<ToolReturnOf<O>>
 
 export interface PromptOptions<I extends SchemaLike> extends Described {
+  /** What the prompt is for, for people who choose it. */
   description: string
   /** The arguments: an object of strings. */
   input?: I
@@ -72,16 +79,20 @@ export interface PromptOptions<I extends SchemaLike> extends Described {
 /** A string is one user message. */
 export type PromptReturn = GetPromptResult | InputRequired | string
 
+/** What a prompt says with its arguments. */
 export type PromptHandler<I extends SchemaLike = SchemaLike> = (
   args: InferSchema<I>,
   ctx: Context,
 ) => Awaitable<PromptReturn>
 
 export interface ResourceOptions extends Described {
+  /** The name of the resource in the list. */
   name: string
+  /** The type of what is read, if it is always the same. */
   mimeType?: string
   /** In bytes, if known. */
   size?: number
+  /** Hints for clients: audience, priority, last change. */
   annotations?: Annotations
   /** How long a client may keep what it read, in milliseconds. @default 0 */
   ttlMs?: number
@@ -92,8 +103,10 @@ export interface ResourceOptions extends Described {
 /** A string is the text, bytes are the blob. */
 export type ResourceReturn = ReadResourceResult | InputRequired | string | Uint8Array
 
+/** Reads a resource. */
 export type ResourceHandler = (uri: string, ctx: Context) => Awaitable<ResourceReturn>
 
+/** Reads a resource whose address fits a template; the variables are parts of the address. */
 export type ResourceTemplateHandler = (
   uri: string,
   variables: Record<string, string>,

@@ -1,6 +1,5 @@
 /**
- * List results, serialized once and cached as text until the registry changes. Where entries are not for everyone, each
- * distinct set of entries that a caller may see is serialized once.
+ * List results, serialized once and cached as text until the registry changes. With rules, each distinct set of visible entries is serialized once.
  */
 import { isObject, type Json, META, ProtocolError } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
@@ -25,12 +24,9 @@ interface Written {
 
 interface KnownList {
   readonly entries: readonly Listed[]
-  /** Those that are not for everyone. */
+  /** Entries with a rule. */
   readonly guarded: readonly Listed[]
-  /**
-   * By the set of entries that a caller sees, for each that is not for everyone, whether this one sees it; and by what
-   * the `_meta` has.
-   */
+  /** The cache key: for each entry with a rule whether this caller sees it, and the `_meta`. */
   readonly written: Map<string, readonly Written[]>
 }
 
@@ -160,8 +156,7 @@ export class Lists {
 }
 
 /**
- * Revision 2025-11-25 lists with each tool whether it runs as a task; 2026-07-28 does not. Its output schemas are of
- * objects, and its clients refuse the whole list for another one.
+ * Revision 2025-11-25 lists with each tool whether it runs as a task; 2026-07-28 does not. Its output schemas describe objects only, and its clients refuse the whole list for any other schema.
  */
 function legacyListed({ listed, task }: Listed): Json {
   const { outputSchema, ...rest } = listed

@@ -30,11 +30,11 @@ export class Registry {
   /** What is declared although there may be no entry of it yet. */
   declared: ReadonlySet<Capability> = new Set()
   readonly #carrying: CarryRules
-  /** The rules of entries that are, or were, not for everyone. */
+  /** The rules of current and removed entries. */
   readonly #rules = new Map<string, AccessRule>()
   #guardsResources = false
 
-  /** Called after each change, so that cached lists can be dropped. `entry` names one that is not for everyone. */
+  /** Called after each change, so that cached lists can be dropped. `entry` names an entry with a rule. */
   onChange: (list: ListName, entry?: string) => void = () => {}
 
   constructor(carrying: CarryRules = new CarryRules(undefined, false)) {

@@ -12,7 +12,7 @@ import type { HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
 import { SSE_HEADERS, sseEvent } from '../http/sse.ts'
 
-/** A request as this instance admitted it. It is sealed on its way to another one. */
+/** An admitted request. It is sealed on its way to another instance. */
 export interface NewRequest {
   readonly headers: Readonly<Record<string, string>>
   /** The message, or several. */

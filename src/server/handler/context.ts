@@ -94,6 +94,7 @@ export class Asking {
   }
 }
 
+/** What a handler can ask, do once, and know of its call. */
 export class Context extends Asking {
   readonly #call: Call
   readonly #run: Run
@@ -175,7 +176,7 @@ export class Context extends Asking {
     return this.#call.principal
   }
 
-  /** The id of the principal who answered a question: the caller, or one of those that its `by` names. */
+  /** The id of the principal who answered a question: the caller, or an approver that matches `by`. */
   answeredBy(key: string): string | undefined {
     return this.#run.answererOf(key, this.#call.principal?.id)
   }

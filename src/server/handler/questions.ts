@@ -44,7 +44,7 @@ export interface Form<S extends SchemaLike = SchemaLike> {
    * @default the caller
    */
   by?: string | readonly string[]
-  /** Whether the caller may not answer even where `by` fits the caller. @default false */
+  /** Whether the caller may not answer, even if the caller matches `by`. @default false */
   fourEyes?: boolean
 }
 
@@ -75,7 +75,7 @@ export function elicitForm<S extends SchemaLike>(form: Form<S>): Question<Elicit
     request,
     approvers,
     pinned: form.pin ?? true,
-    // An answer counts for the approvers that were asked, not for others that the handler names later.
+    // An answer is valid for the approvers at the time of the question, not for others that the handler names later.
     fingerprint: approvers === undefined ? fingerprint : digestOf([fingerprint, approvers]),
     again: (issues) => withIssues(request, issues),
     read: async (_, response) => {
@@ -159,7 +159,7 @@ function isApprover(name: unknown): name is string {
   return typeof name === 'string' && name.length > 0 && name.length <= MAX_APPROVER_CHARS
 }
 
-/** The form with what was wrong with the last answer, for the person who answers again. */
+/** The form, with the reason why the last answer was refused. */
 function withIssues(request: InputRequest, issues: string): InputRequest {
   const message = `${(request.params as { message: string }).message}\n\n${NOT_ACCEPTED} ${issues}`
   return { ...request, params: { ...request.params, message } } as InputRequest
@@ -245,6 +245,7 @@ function callersForm(form: Form): InputRequest {
   throw new TypeError(`The form "${form.message}" has "by"; ask it with ctx.ask or ctx.elicit.`)
 }
 
+/** The result of a handler that asks in the explicit style: it is called again with the answers. */
 export function inputRequired({ inputRequests = {}, requestState }: InputRequiredOptions): InputRequired {
   const requests = new Map(
     Object.entries(inputRequests).map(([key, ask]) => [key, 'method' in ask ? ask : callersForm(ask)] as const),

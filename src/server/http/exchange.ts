@@ -50,7 +50,7 @@ export interface InstanceMessages {
   readonly mediaType: string
   /** The size limit, in bytes. */
   readonly maxBytes: number
-  /** Refuses, by its headers alone, a message that is not of an instance or not for this one. */
+  /** Refuses by its headers a message that is not from an instance or not for this one. */
   refusalOf(header: HeaderReader): HttpReply | undefined
   /** Returns the reply, or undefined when the answer goes through the sink. */
   receive(text: string, sink: Sink): Promise<HttpReply | undefined>

@@ -8,6 +8,7 @@ import type { EndpointRequest } from './exchange.ts'
 import { FetchSink } from './fetchSink.ts'
 import { RequestRefused } from './refusal.ts'
 
+/** From a request of the web to its response. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
 export interface FetchHandlerOptions extends HandlerOptions {

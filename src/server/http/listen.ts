@@ -12,11 +12,11 @@ import { refusal } from './refusal.ts'
 const DEFAULT_HOST = '127.0.0.1'
 
 export interface ListenOptions extends GuardOptions {
-  /** @default 0, any free port */
+  /** The port. @default 0, any free port */
   port?: number
-  /** @default '127.0.0.1' */
+  /** The address to listen at. @default '127.0.0.1' */
   host?: string
-  /** @default '/mcp' */
+  /** The path of the endpoint. @default '/mcp' */
   path?: string
   /**
    * The address of this instance's endpoint as other instances reach it, such as `http://10.0.0.7:3000/mcp`. Answers of
@@ -47,7 +47,9 @@ export const LISTEN_OPTIONS: OptionNames<ListenOptions> = {
   drainOnTerm: true,
 }
 
+/** A server that listens. */
 export interface Listening {
+  /** The port, also where any free one was asked for. */
   readonly port: number
   /** The address of the endpoint. */
   readonly url: string

@@ -1,4 +1,4 @@
-/** Answers that are streamed on `node:http`: text of this server, or the bytes of another one. */
+/** Streams responses on `node:http`: text of this server, or bytes of another server. */
 import type { ServerResponse } from 'node:http'
 import { unref } from '../../protocol/index.ts'
 import { type AnswerHead, type ByteSink, type HostSink, MAX_UNREAD_BYTES, readWithinMs } from './exchange.ts'

@@ -22,7 +22,8 @@ export interface SessionMethodsOptions {
   readonly tasks: TaskService | undefined
 }
 
-// The official clients of these revisions accept an empty result only without any members, also without `resultType`.
+// The official clients of these revisions accept an empty result only if it has no members at all, not even
+// `resultType`.
 const EMPTY = '{}'
 
 export function sessionMethods({

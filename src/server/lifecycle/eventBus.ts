@@ -3,7 +3,7 @@ import type { ListName } from '../catalog/registry.ts'
 
 /** The messages between instances of one server. Plain JSON, so any message broker can carry them. */
 export type ServerEvent =
-  /** `entry`: what changed, if it is not for everyone. */
+  /** `entry`: the changed entry, if it has a rule. */
   | { readonly kind: 'changed'; readonly list: ListName; readonly entry?: string }
   | { readonly kind: 'updated'; readonly uri: string }
   | { readonly kind: 'session-ended'; readonly session: string; readonly expiresAt: number }

@@ -47,7 +47,7 @@ const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resour
 /** The limits that can change. */
 export type RequestAmounts = Pick<LimitOptions, 'requestsPerMinute' | 'callsAtOnce'>
 
-/** Undefined where there are no limits. `mayChange`: limits may be set later. */
+/** Undefined if there are no limits. `mayChange`: limits may be set later. */
 export function requestLimits(options: LimitOptions | undefined, mayChange: boolean): RequestLimits | undefined {
   if (options === undefined) return undefined
   assertOptionNames(options, LIMIT_OPTIONS, 'The option limits')

@@ -120,7 +120,7 @@ export class Subscriptions {
     return taskIds === undefined ? undefined : this.#tasks()?.listen(call, taskIds, send)
   }
 
-  /** Ends every subscription with its result, also those that come later. */
+  /** Ends every subscription with its result, including later ones. */
   close(): void {
     this.#isClosed = true
     for (const close of this.#closers) close(false)

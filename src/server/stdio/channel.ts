@@ -71,7 +71,7 @@ export class StdioChannel implements Channel {
     if (!this.#cancelled) this.#send(body)
   }
 
-  /** A question ends with its request: the client is notified of those that need no answer any more. */
+  /** A question ends with its request: the client is notified of questions that need no answer. */
   #endQuestions(): void {
     if (this.#asked === undefined) return
     for (const requestId of this.#pushes.end(this.#asked)) {

@@ -37,9 +37,9 @@ import { notificationFor, type WatchGuard } from '../modern/subscriptions.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
 
 export interface StdioOptions {
-  /** @default process.stdin */
+  /** Where messages come from. @default process.stdin */
   input?: Readable
-  /** @default process.stdout */
+  /** Where messages go. @default process.stdout */
   output?: Writable
   /** The longest line that is accepted, in bytes. @default 4194304 */
   maxLineBytes?: number

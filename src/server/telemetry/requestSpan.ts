@@ -45,7 +45,7 @@ export class RequestSpan implements CallObserver {
   readonly #startedAt = performance.now()
   /** In milliseconds since 1970. */
   readonly #cameAt = Date.now()
-  /** The span of the transport, where there is one. */
+  /** The span of the transport, if any. */
   readonly #outer: SpanContext | undefined
   #context: Context
   #span: Span | undefined

@@ -199,7 +199,7 @@ export function createJar(backend: JarBackend, settings: JarSettings): Jar {
     })
   }
 
-  // Expired entries are deleted as well, but not reported: no reader could see them any more.
+  // Expired entries are deleted as well, without a report: no reader could see them.
   async function remove(filter: JarFilter): Promise<JarEntry[]> {
     const removed = await backend.atomically(() => {
       const entries = backend.entries(filter)

@@ -40,8 +40,11 @@ export function sqliteJar(given: SqliteJarOptions): Jar {
 }
 
 interface PathOptions {
+  /** The environment. @default process.env */
   env?: Readonly<Record<string, string | undefined>>
+  /** The operating system. @default process.platform */
   platform?: NodeJS.Platform
+  /** The home folder of the user. @default that of the system */
   home?: string
 }
 

@@ -10,8 +10,11 @@ export interface JarKey {
 
 /** A connection: the server as `jarServerOf` names it, who uses it, and the context of its session state. */
 export interface JarOwner {
+  /** The server, as `jarServerOf` names it. */
   readonly server: string
+  /** Whose state it is. */
   readonly principal: string
+  /** What session state ends with, such as one conversation. */
   readonly context: string
 }
 
@@ -40,6 +43,7 @@ export interface JarEntry extends JarKey {
   readonly usedAt: number
 }
 
+/** An entry with its value. */
 export interface JarItem extends JarEntry {
   readonly value: unknown
 }
@@ -51,6 +55,7 @@ export interface JarFilter {
   readonly name?: string | undefined
 }
 
+/** The state for one request: that of the session, and that of the server. */
 export interface JarContents {
   readonly session: Record<string, unknown>
   readonly server: Record<string, unknown>

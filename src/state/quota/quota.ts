@@ -1,6 +1,5 @@
 /**
- * A quota: what all callers may have together, one caller, and one group of callers. Where an item does not fit, the largest
- * caller loses first, and of that the oldest item that may be evicted. Every operation takes O(log n).
+ * A quota: what all callers may have together, one caller, and one group of callers. If an item does not fit, the largest caller loses its oldest evictable item. Every operation takes O(log n).
  *
  * - Callers of one group, such as a network, count as one against others: the first line of a caller's name is its group.
  * - A caller with an empty second line stands for all of a group without a name, and has only the limit of the group.
@@ -22,7 +21,7 @@ import {
 export type QuotaScope = 'caller' | 'group' | 'all'
 
 export interface QuotaOptions<T> extends Readonly<Partial<Record<QuotaScope, Partial<Amount>>>> {
-  /** Called with each evicted item, which is not counted any more. */
+  /** Called with each evicted item, which no longer counts. */
   readonly evict?: (item: T) => void
 }
 

@@ -4,8 +4,7 @@ export type Measure = 'places' | 'chars'
 export type Amount = Readonly<Record<Measure, number>>
 
 /**
- * For whom an item may be evicted: for anyone, for callers who have no more than its own caller, only for those who have
- * less, or for none. Of one caller the items of the first kind go first.
+ * Who may evict an item: anyone, callers with no more than its own caller, only callers with less, or nobody. Of one caller, items of the first kind are evicted first.
  */
 export type Evictable = 'always' | 'unless-smaller' | 'if-larger' | 'never'
 

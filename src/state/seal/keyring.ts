@@ -12,6 +12,7 @@ import { StateError } from '../errors.ts'
 const KEY_BYTES = 32
 const KEY_CHARS = 43
 
+/** The keys of a server. It shows their ids, and never the keys. */
 export interface Keyring {
   /** Key ids in hex, which are no secret. The first is the id of the key that seals. */
   readonly ids: readonly string[]

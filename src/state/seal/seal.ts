@@ -57,6 +57,7 @@ export interface SealContent {
   ttlSeconds?: number
 }
 
+/** Seals bodies, and opens them where purpose and binding are the same. */
 export interface Sealer {
   seal(purpose: Purpose, binding: Binding, content: SealContent): string
   open(purpose: Purpose, binding: Binding, token: string): Sealed
@@ -72,6 +73,7 @@ const SEAL_OPTIONS: OptionNames<SealOptions> = {
   maxBodyBytes: true,
 }
 
+/** Seals and opens bodies for one audience, with the keys of a key ring. */
 export function createSealer(options: SealOptions): Sealer {
   assertOptionNames(options, SEAL_OPTIONS, 'createSealer')
   return createSealerWith(options, randomNonces())

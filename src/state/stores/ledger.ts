@@ -22,8 +22,10 @@ import {
 } from './sqliteFile.ts'
 import { SqliteWrites } from './sqliteWrites.ts'
 
+/** What a ledger says of a claim: the first one, one whose work runs, or one whose work is done. */
 export type Claim = { state: 'fresh' } | { state: 'running' } | { state: 'done'; value: unknown }
 
+/** Where single uses are claimed. */
 export interface Ledger {
   /**
    * Claims an id. The claim expires after `ttlSeconds`. A ledger may have a quota for each caller. Of a caller in two lines

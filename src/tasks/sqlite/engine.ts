@@ -10,7 +10,7 @@ export interface SqliteEngineOptions extends EngineOptions {
   /** The file; it is created if it does not exist. `:memory:` is for tests. */
   path: string
   /**
-   * The time in milliseconds. Processes that share a file agree on its time, so only the rate of this clock counts.
+   * The time in milliseconds. Processes that share a file agree on its time and use only the rate of this clock.
    * @default the file's
    */
   clock?: () => number

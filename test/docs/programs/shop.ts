@@ -1,4 +1,4 @@
-/** The server of docs/guides/suspending.md, as a process that speaks on its standard streams. */
+/** The server of docs/how-to/suspending.md, as a process that speaks on its standard streams. */
 import { patientServer } from '../../../docs/snippets/suspending.ts'
 import { offerOrder } from '../fixtures/orderTool.ts'
 

@@ -1,4 +1,4 @@
-/** What was found of gateways of others, as text and as the part of docs/matrix.md between its marks. */
+/** What was found of gateways of others, as text and as the part of docs/reference/matrix.md between its marks. */
 import { emptyFates, type FateCount, sumOf, type Trial } from './counts.ts'
 import { OTHERS, type OtherGateway } from './gateways.ts'
 import { OTHER_VICTIMS } from './trial.ts'

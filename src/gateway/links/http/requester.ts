@@ -45,10 +45,7 @@ export class Requester {
     return new Exchange(this.#target, this.#exchanges).open(request)
   }
 
-  /**
-   * Sends a request with a login. The login reads only status and headers of a response; the body is read as without a
-   * login.
-   */
+  /** Sends a request with a login. The login reads only the status and headers of a response, never its body. */
   async #authorized(authorizer: Authorizer, request: ExchangeRequest): Promise<Reply> {
     const { url = '' } = this.#target
     let reply: Reply | undefined

@@ -87,8 +87,7 @@ export class SessionStream implements EventSink {
   }
 
   /**
-   * Handles the end of the connection. An event that is too large would be sent again after the same event id, so the
-   * stream is not resumed there.
+   * Handles the end of the connection. After an event that is too large, the stream is not resumed: the server would send the same event again.
    */
   end(error?: Error): void {
     if (error instanceof MessageOverLimit) {

@@ -21,7 +21,7 @@ export interface KeptPlace {
   readonly isByEvent: boolean
   /** Whether things are appended to it, rather than stored by a key. */
   readonly isAppended: boolean
-  /** Whether calls do something to it, and take no result. */
+  /** Whether calls run its methods without using a result. */
   readonly isActedOn: boolean
   /** Whether what is written is saved in a file or a database as well, as far as can be told. */
   readonly isSaved: boolean

@@ -81,7 +81,7 @@ export interface PlaceWrite {
   readonly by: FunctionFacts
   /** Given a value; counted up; something put into it or taken out; one of its members given a value. */
   readonly how: 'assign' | 'count' | 'put' | 'take' | 'member'
-  /** Whether it is done only where nothing is there yet. */
+  /** Whether the write happens only if the place is still empty. */
   readonly isFirst: boolean
   /** Whether the value is empty, fixed, of the call, or made of what lies outside of the function. */
   readonly value: 'empty' | 'fixed' | 'call' | 'outer'

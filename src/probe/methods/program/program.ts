@@ -49,7 +49,7 @@ export function together(tools: MethodResult, program: MethodResult): ToldTogeth
 
 const MOST = 0.999
 
-/** What tools say counts as much as it was measured to be right, and so never very much. */
+/** The weight of the tool definitions is their measured accuracy, so it is never large. */
 export function toldOdds({ state, confidence }: Pick<MethodResult, 'state' | 'confidence'>): number {
   return state === 'STATEFUL' ? logOdds(confidence) : -logOdds(confidence)
 }

@@ -17,7 +17,7 @@ interface ProgramReach {
   readonly calls: Reach
   /** The same for what events run. */
   readonly events: Reach
-  /** Functions whose variables last as long as the process: those that prepare the server. */
+  /** Functions that set up the server: their variables live as long as the process. */
   readonly lasting: ReadonlySet<FunctionFacts>
 }
 

@@ -22,13 +22,13 @@ const TOLERANT: Options = {
   checkPrivateFields: false,
 }
 
-/** Most files are modules; those that a module's strictness forbids are scripts. */
+/** Most files are modules. Files that strict mode forbids are scripts. */
 export function parsed(text: string): Program | undefined {
   for (const sourceType of ['module', 'script'] as const) {
     try {
       return parse(text, { ...TOLERANT, sourceType })
     } catch {
-      // Acorn throws at the first thing that it cannot read.
+      // Acorn throws at the first syntax error.
     }
   }
   return undefined
@@ -48,7 +48,7 @@ function isNode(value: unknown): value is AnyNode {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
 }
 
-/** The name that a pattern or a key has; undefined where it is computed. */
+/** The name that a pattern or a key has; undefined if it is computed. */
 export function nameOf(node: AnyNode | null | undefined): string | undefined {
   switch (node?.type) {
     case 'Identifier':

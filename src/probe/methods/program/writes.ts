@@ -90,7 +90,7 @@ export function noteStatement(node: AnyNode, context: ReadingContext): void {
   if (place !== undefined) context.by.returned.add(place)
 }
 
-/** Notes a statement such as `await page.goto(url)`: something is done to the place, and what comes of it is not used. */
+/** Records a statement such as `await page.goto(url)`: a method call whose result is not used. */
 function noteAction(statement: AnyNode, context: ReadingContext): void {
   const call = statement.type === 'AwaitExpression' ? statement.argument : statement
   if (call.type !== 'CallExpression' || call.callee.type !== 'MemberExpression') return
@@ -107,7 +107,7 @@ type NotedWrite = Omit<PlaceWrite, 'by'>
 
 const MAX_MEMBERS = 4
 
-/** Notes what is written: the place itself, or something inside of it. */
+/** Records a write to the place itself or to a member of it. */
 export function noteWrite(target: AnyNode, context: ReadingContext, write: NotedWrite): void {
   const direct = placeAt(target, context)
   if (direct !== undefined) return void direct.writes.push({ by: context.by, ...write })
@@ -120,7 +120,7 @@ export function noteWrite(target: AnyNode, context: ReadingContext, write: Noted
   }
 }
 
-/** What something is a part of: `x` of `x.y`, `x[key]` and `x.get(key)`. */
+/** The object of a member access: `x` in `x.y`, `x[key]` and `x.get(key)`. */
 function holderOf(node: AnyNode): AnyNode | undefined {
   if (node.type === 'ChainExpression') return holderOf(node.expression)
   if (node.type === 'MemberExpression') return node.object

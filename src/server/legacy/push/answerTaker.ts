@@ -33,7 +33,7 @@ export type Taken =
   | { readonly kind: 'left' }
   /** The instance that asked is gone, and no instance can resume the call. */
   | { readonly kind: 'lost'; readonly state?: PushState }
-  /** The call has ended, at an instance that is gone or here; its client may not know. */
+  /** The call has ended, here or at an instance that is gone. Its client may not know that. */
   | { readonly kind: 'ended'; readonly state: PushState }
   /** The instance that asked has no known address, and there is no common bus. */
   | { readonly kind: 'unreachable' }

@@ -14,7 +14,7 @@ interface EarlyAnswer {
 
 export class EarlierQuestions {
   readonly #resumed = new Map<string, ResumedQuestion>()
-  /** The keys of all resumed questions, also of those that the handler has asked again. */
+  /** The keys of all resumed questions, including those that the handler has asked again. */
   readonly #keys = new Map<string, string>()
   /** Answers to questions that the handler has not asked again yet, by key. */
   readonly #answers = new Map<string, EarlyAnswer>()
