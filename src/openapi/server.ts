@@ -32,7 +32,7 @@ export interface OpenApiOptions {
   maxResponseBytes?: number
   /** The keys of the server. @default as for `createServer` */
   keys?: ServerOptions['keys']
-  /** @default as for `createServer` */
+  /** The log for operators. @default as for `createServer` */
   logger?: Logger
 }
 
