@@ -14,7 +14,7 @@ const MAX_CHECK_DEPTH = 1000
 
 /** The first fault of a value, as `pet.name must be of the type string`; undefined if it fits. */
 export function faultOf(schema: Json, value: unknown): string | undefined {
-  const check = new Check(schema)
+  const check = new CountedCheck(schema)
   try {
     return check.fault(schema, value, '')
   } catch (error) {
@@ -27,7 +27,7 @@ const TOO_MUCH = 'the value holds too much to be checked; send less at once'
 
 class TooManySteps extends Error {}
 
-class Check {
+class CountedCheck {
   readonly #root: Json
   /** The names in each object: it is looked at once for each choice. */
   readonly #names = new Map<Json, readonly string[]>()

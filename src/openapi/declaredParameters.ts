@@ -2,7 +2,7 @@
 import { isObject, type Json } from '../protocol/index.ts'
 import { member, memberObject, memberText, type OpenApiDocument, resolved } from './document.ts'
 import { Unsupported } from './errors.ts'
-import { type Parameter, type Place, STYLES } from './parameters.ts'
+import { type Parameter, type ParameterPlace, STYLES } from './parameters.ts'
 import { shortText } from './schemas.ts'
 
 export type DeclaredParameter = Omit<Parameter, 'argument'> & {
@@ -41,13 +41,13 @@ export function declaredParameters(
 
 const NO_PARAMETER = 'One of its parameters has no name, or is in none of path, query, header and cookie.'
 
-function isPlace(place: string | undefined): place is Place {
+function isPlace(place: string | undefined): place is ParameterPlace {
   return place !== undefined && Object.hasOwn(STYLES, place)
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
 
-function declared(document: OpenApiDocument, value: Json, name: string, place: Place): DeclaredParameter {
+function declared(document: OpenApiDocument, value: Json, name: string, place: ParameterPlace): DeclaredParameter {
   if (place !== 'query' && place !== 'path' && !TOKEN.test(name))
     throw new Unsupported('One of its headers or cookies has a name that cannot be sent.')
   const [usual = ''] = STYLES[place]

@@ -7,7 +7,7 @@ import { type Parameter, STYLES } from './parameters.ts'
 import { isOfType, SchemaWriter, shortText } from './schemas.ts'
 
 /** What of an argument is sent as the body. */
-export interface Body {
+export interface RequestBody {
   readonly argument: string
   readonly mediaType: string
   readonly kind: 'json' | 'form' | 'text'
@@ -15,7 +15,7 @@ export interface Body {
   readonly encoding: ReadonlyMap<string, Pick<Parameter, 'style' | 'explode'>>
 }
 
-interface Answer {
+interface AnswerForm {
   /** Undefined where the answers have no one form, or one that is too large to be shown. */
   readonly output: Json | undefined
   readonly accept: string
@@ -25,7 +25,7 @@ function isJsonType(mediaType: string): boolean {
   return /^(?:application\/json|[\w.+/-]+\+json|\*\/\*)\s*(?:;|$)/i.test(mediaType)
 }
 
-function kindOf(mediaType: string): Body['kind'] | undefined {
+function kindOf(mediaType: string): RequestBody['kind'] | undefined {
   if (isJsonType(mediaType)) return 'json'
   if (/^application\/x-www-form-urlencoded\b/i.test(mediaType)) return 'form'
   return /^text\/|^application\/(?:[\w.-]+\+)?(?:xml|yaml)\b/i.test(mediaType) ? 'text' : undefined
@@ -59,7 +59,7 @@ export function bodyOf(document: OpenApiDocument, operation: Json, names: NameSe
   }
 }
 
-function encodingOf(media: unknown): Body['encoding'] {
+function encodingOf(media: unknown): RequestBody['encoding'] {
   return new Map(
     Object.entries(memberObject(media, 'encoding')).flatMap(([name, value]) => {
       const style = memberText(value, 'style')
@@ -71,7 +71,7 @@ function encodingOf(media: unknown): Body['encoding'] {
 }
 
 /** The form of successful answers, and what is accepted. */
-export function answerOf(document: OpenApiDocument, operation: Json): Answer {
+export function answerOf(document: OpenApiDocument, operation: Json): AnswerForm {
   const successes = Object.entries(memberObject(operation, 'responses')).filter(([status]) => status.startsWith('2'))
   const contents = successes.map(([, value]) => memberObject(resolved(document, value), 'content'))
   const types = [...new Set(contents.flatMap((content) => Object.keys(content)))].filter(

@@ -4,9 +4,9 @@ import { isObject, type Json } from '../protocol/index.ts'
 import { member, memberObject, memberText, type OpenApiDocument, resolved } from './document.ts'
 import { OpenApiError, Unsupported } from './errors.ts'
 import { argumentName, NameSet, toolName } from './names.ts'
-import { type Body, answerOf, bodyOf } from './media.ts'
+import { type RequestBody, answerOf, bodyOf } from './media.ts'
 import { declaredParameters } from './declaredParameters.ts'
-import type { Parameter, Place } from './parameters.ts'
+import type { Parameter, ParameterPlace } from './parameters.ts'
 import { SchemaWriter, shortText } from './schemas.ts'
 
 export interface Operation {
@@ -17,7 +17,7 @@ export interface Operation {
   readonly title: string | undefined
   readonly description: string
   readonly parameters: readonly Parameter[]
-  readonly body: Body | undefined
+  readonly body: RequestBody | undefined
   readonly input: Json
   /** Undefined where the answers have no one form, or one that is too large to be shown. */
   readonly output: Json | undefined
@@ -86,7 +86,7 @@ function tooMany(count: number): string {
   return `The OpenAPI document has ${count} operations, and at most ${MAX_OPERATIONS} become tools. Give a document with the paths that are needed.`
 }
 
-interface Declared {
+interface DeclaredOperation {
   readonly method: string
   readonly path: string
   readonly operation: Json
@@ -95,13 +95,13 @@ interface Declared {
 }
 
 /** The operations of all paths. A path that cannot be read is left out with all of them. */
-function declaredIn(document: OpenApiDocument, leftOut: LeftOut[]): readonly Declared[] {
+function declaredIn(document: OpenApiDocument, leftOut: LeftOut[]): readonly DeclaredOperation[] {
   const paths = Object.entries(memberObject(document.root, 'paths')).filter(([path]) => !path.startsWith('x-'))
   return paths.flatMap(([path, value]) => {
     try {
       const item = resolved(document, value)
       if (!path.startsWith('/')) throw new Unsupported('Its path does not begin with a slash.')
-      return METHODS.flatMap((method): Declared[] => {
+      return METHODS.flatMap((method): DeclaredOperation[] => {
         const operation = member(item, method)
         return isObject(item) && isObject(operation) ? [{ method, path, operation, item }] : []
       })
@@ -113,7 +113,7 @@ function declaredIn(document: OpenApiDocument, leftOut: LeftOut[]): readonly Dec
   })
 }
 
-function operationOf(document: OpenApiDocument, listed: Declared, names: NameSet): Operation {
+function operationOf(document: OpenApiDocument, listed: DeclaredOperation, names: NameSet): Operation {
   const { method } = listed
   if (method === 'trace') throw new Unsupported('TRACE is sent by no client.')
   const operation = resolved(document, listed.operation)
@@ -173,14 +173,14 @@ const ANNOTATIONS: Readonly<Record<string, ToolAnnotations>> = {
   delete: { destructiveHint: true, idempotentHint: true },
 }
 
-function descriptionOf({ method, path, operation }: Declared, summary: string | undefined): string {
+function descriptionOf({ method, path, operation }: DeclaredOperation, summary: string | undefined): string {
   const isDeprecated = member(operation, 'deprecated') === true
   const texts = [isDeprecated ? 'Deprecated.' : '', summary, memberText(operation, 'description')]
   const text = [...new Set(texts)].filter(Boolean).join('\n\n')
   return shortText(text || `${method.toUpperCase()} ${path}`, MAX_TEXT_CHARACTERS)
 }
 
-function isRequired(value: Json, place: Place): boolean {
+function isRequired(value: Json, place: ParameterPlace): boolean {
   return place === 'path' || member(value, 'required') === true
 }
 

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { encodedPairs, filledPath, headerText, type Parameter, pairsOf, type Place, Unsendable } from './parameters.ts'
+import {
+  encodedPairs,
+  filledPath,
+  headerText,
+  type Parameter,
+  pairsOf,
+  type ParameterPlace,
+  Unsendable,
+} from './parameters.ts'
 
-function parameter(name: string, place: Place, style: string, explode: boolean, isJson = false): Parameter {
+function parameter(name: string, place: ParameterPlace, style: string, explode: boolean, isJson = false): Parameter {
   return { name, argument: name, place, style, explode, isJson }
 }
 

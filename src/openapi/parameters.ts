@@ -2,14 +2,14 @@
 import { isObject, type Json } from '../protocol/index.ts'
 import { member } from './document.ts'
 
-export type Place = 'path' | 'query' | 'header' | 'cookie'
+export type ParameterPlace = 'path' | 'query' | 'header' | 'cookie'
 
 export interface Parameter {
   /** Its name in the API. */
   readonly name: string
   /** Its name among the arguments of the tool. */
   readonly argument: string
-  readonly place: Place
+  readonly place: ParameterPlace
   readonly style: string
   readonly explode: boolean
   /** Whether its value is written as JSON. */
@@ -20,7 +20,7 @@ export interface Parameter {
 export class Unsendable extends Error {}
 
 /** The styles that are written here, by place. */
-export const STYLES: Readonly<Record<Place, readonly string[]>> = {
+export const STYLES: Readonly<Record<ParameterPlace, readonly string[]>> = {
   path: ['simple'],
   query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
   header: ['simple'],
@@ -34,10 +34,10 @@ const SEPARATORS: ReadonlyMap<string, string> = new Map([
 
 export type Pair = readonly [name: string, value: string]
 
-type Written = Pick<Parameter, 'name' | 'style' | 'explode' | 'isJson'>
+type WrittenParameter = Pick<Parameter, 'name' | 'style' | 'explode' | 'isJson'>
 
 /** The names and values of a query, a form or cookies, not yet encoded. */
-export function pairsOf({ name, style, explode, isJson }: Written, value: unknown): readonly Pair[] {
+export function pairsOf({ name, style, explode, isJson }: WrittenParameter, value: unknown): readonly Pair[] {
   if (isJson) return [[name, JSON.stringify(value)]]
   if (style === 'deepObject') return deepPairs(name, value)
   if (Array.isArray(value)) {

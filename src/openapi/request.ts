@@ -1,7 +1,7 @@
 /** The HTTP request for a call of a tool. Its origin and the beginning of its path are those of the base address. */
 import { isObject, type Json } from '../protocol/index.ts'
 import { member } from './document.ts'
-import type { Body } from './media.ts'
+import type { RequestBody } from './media.ts'
 import type { Operation } from './operations.ts'
 import {
   cookieText,
@@ -11,7 +11,7 @@ import {
   type Pair,
   pairsOf,
   type Parameter,
-  type Place,
+  type ParameterPlace,
   Unsendable,
 } from './parameters.ts'
 
@@ -31,8 +31,8 @@ export function requestOf(operation: Operation, base: URL, args: Json, own: Head
     const value = member(args, parameter.argument)
     return value === undefined || value === null ? [] : [{ parameter, value }]
   })
-  const at = (place: Place) => given.filter(({ parameter }) => parameter.place === place)
-  const pairsAt = (place: Place) => at(place).flatMap(({ parameter, value }) => pairsOf(parameter, value))
+  const at = (place: ParameterPlace) => given.filter(({ parameter }) => parameter.place === place)
+  const pairsAt = (place: ParameterPlace) => at(place).flatMap(({ parameter, value }) => pairsOf(parameter, value))
   const headers = new Headers({ accept, 'user-agent': 'pannier' })
   for (const { parameter, value } of at('header')) headers.set(parameter.name, headerText(parameter, value))
   for (const [name, value] of Object.entries(own)) headers.set(name, value)
@@ -68,7 +68,7 @@ function addressOf(
   throw new Unsendable('an argument in the path must not lead elsewhere')
 }
 
-function bodyText({ kind, encoding, argument }: Body, content: unknown): string {
+function bodyText({ kind, encoding, argument }: RequestBody, content: unknown): string {
   if (kind === 'json') return JSON.stringify(content)
   if (kind === 'text') return String(content)
   if (!isObject(content)) throw new Unsendable(`${argument} must be an object`)
