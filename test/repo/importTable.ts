@@ -1,7 +1,18 @@
 /** `all` may be imported, of `types` only the types, and of `names` the index alone may be passed on by another index. */
 export type Access = 'all' | 'types' | 'names'
 
-const all = ['protocol', 'state', 'journal', 'cluster', 'server', 'tasks', 'postgres', 'client', 'probe'] as const
+const all = [
+  'protocol',
+  'state',
+  'journal',
+  'cluster',
+  'server',
+  'tasks',
+  'postgres',
+  'client',
+  'probe',
+  'openapi',
+] as const
 
 /** Which folder of src may import which: the table of docs/explanation/architecture.md. A folder may always import itself. */
 export const folders: Record<string, Record<string, Access>> = {
@@ -14,6 +25,7 @@ export const folders: Record<string, Record<string, Access>> = {
   postgres: { protocol: 'all', state: 'all', journal: 'all', server: 'types', tasks: 'all' },
   client: { protocol: 'all', state: 'all' },
   probe: { protocol: 'all', client: 'all' },
+  openapi: { protocol: 'all', server: 'all', client: 'all' },
   gateway: Object.fromEntries(all.map((folder) => [folder, 'all'])),
   console: { gateway: 'types' },
   sdk: { protocol: 'all', state: 'all', journal: 'all', server: 'all' },
