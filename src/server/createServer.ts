@@ -29,6 +29,7 @@ import type { SchemaLike } from './schema.ts'
 import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/processSignals.ts'
 import { assertDrainOptions, type DrainOptions, Shutdown } from './lifecycle/shutdown.ts'
 import { reachableHost, readAdvertised } from '../cluster/index.ts'
+import { withRedirectedConsole } from './stdio/consoleRedirect.ts'
 import { STDIO_OPTIONS, type StdioOptions, serveStdio } from './stdio/host.ts'
 
 export class Server {
@@ -179,6 +180,12 @@ export class Server {
   /** Serves standard input and output until the input ends. */
   async stdio(options: StdioOptions = {}): Promise<void> {
     assertOptionNames(options, STDIO_OPTIONS, 'stdio')
+    const serve = (): Promise<void> => this.#serveStdio(options)
+    if ((options.output ?? process.stdout) !== process.stdout) return serve()
+    return withRedirectedConsole(this.#assembly.logger, serve)
+  }
+
+  async #serveStdio(options: StdioOptions): Promise<void> {
     const { logger, access } = this.#assembly
     await logger.defaultToPino(2)
     if (options.principal === undefined) access.warnOfScopes(logger, 'give stdio a "principal".')

@@ -32,7 +32,6 @@ import { errorMessage, notificationMessage } from '../results.ts'
 import { legacyPeer, type Sessions, unknownPeer } from '../legacy/session.ts'
 import type { SessionFacts } from '../legacy/sessionFacts.ts'
 import { StdioChannel } from './channel.ts'
-import { redirectConsole } from './consoleRedirect.ts'
 import { notificationFor, type WatchGuard } from '../modern/subscriptions.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
 
@@ -76,10 +75,8 @@ export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts
   // A client that closed our output has disconnected, even if our input is still open.
   const unread = new Promise<void>((resolve) => output.on('error', () => resolve()))
   const reading = readLines(input, maxLineBytes, (line) => connection.receive(line, maxLineBytes))
-  const restoreConsole = output === process.stdout ? redirectConsole(() => parts.logger.current) : () => {}
   await Promise.race([reading, unread.then(() => void input.destroy())])
   await connection.finish()
-  restoreConsole()
   hosts.delete(connection)
 }
 
