@@ -10,7 +10,10 @@ import { root } from './repository.ts'
 
 const EXPECTED = { pg: 'page 1: true; paid: true', sdk: 'deployed: true', metrics: '1; pannier_gateway_calls_total 1' }
 /** Not peers: npm would refuse a project whose `@opentelemetry/api` is not that of their newest versions, whether it has them or not. */
-const FOR_METRICS = { '@opentelemetry/exporter-prometheus': '>=0.200.0', '@opentelemetry/sdk-metrics': '^2.0.0 || ^3.0.0' }
+const FOR_METRICS = {
+  '@opentelemetry/exporter-prometheus': '>=0.200.0',
+  '@opentelemetry/sdk-metrics': '^2.0.0 || ^3.0.0',
+}
 const peers = Object.entries({ ...manifest.peerDependencies, ...FOR_METRICS })
 const PROJECTS = ['@opentelemetry/sdk-metrics@2', '@opentelemetry/sdk-trace-node@2', '@opentelemetry/sdk-trace-node@3']
 
