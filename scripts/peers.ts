@@ -15,7 +15,7 @@ const FOR_METRICS = {
   '@opentelemetry/sdk-metrics': '^2.0.0 || ^3.0.0',
 }
 const peers = Object.entries({ ...manifest.peerDependencies, ...FOR_METRICS })
-const PROJECTS = ['@opentelemetry/sdk-metrics@2', '@opentelemetry/sdk-trace-node@2', '@opentelemetry/sdk-trace-node@3']
+const PROJECTS = ['@opentelemetry/sdk-metrics@2', '@opentelemetry/sdk-trace-node@2', '@opentelemetry/sdk-metrics@3']
 
 /** The lower bound of a range such as `^2.0.0 || ^3.0.0`. */
 const lowest = (range: string): string => /\d+\.\d+\.\d+/.exec(range)?.[0] ?? range

@@ -12,7 +12,6 @@ import {
   pathOf,
   send,
   serveStdio,
-  withRedirectedConsole,
 } from '../server/internal.ts'
 import type { Cell } from '../probe/index.ts'
 import { backendCells, type GatewayFacts, isReady, measuresOf, type ReadinessFacts, reportOf } from './admin/health.ts'
@@ -199,13 +198,11 @@ export class Gateway {
 
   /** Serves all servers on standard input and output until the input ends. */
   async stdio(options: { readonly principal?: Principal } = {}): Promise<void> {
-    await withRedirectedConsole(this.#logger, async () => {
-      await assertDatabaseUsable(this.#options.settings)
-      await this.#logger.defaultToPino(2)
-      this.#start()
-      const { assembly, shutdown } = this.#routes.union
-      await serveStdio(assembly, options, shutdown.hosts)
-    })
+    await assertDatabaseUsable(this.#options.settings)
+    await this.#logger.defaultToPino(2)
+    this.#start()
+    const { assembly, shutdown } = this.#routes.union
+    await serveStdio(assembly, options, shutdown.hosts)
     await this.drain()
   }
 

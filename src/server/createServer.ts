@@ -30,7 +30,7 @@ import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/processSignals.ts'
 import { assertDrainOptions, type DrainOptions, Shutdown } from './lifecycle/shutdown.ts'
 import { reachableHost, readAdvertised } from '../cluster/index.ts'
 import { withRedirectedConsole } from './stdio/consoleRedirect.ts'
-import { STDIO_OPTIONS, type StdioOptions, serveStdio } from './stdio/host.ts'
+import { STDIO_OPTIONS, serveConnection, type StdioOptions } from './stdio/host.ts'
 
 export class Server {
   readonly #assembly: Assembly
@@ -192,7 +192,7 @@ export class Server {
     this.#watchSignals(options.drainOnTerm)
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('stdio')
-    await serveStdio(this.#assembly, options, this.#shutdown.hosts)
+    await serveConnection(this.#assembly, options, this.#shutdown.hosts)
     this.#ignoreTerm()
   }
 

@@ -143,7 +143,7 @@ test.each(['v1', 'v2'] as const)('the client %s logs in at each address, and get
     expect(asked.resource).toBe(url.href)
     await first.finishAuth('a code')
     const client = newClient()
-    await client.connect(transport(url, authProvider) as Transport)
+    await client.connect(transport(url, authProvider))
     onTestFinished(() => client.close())
     const [tool = expect.fail()] = (await client.listTools()).tools
     expect(await client.callTool({ name: tool.name, arguments: {} })).toMatchObject({ content: [{ text: 'Bob' }] })

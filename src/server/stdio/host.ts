@@ -32,6 +32,7 @@ import { errorMessage, notificationMessage } from '../results.ts'
 import { legacyPeer, type Sessions, unknownPeer } from '../legacy/session.ts'
 import type { SessionFacts } from '../legacy/sessionFacts.ts'
 import { StdioChannel } from './channel.ts'
+import { withRedirectedConsole } from './consoleRedirect.ts'
 import { notificationFor, type WatchGuard } from '../modern/subscriptions.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
 
@@ -67,8 +68,17 @@ export interface StdioParts {
   readonly logger: LoggerSlot
 }
 
+/** Serves the connection with a redirected console, for a host that needs no time before. */
+export function serveStdio(parts: StdioParts, options: StdioOptions, hosts: Set<DrainableHost>): Promise<void> {
+  return withRedirectedConsole(parts.logger, () => serveConnection(parts, options, hosts))
+}
+
 /** Serves the connection until its input ends; resolves when the last answer is written. */
-export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts: Set<DrainableHost>): Promise<void> {
+export async function serveConnection(
+  parts: StdioParts,
+  options: StdioOptions,
+  hosts: Set<DrainableHost>,
+): Promise<void> {
   const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_BODY_BYTES } = options
   const connection = new Connection(parts, output, options.principal)
   hosts.add(connection)
