@@ -19,6 +19,8 @@ export default defineConfig({
   entry,
   format: 'esm',
   platform: 'node',
+  // Installed by those who use /metrics.
+  deps: { neverBundle: ['@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics'] },
   target: 'node22.18',
   fixedExtension: false,
   dts: true,
