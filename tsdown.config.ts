@@ -19,14 +19,13 @@ export default defineConfig({
   entry,
   format: 'esm',
   platform: 'node',
-  // Installed by those who use /metrics.
-  deps: { neverBundle: ['@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics'] },
   target: 'node22.18',
   fixedExtension: false,
   dts: true,
   clean: true,
   report: false,
-  deps: { neverBundle: /^#/ },
+  // Files that package.json chooses by conditions, and what those install who use /metrics.
+  deps: { neverBundle: [/^#/, '@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics'] },
   // Types keep what they say about themselves.
   outputOptions: { comments: { jsdoc: false } },
 })
