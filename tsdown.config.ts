@@ -24,7 +24,8 @@ export default defineConfig({
   dts: true,
   clean: true,
   report: false,
-  deps: { neverBundle: /^#/ },
+  // Files that package.json chooses by conditions, and what those install who use /metrics.
+  deps: { neverBundle: [/^#/, '@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics'] },
   // Types keep what they say about themselves.
   outputOptions: { comments: { jsdoc: false } },
 })

@@ -1,5 +1,5 @@
 // `npm run docs` fills the code fences from their files and the reference from the sources, and writes
-// docs/reference/requirements.md. `node scripts/docs.ts check fences|links|reference|requirements` only looks, and
+// docs/reference/requirements.md. `node --conditions=pannier-source scripts/docs.ts check fences|links|reference|requirements` only looks, and
 // exits with 1 when something is wrong.
 import { existsSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

@@ -1,4 +1,5 @@
-// Installs the package beside the lowest and the newest version of each optional peer, in a project of its own, and uses them all.
+// Installs the package beside the lowest and the newest version of each optional package, in a project of its own, and uses
+// them all. Then installs it in projects that have other packages of OpenTelemetry.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +9,13 @@ import { PostgresServer } from '../test/postgres/server.ts'
 import { root } from './repository.ts'
 
 const EXPECTED = { pg: 'page 1: true; paid: true', sdk: 'deployed: true', metrics: '1; pannier_gateway_calls_total 1' }
-const peers = Object.entries(manifest.peerDependencies)
+/** Not peers: npm would refuse a project whose `@opentelemetry/api` is not that of their newest versions, whether it has them or not. */
+const FOR_METRICS = {
+  '@opentelemetry/exporter-prometheus': '>=0.200.0',
+  '@opentelemetry/sdk-metrics': '^2.0.0 || ^3.0.0',
+}
+const peers = Object.entries({ ...manifest.peerDependencies, ...FOR_METRICS })
+const PROJECTS = ['@opentelemetry/sdk-metrics@2', '@opentelemetry/sdk-trace-node@2', '@opentelemetry/sdk-metrics@3']
 
 /** The lower bound of a range such as `^2.0.0 || ^3.0.0`. */
 const lowest = (range: string): string => /\d+\.\d+\.\d+/.exec(range)?.[0] ?? range
@@ -44,6 +51,13 @@ try {
     })
     if (printed.trim() !== JSON.stringify(EXPECTED)) throw new Error(`With the ${which} peers: ${printed}`)
     console.log(`${which}: ${versions.join(' ')}`)
+  }
+  for (const there of PROJECTS) {
+    const project = mkdtempSync(join(folder, 'project-'))
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
+    run(project, 'npm', ['install', '--no-audit', '--no-fund', there])
+    run(project, 'npm', ['install', '--no-audit', '--no-fund', join(folder, tarball)])
+    console.log(`beside ${there}`)
   }
 } finally {
   await database.end()

@@ -39,7 +39,7 @@ export const stages: readonly Stage[] = [
   checks('lint', [['oxlint', '--type-check']]),
   checks(
     'docs',
-    ['fences', 'links', 'reference', 'requirements'].map((name) => ['node', 'scripts/docs.ts', 'check', name]),
+    ['fences', 'links', 'reference', 'requirements'].map((name) => ['node', source, 'scripts/docs.ts', 'check', name]),
   ),
   checks('package', [
     ['knip'],

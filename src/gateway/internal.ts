@@ -1,4 +1,5 @@
 /** Exports for the program, not for users of the library. These names are not stable. */
+export { checkDocuments } from './backends/apiServer.ts'
 export { createGateway } from './createGateway.ts'
 export { databaseFault, PINS_IN_POSTGRES, problemText, readGatewayConfig, restartSettings } from './config/index.ts'
 export { assertDatabaseUsable, pinStoreOf, sharedPins } from './database.ts'

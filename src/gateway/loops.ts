@@ -109,6 +109,7 @@ const LOOP_CHECK_MS = 2000
 /** Resolves if the server at this address answers 508; rejects otherwise. */
 async function assertLoop(address: Address, through: string): Promise<void> {
   if (!('url' in address)) throw new TypeError('Programs are checked when they start.')
+  if ('openapi' in address) throw new TypeError('An API is no server of MCP.')
   const params: Json = {}
   const headers = {
     ...address.headers,

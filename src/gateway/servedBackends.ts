@@ -68,6 +68,7 @@ export class ServedBackends {
     const kept = new Map(before.filter(({ name }) => same.has(name)).map((backend) => [backend.name, backend]))
     this.#config = config
     this.#all = servedBy(config).map((server) => kept.get(server.name) ?? this.#create(server))
+    for (const backend of kept.values()) void backend.reread()
     if (this.hasStarted) for (const backend of this.#all) if (!before.includes(backend)) backend.start()
     return before.filter((backend) => !this.#all.includes(backend))
   }

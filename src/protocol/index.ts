@@ -117,4 +117,4 @@ export {
   UNNAMED_LEGACY_VERSION,
   unsupportedVersion,
 } from './versions.ts'
-export { errorDetails, type Logger, shortened } from './logger.ts'
+export { errorDetails, errorType, type Logger, shortened } from './logger.ts'

@@ -38,17 +38,25 @@ export function errorDetails(error: unknown, causes = MAX_CAUSES): ErrorDetails 
   if (typeof error === 'string') return { type: 'string', message: shortened(error, MAX_MESSAGE_CHARS) }
   if (typeof error === 'object' && error !== null && !(error instanceof Error)) return shapeOf(error)
   if (!(error instanceof Error)) return { type: error === null ? 'null' : typeof error }
-  const { name, message, stack, cause } = error
+  const { message, stack, cause } = error
+  const type = errorType(error)
   const code = 'code' in error ? error.code : undefined
   const details = {
-    type: name,
+    type,
     message: shortened(message, MAX_MESSAGE_CHARS),
     ...((typeof code === 'string' || typeof code === 'number') && { code }),
     ...(stack !== undefined && { stack: shortened(stack, MAX_STACK_CHARS) }),
     ...(cause !== undefined && causes > 0 && { cause: errorDetails(cause, causes - 1) }),
   }
   // pino's own serializer takes the type from the constructor or, where there is none, from the name.
-  return Object.defineProperties(details, { constructor: { value: undefined }, name: { value: name } })
+  return Object.defineProperties(details, { constructor: { value: undefined }, name: { value: type } })
+}
+
+/** The name that an author gave to an error; without one, its class. */
+export function errorType(error: Error): string {
+  const hasName = [error, Object.getPrototypeOf(error) as object].some((object) => Object.hasOwn(object, 'name'))
+  const maker: unknown = error.constructor
+  return !hasName && typeof maker === 'function' && maker.name !== '' ? maker.name : error.name
 }
 
 const MAX_MEMBERS = 10

@@ -7,7 +7,7 @@ import {
   lineLogger,
   listen,
   nodeHandler,
-  serveStdio,
+  serveConnection,
 } from '#runtime/server/node/hosts'
 import type { Listening, ListenOptions } from './http/listen.ts'
 import type {
@@ -39,6 +39,7 @@ import type { SchemaLike } from './schema/schema.ts'
 import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/processSignals.ts'
 import { assertDrainOptions, type DrainOptions, Shutdown } from './lifecycle/shutdown.ts'
 import { reachableHost, readAdvertised } from '../cluster/index.ts'
+import { withRedirectedConsole } from './stdio/consoleRedirect.ts'
 import type { StdioOptions } from './stdio/host.ts'
 
 /** What a server offers, and the ways to mount it. */
@@ -192,13 +193,19 @@ export class Server {
   /** Serves standard input and output until the input ends. */
   async stdio(options: StdioOptions = {}): Promise<void> {
     assertStdioOptions(options)
+    const serve = (): Promise<void> => this.#serveStdio(options)
+    if ((options.output ?? process.stdout) !== process.stdout) return serve()
+    return withRedirectedConsole(this.#assembly.logger, serve)
+  }
+
+  async #serveStdio(options: StdioOptions): Promise<void> {
     const { logger, access } = this.#assembly
     logger.defaultTo(lineLogger)
     if (options.principal === undefined) access.warnOfScopes(logger, 'give stdio a "principal".')
     this.#watchSignals(options.drainOnTerm)
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('stdio')
-    await serveStdio(this.#assembly, options, this.#shutdown.hosts)
+    await serveConnection(this.#assembly, options, this.#shutdown.hosts)
     this.#ignoreTerm()
   }
 

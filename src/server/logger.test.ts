@@ -159,6 +159,21 @@ test("an author's own pino logs the class of an error", () => {
   expect(JSON.parse(lines())).toMatchObject({ err: { type: 'RangeError', message: 'Too far.', code: 'FAR' } })
 })
 
+class OutOfStock extends Error {}
+class TooFar extends RangeError {
+  override name = 'Distance'
+}
+
+test.each([
+  ['its class', new OutOfStock('None left.'), 'OutOfStock'],
+  ['the name that its author gave it', new TooFar('Too far.'), 'Distance'],
+  ['its class, of the runtime', new RangeError('Too far.'), 'RangeError'],
+  ['the name that the runtime gave it', new DOMException('Stopped.', 'AbortError'), 'AbortError'],
+  ['its name, where it has no constructor', Object.assign(new Error('?'), { constructor: undefined }), 'Error'],
+])('of an error the log has %s', (_, error, type) => {
+  expect(errorDetails(error)).toMatchObject({ type })
+})
+
 test('a genuine token for another server is a warning that names both, once a minute', async () => {
   const { logger, lines } = listen()
   let now = Date.now()

@@ -4,7 +4,7 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Approvers, Journal } from '../journal/index.ts'
-import type { Era, Json, TaskStatus } from '../protocol/index.ts'
+import type { Era, HeaderReader, Json, TaskStatus } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 import type { Call, Caller, Peer } from './call.ts'
 import type { Logger } from './logger.ts'
@@ -73,8 +73,49 @@ export interface QuestionDesk {
   find(id: string, answerer: QuestionAnswerer): Promise<OpenQuestion | undefined>
   /** Stores an answer. False if the question is no longer open. */
   answer(question: OpenQuestion, answerer: QuestionAnswerer, response: Json): Promise<boolean>
+  /** What is wrong with the content of an answer, in sentences that quote no value. */
+  problems(question: OpenQuestion, content: Json): readonly string[]
+  /** Serves the page of a question. */
+  page(request: PageRequest, site: QuestionSite): Promise<PageReply>
   /** Names the caller in links to its own questions. */
   ownerOf(caller: Pick<Caller, 'principal'>): string
+}
+
+/** A request for the page of a question, whose body has not been read. */
+export interface PageRequest {
+  readonly method: string
+  readonly path: string
+  readonly header: HeaderReader
+  /** The size of the body, by Content-Length; NaN where it is unknown. */
+  readonly declaredBytes: number
+  whole(): Promise<Uint8Array>
+}
+
+export interface PageReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** The media type of the body. */
+  readonly type: string
+  readonly body: string
+}
+
+/** Where the pages are. */
+export interface QuestionSite {
+  readonly links: {
+    /** Undefined for an address that is no link of this server, or an expired one. */
+    open(path: string): LinkedQuestion | undefined
+    /** The origin of the pages, where it is known. */
+    readonly origin: string | undefined
+  }
+  /** The name of the server, as people read it. */
+  readonly server: string
+}
+
+/** What a link to a question names. */
+export interface LinkedQuestion {
+  readonly question: string
+  /** The caller, as the store names it. */
+  readonly owner: string
 }
 
 /** A call whose client cannot be asked. It waits in the store, and its client comes back for the result. */

@@ -90,7 +90,7 @@ export class FollowedTask {
     const advice = 'Give a principal that may answer in principals.approvers, by the key of its question.'
     return new ExerciseError(
       'ANSWER_MISSING',
-      `No principal of the exercise may answer: ${String(statusMessage)} ${advice}`,
+      `No principal of the exercise may answer. ${String(statusMessage)} ${advice}`,
     )
   }
 

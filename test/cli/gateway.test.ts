@@ -144,3 +144,24 @@ test('where pg is not installed, a gateway with PostgreSQL says what to install,
     expect(status).toBe(2)
   }
 })
+
+test('OpenAPI documents are checked: what is served, what is left out, and why one cannot be served', async () => {
+  const file = { content: { 'multipart/form-data': {} } }
+  const photos = { put: { requestBody: { required: true, ...file } }, get: {} }
+  write('photos.json', JSON.stringify({ openapi: '3.1.0', paths: { '/photos': photos } }))
+  write('old.json', '{ "swagger": "2.0" }')
+  const entry = (openapi: string) => ({ openapi, url: 'http://127.0.0.1:1/v1' })
+  write('apis.json', JSON.stringify({ servers: { photos: entry('photos.json') } }))
+  write('old-api.json', JSON.stringify({ servers: { old: entry('./old.json') } }))
+  const [apis, old] = await Promise.all([gateway(['check', 'apis.json']), gateway(['check', 'old-api.json'])])
+  expect(apis).toMatchObject({ status: 0, stdout: expect.stringMatching(/^photos +openapi +http:\/\/127/m) })
+  expect(apis.stderr).toMatch(/^warning: The server "photos" .* PUT \/photos is no tool\. Its body must be multipart/)
+  expect(old.status).toBe(2)
+  expect(old.stderr).toMatch(/^error: The server "old" cannot be served\. .*It is of Swagger 2\.0/)
+})
+
+test('other commands say who serves a document', async () => {
+  write('only.json', '{ "servers": { "a": { "openapi": "a.yaml", "url": "http://a.example" } } }')
+  const ran = await pannier(['tools', 'only.json#a'], { cwd: folder })
+  expect(ran.stderr).toContain('only.json#a is an OpenAPI document. Serve it with: pannier gateway only.json')
+})

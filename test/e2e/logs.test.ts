@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { call, envelope, post } from '../fixtures/modernClient.ts'
 
-function start(mode: 'listen' | 'stdio', level?: string) {
+function start(mode: 'listen' | 'stdio', level?: string, more: string[] = []) {
   const { PANNIER_LOG_LEVEL: _, ...env } = process.env
-  const child = spawn(process.execPath, ['--conditions=pannier-source', 'test/e2e/programs/logged.ts', mode], {
+  const child = spawn(process.execPath, ['--conditions=pannier-source', 'test/e2e/programs/logged.ts', mode, ...more], {
     env: { ...env, ...(level !== undefined && { PANNIER_LOG_LEVEL: level }) },
   })
   const written = { stdout: '', stderr: '' }
@@ -61,4 +61,13 @@ test('on stdio the console writes to standard error, and one line says so', asyn
   expect(written.filter((line) => line.includes('table'))).toHaveLength(2)
   const warnings = written.filter((line) => line.includes('console.error'))
   expect(warnings.map((line) => JSON.parse(line))).toMatchObject([{ level: 40 }])
+})
+
+test('the console writes to standard error as soon as stdio is called', async () => {
+  const { child, lines } = start('stdio', undefined, ['eager'])
+  child.stdin.end()
+  await once(child, 'close')
+  expect(lines('stdout')).toEqual([])
+  expect(lines('stderr').filter((line) => line === 'started')).toHaveLength(1)
+  expect(lines('stderr').filter((line) => line.includes('console.error'))).toHaveLength(1)
 })

@@ -89,6 +89,17 @@ describe.each(['http', 'stdio'])('a server over %s that keeps something', (over)
   })
 })
 
+test('a caller whose process ended in one of their calls is told once what that means', async () => {
+  const { url } = await startGateway({ it: stdioEntry({ state: 'stateful' }) }, { principal })
+  const ann = await callerAt(url, 'ann', 0)
+  await call(ann, 'it_note', { text: 'milk' })
+  await expect(call(ann, 'it_die')).rejects.toMatchObject({ data: { code: 'BACKEND_LOST' } })
+  const gone =
+    'The process or session that the server "it" had for this caller has ended. What the server kept there is gone.'
+  expect(await textsOf(ann, 'it_recall')).toEqual(['', gone])
+  expect(await textsOf(ann, 'it_recall')).toEqual([''])
+})
+
 test('two gateways with PostgreSQL keep what callers have as well, and tell them when it is gone', async () => {
   const top = { gateway: { postgres: await newDatabase() } }
   const it = await entryOf('stdio', { maxProcesses: 1, idleSeconds: 3, startSeconds: 6 })

@@ -12,6 +12,7 @@ const all = [
   'postgres',
   'client',
   'probe',
+  'openapi',
 ] as const
 
 /** Which folder of src may import which: the table of docs/explanation/architecture.md. A folder may always import itself. */
@@ -21,11 +22,12 @@ export const folders: Record<string, Record<string, Access>> = {
   journal: { protocol: 'all' },
   cluster: { protocol: 'all', state: 'all' },
   questions: { protocol: 'all' },
-  server: { protocol: 'all', state: 'all', journal: 'all', cluster: 'all', questions: 'all' },
-  tasks: { protocol: 'all', state: 'all', journal: 'all', server: 'types', postgres: 'names' },
+  server: { protocol: 'all', state: 'all', journal: 'all', cluster: 'all' },
+  tasks: { protocol: 'all', state: 'all', journal: 'all', questions: 'all', server: 'types', postgres: 'names' },
   postgres: { protocol: 'all', state: 'all', journal: 'all', server: 'types', tasks: 'all' },
   client: { protocol: 'all', state: 'all', questions: 'all' },
   probe: { protocol: 'all', client: 'all' },
+  openapi: { protocol: 'all', server: 'all', client: 'all' },
   gateway: Object.fromEntries(all.map((folder) => [folder, 'all'])),
   console: { gateway: 'types' },
   sdk: { protocol: 'all', state: 'all', journal: 'all', server: 'all' },

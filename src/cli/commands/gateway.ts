@@ -7,6 +7,7 @@ import { type CommandContext, runCommand } from '../runCommand.ts'
 import { reread } from '../serving/reload.ts'
 import { isWorkerProcess } from '../serving/workerProcess.ts'
 import { type ServeOptions, serveGateway } from './gatewayServe.ts'
+import type { GatewayConfig } from '../../gateway/config/index.ts'
 import type { OfferedTool } from '../../gateway/catalog/index.ts'
 
 /** `pannier gateway`: one endpoint for all servers of an mcp.json file. */
@@ -56,7 +57,7 @@ those of the gateway under "gateway" at the top.
 
 Exit codes:
   0    everything can be served
-  2    the file cannot be used, or a server in it lacks a variable or a file`
+  2    the file cannot be used, a server in it lacks a variable or a file, or an OpenAPI document cannot be served`
 
 function portOf(option: string): (text: string) => number {
   return (text) => {
@@ -95,7 +96,15 @@ async function check(file: string, { display }: CommandContext): Promise<ExitCod
   const problems = config.unusable.flatMap((server) => server.problems)
   for (const warning of config.warnings ?? []) display.note(`warning: ${problemText(warning)}`)
   for (const problem of problems) display.note(`error: ${problemText(problem)}`)
-  return problems.length === 0 ? EXIT.ok : EXIT.badInput
+  const faults = await faultsOfDocuments(config)
+  for (const { isFatal, sentence } of faults) display.note(`${isFatal ? 'error' : 'warning'}: ${sentence}`)
+  return problems.length === 0 && !faults.some(({ isFatal }) => isFatal) ? EXIT.ok : EXIT.badInput
+}
+
+/** Loads what serves documents only where there are some. */
+async function faultsOfDocuments({ servers }: GatewayConfig) {
+  if (!servers.some(({ address }) => 'openapi' in address)) return []
+  return (await import('../../gateway/internal.ts')).checkDocuments(servers)
 }
 
 interface AcceptFlags {

@@ -49,6 +49,7 @@ function transportOf({ address, settings }: BackendConfig): string {
 }
 
 function kindOf(address: Address): string {
+  if ('openapi' in address) return 'openapi'
   return 'command' in address ? 'stdio' : (address.transport ?? 'http')
 }
 

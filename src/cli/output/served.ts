@@ -97,6 +97,7 @@ function stateOf({ config, prober: { verdict } }: ServedBackend): string {
 function servingOf(backend: ServedBackend): string {
   const { config, connector, isShared } = backend
   const isProcess = 'command' in config.address
+  if ('openapi' in config.address) return 'its OpenAPI document'
   if (!isShared) {
     const { startedInMs } = connector
     const start = isProcess && startedInMs !== undefined ? ` (${(startedInMs / 1000).toFixed(1)} s)` : ''

@@ -7,6 +7,8 @@ export interface HttpAddress {
   /** The transport of the revision 2024-11-05. @default found out by trying */
   readonly transport?: 'sse'
   readonly container?: Container
+  /** The file or address of the document of an API, whose base address is `url`. Only the gateway serves it. */
+  readonly openapi?: string
 }
 
 /** A server that is started as a child process. */

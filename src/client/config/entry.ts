@@ -40,6 +40,10 @@ export async function readAddress(entry: unknown, context: EntryContext): Promis
     ? { container: { image: fields.text('container') } }
     : {}
   const urlField = urlFieldOf(entry)
+  if (fields.has('openapi')) {
+    const isAlone = urlField !== undefined && !fields.has('command')
+    return isAlone ? apiOf(fields, urlField, context) : invalid(OPENAPI_ALONE)
+  }
   if (fields.has('command') && urlField !== undefined && !DECIDING_TYPES.has(type))
     return invalid(commandAndUrl(urlField))
   if (fields.has('command') && !HTTP_TYPES.has(type)) return { ...(await commandOf(fields, context)), ...container }
@@ -51,6 +55,16 @@ export async function readAddress(entry: unknown, context: EntryContext): Promis
   if (different !== undefined) return invalid(different)
   const transport = type === 'sse' ? { transport: 'sse' as const } : {}
   return { url: fields.address(urlField), headers: fields.headers(), ...transport, ...container }
+}
+
+const OPENAPI_ALONE = 'has "openapi", and needs a "url" beside it, the base address of the API, and no "command".'
+
+function apiOf(fields: Fields, urlField: string, { project }: EntryContext): Address {
+  const isAddress = /^https?:/i.test(fields.text('openapi'))
+  const openapi = isAddress
+    ? fields.address('openapi')
+    : nodeModule('node:path').resolve(project, fields.text('openapi'))
+  return { url: fields.address(urlField), headers: fields.headers(), openapi }
 }
 
 /** The words for the address: of nearly all programs; of Gemini CLI and Qwen Code; of Windsurf and Antigravity. */

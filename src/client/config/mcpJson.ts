@@ -23,7 +23,10 @@ export async function readEntry(file: string, name: string, env: Env = process.e
   const servers = serversIn(parseCommentedJson(await readConfigFile(file), file), file)
   const entry = Object.hasOwn(servers, name) ? servers[name] : undefined
   if (entry === undefined) throw invalid(`${file} has no server "${name}"; ${serverList(Object.keys(servers))}`)
-  return readAddress(entry, { ...entryPlace(file, env), report: (problem) => refuse(problem, `${file}#${name}`) })
+  const report = (problem: EntryProblem): never => refuse(problem, `${file}#${name}`)
+  const address = await readAddress(entry, { ...entryPlace(file, env), report })
+  if (!('openapi' in address)) return address
+  throw invalid(`${file}#${name} is an OpenAPI document. Serve it with: pannier gateway ${file}`)
 }
 
 /** Where relative paths of a file start, and what its variables mean. */

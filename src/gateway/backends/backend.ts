@@ -3,6 +3,7 @@ import { type Era, type Json, settledWithin } from '../../protocol/index.ts'
 import type { BackendConfig } from '../config/index.ts'
 import type { ServerLog } from '../announce.ts'
 import { BackendError, REJECTED, WITHHELD } from '../errors.ts'
+import { API_URL, ApiServer } from './apiServer.ts'
 import { Connector } from './connector.ts'
 import { CallerCredentials, type CredentialsHook } from './credentials.ts'
 import { LISTS_MAY_DIFFER } from './lists/changes.ts'
@@ -63,12 +64,14 @@ export class Backend {
   /** The leases of its callers, where gateways share them. */
   readonly leases: ServerLeases | undefined
   readonly upstreams: Upstreams | undefined
+  /** The server of an OpenAPI document, which runs in this process. */
+  readonly #api: ApiServer | undefined
   /** Time of the first attempt, in milliseconds of the process. */
   #startedAt = performance.now()
 
   constructor(options: BackendOptions) {
     const { config, logger } = options
-    const { name, address } = config
+    const { name } = config
     this.#options = options
     this.config = config
     this.name = name
@@ -76,8 +79,8 @@ export class Backend {
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.login = new OperatorLogin(options)
     this.listsByCaller = new ListsByCaller(config.settings.listSeconds * 1000)
-    const urls = 'url' in address ? [address.url, ...config.settings.urls] : undefined
-    this.upstreams = urls && new Upstreams(urls, options.via, linkLimits(config).maxMessageBytes)
+    this.#api = ApiServer.of(config, logger)
+    this.upstreams = this.#createUpstreams()
     this.connector = this.#createConnector()
     this.lists = this.connector.lists
     this.prober = new BackgroundProber({
@@ -90,6 +93,19 @@ export class Backend {
     this.leases = this.sender.leases
   }
 
+  #createUpstreams(): Upstreams | undefined {
+    const { config, via } = this.#options
+    const { maxMessageBytes } = linkLimits(config)
+    const { address, settings } = config
+    if (this.#api !== undefined) return new Upstreams([API_URL], via, maxMessageBytes, this.#api.connect)
+    return 'url' in address ? new Upstreams([address.url, ...settings.urls], via, maxMessageBytes) : undefined
+  }
+
+  /** Reads the document of the server again, if it has one. Throws nothing: an unreadable one changes nothing. */
+  async reread(): Promise<void> {
+    await this.#api?.reread()
+  }
+
   #createConnector(): Connector {
     const { config, onLists, withheldOf } = this.#options
     return new Connector({
@@ -97,6 +113,7 @@ export class Backend {
       log: this.#options,
       link: this.#linkOptions(),
       demand: () => this.login.demand(),
+      prepare: async () => this.#api?.load(this.connector.stopped),
       onLink: (link) => {
         this.subscriptions.use(link)
         this.prober.sawVersion(link.about.info)
@@ -221,6 +238,7 @@ export class Backend {
     this.subscriptions.close()
     await Promise.all([this.sender.close(), this.connector.close()])
     this.upstreams?.close()
+    await this.#api?.close()
   }
 
   #linkOptions(): Omit<LinkOptions, 'signal'> {

@@ -41,6 +41,8 @@ export interface ConnectorOptions extends Pick<BackendListsOptions, 'config' | '
   readonly link: Omit<LinkOptions, 'signal'>
   /** The credentials that a refusing server needs, as far as known. */
   readonly demand: () => Promise<LoginDemand | undefined>
+  /** Prepares the server for a connection; rejects if it cannot. */
+  readonly prepare: () => Promise<void>
   /** Called when a link is open for requests. */
   readonly onLink: (link: Link) => void
   readonly log: ServerLog
@@ -159,6 +161,7 @@ export class Connector {
     const { config, link: options } = this.#options
     this.#onLost = onClosed
     const begunAt = performance.now()
+    await this.#options.prepare()
     const link = await openLink(ownAddress(config.address), {
       ...options,
       signal: this.stopped,

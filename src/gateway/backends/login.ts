@@ -62,6 +62,6 @@ export class OperatorLogin {
 
 /** Whether an entry leaves the login open: it has no token of its own and forwards none of callers. */
 function isOpen({ address, settings }: BackendConfig): boolean {
-  if (!('url' in address) || settings.forwardAuthorization) return false
+  if (!('url' in address) || 'openapi' in address || settings.forwardAuthorization) return false
   return !Object.keys(address.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
 }

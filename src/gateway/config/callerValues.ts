@@ -5,6 +5,7 @@
 import type { Address } from '../../client/index.ts'
 import type { Principal } from '../../server/index.ts'
 import { isLocalHost } from '../../server/internal.ts'
+import { VIA_HEADER } from '../loops.ts'
 
 type NamedValues = Readonly<Record<string, string>>
 
@@ -42,6 +43,29 @@ export function headerNameFault(name: string): string | undefined {
 export function headerFault(name: string, value: string): string | undefined {
   if (!TOKEN.test(name)) return 'has a name that cannot stand in a request.'
   return referenceFault(value) ?? (VALUE.test(value) ? undefined : 'has characters that cannot stand in a header.')
+}
+
+/** Headers of the requests that carry a call to the server of an OpenAPI document. All others are for its API. */
+const OF_TRANSPORT: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'baggage',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'keep-alive',
+  'traceparent',
+  'tracestate',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+])
+
+/** Whether a header belongs to the way of a call through the gateway, and is not passed on to an API. */
+export function isTransportHeader(name: string): boolean {
+  const lower = name.toLowerCase()
+  return OF_TRANSPORT.has(lower) || lower.startsWith('mcp-') || lower === VIA_HEADER
 }
 
 /** The reason why a value refers to something that no principal has; undefined if it may be filled in. */

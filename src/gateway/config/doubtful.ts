@@ -115,7 +115,19 @@ function quotedList(starts: readonly string[]): string {
 }
 
 const CONTAINERS = ['mcpServers', 'servers']
-const STANDARD = ['command', 'container', 'args', 'env', 'envFile', 'cwd', ...URL_FIELDS, 'headers', 'type', 'disabled']
+const STANDARD = [
+  'command',
+  'openapi',
+  'container',
+  'args',
+  'env',
+  'envFile',
+  'cwd',
+  ...URL_FIELDS,
+  'headers',
+  'type',
+  'disabled',
+]
 /** Synonyms that are no typos. */
 const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ['cmd', 'command'],

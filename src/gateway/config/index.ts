@@ -10,7 +10,7 @@ export {
   PINS_IN_POSTGRES,
   type ViewSettings,
 } from './gatewaySettings.ts'
-export { dependOnPrincipal, headerFault, valuesFor, withoutPrincipal } from './callerValues.ts'
+export { dependOnPrincipal, headerFault, isTransportHeader, valuesFor, withoutPrincipal } from './callerValues.ts'
 export {
   type BackendConfig,
   type GatewayConfig,

@@ -2,7 +2,7 @@
  * Reads an mcp.json file as the configuration of a gateway. All its errors are reported at once. A server with missing
  * variables is reported apart: only that server cannot be served.
  */
-import { type Address, ClientError } from '../../client/index.ts'
+import { type Address, ClientError, type HttpAddress } from '../../client/index.ts'
 import {
   type EntryProblem,
   entryPlace,
@@ -21,7 +21,7 @@ import { BACKEND_SETTINGS, type BackendSettings, backendSettings } from './backe
 import { flag } from './checks.ts'
 import { doubtsInEntry, doubtsInViews, unreadAtTop, unreadInEntry, unreadVariables } from './doubtful.ts'
 import { GATEWAY_SETTINGS, type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
-import { forwardFault, headerFault, isPrincipalVariable, referenceFault } from './callerValues.ts'
+import { forwardFault, headerFault, isTransportHeader, isPrincipalVariable, referenceFault } from './callerValues.ts'
 import {
   type ConfigProblem,
   type ConfigSource,
@@ -195,8 +195,11 @@ async function readBackend(
     if (sentence !== undefined)
       report({ path: [...place.path, 'forwardAuthorization'], code: 'CONFIG_INVALID', sentence })
   }
+  if ('openapi' in address && !disabled) reportApi(address, report)
+  // Its server keeps nothing between calls: it only passes them on.
+  const ownState = 'openapi' in address && { state: 'stateless' as const }
   const variableValues = 'command' in address && values.size > 0 ? [...values] : undefined
-  return { name, address, settings: { ...settings, disabled }, ...(variableValues && { variableValues }) }
+  return { name, address, settings: { ...settings, ...ownState, disabled }, ...(variableValues && { variableValues }) }
 }
 
 /** Whether a server is left out. A fault of the setting is reported with the others. */
@@ -223,11 +226,21 @@ function misspelt(known: string): string {
   return `is not read; did you mean "${known}"?`
 }
 
-const REPLICAS = 'are for a server that has a "url", and is not of the transport "sse".'
+const REPLICAS = 'are for a server that has a "url", and is neither of the transport "sse" nor an OpenAPI document.'
 
 function takesReplicas(address: Address): boolean {
-  return 'url' in address && address.transport !== 'sse'
+  return 'url' in address && address.transport !== 'sse' && address.openapi === undefined
 }
+
+/** The address of a document follows the rules for that of a server, and these headers belong to each request. */
+function reportApi({ openapi = '', headers = {} }: HttpAddress, report: (problem: EntryProblem) => void): void {
+  const fault = /^https?:/i.test(openapi) ? httpUrlFault(openapi) : undefined
+  if (fault !== undefined) report({ path: ['openapi'], code: 'CONFIG_INVALID', sentence: fault })
+  for (const name of Object.keys(headers))
+    if (isTransportHeader(name)) report({ path: ['headers', name], code: 'CONFIG_INVALID', sentence: OWN_HEADER })
+}
+
+const OWN_HEADER = 'is set by the gateway, as the document says; leave it out.'
 
 /** The checks that `readAddress` leaves to its users. */
 function checkAddress(address: Address, fields: Json, report: (problem: EntryProblem) => void): void {

@@ -4,7 +4,7 @@
  * goes to the next address; one that was sent is never sent again.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Dispatcher, Pool } from 'undici'
+import { type buildConnector, type Dispatcher, Pool } from 'undici'
 import { backoffMs, MAX_MESSAGE_BYTES, sleep } from '../../protocol/index.ts'
 import { type Via, VIA_HEADER } from '../loops.ts'
 
@@ -44,13 +44,14 @@ export class Upstream {
   /** Whether it has answered a request for a stream before. Some servers answer only with the first event. */
   answersStreams = false
 
-  constructor(url: string, via?: Via, maxMessageBytes = MAX_MESSAGE_BYTES) {
+  /** `connect`: how connections are made. @default over the network */
+  constructor(url: string, via?: Via, maxMessageBytes = MAX_MESSAGE_BYTES, connect?: buildConnector.connector) {
     const { origin, pathname, search } = new URL(url)
     this.url = url
     this.maxMessageBytes = maxMessageBytes
     this.#via = via
     this.#path = pathname + search
-    this.#pool = new Pool(origin, NO_TIMEOUTS)
+    this.#pool = new Pool(origin, { ...NO_TIMEOUTS, ...(connect !== undefined && { connect }) })
   }
 
   dispatch(message: UpstreamMessage, handler: Dispatcher.DispatchHandler): void {
@@ -97,9 +98,14 @@ export class Upstreams {
   #last = 0
 
   /** `via`: the sending gateway. */
-  constructor(urls: readonly string[], via?: Via, maxMessageBytes = MAX_MESSAGE_BYTES) {
+  constructor(
+    urls: readonly string[],
+    via?: Via,
+    maxMessageBytes = MAX_MESSAGE_BYTES,
+    connect?: buildConnector.connector,
+  ) {
     this.#via = via
-    this.all = [...new Set(urls)].map((url) => new Upstream(url, via, maxMessageBytes))
+    this.all = [...new Set(urls)].map((url) => new Upstream(url, via, maxMessageBytes, connect))
   }
 
   get maxMessageBytes(): number {

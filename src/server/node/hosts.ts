@@ -7,7 +7,7 @@ import { STDIO_OPTIONS, type StdioOptions } from '../stdio/host.ts'
 export { listen } from '../http/listen.ts'
 export { nodeHandler } from '../http/node.ts'
 export { lineLogger } from './lineLogger.ts'
-export { serveStdio } from '../stdio/host.ts'
+export { serveConnection } from '../stdio/host.ts'
 
 export function assertListenOptions(options: ListenOptions): void {
   assertOptionNames(options, LISTEN_OPTIONS, 'listen')

@@ -12,7 +12,7 @@ const replacement: typeof hosts = {
   lineLogger: needsNode('listen'),
   listen: needsNode('listen'),
   nodeHandler: needsNode('nodeHandler'),
-  serveStdio: needsNode('stdio'),
+  serveConnection: needsNode('stdio'),
 }
 
 export const {
@@ -22,5 +22,5 @@ export const {
   lineLogger,
   listen,
   nodeHandler,
-  serveStdio,
+  serveConnection,
 } = replacement

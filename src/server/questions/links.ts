@@ -6,15 +6,10 @@ import type { Sealer } from '../../state/seal/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { isObject } from '../../protocol/index.ts'
 import { newId } from '../binding.ts'
+import type { LinkedQuestion } from '../taskPort.ts'
 
 /** Between the path of the endpoint and the seal. */
 const SEGMENT = '/question/'
-
-export interface LinkedQuestion {
-  readonly question: string
-  /** The caller, as the store names it. */
-  readonly owner: string
-}
 
 export class QuestionLinks {
   readonly #sealer: Sealer

@@ -3,8 +3,7 @@ import { ProtocolError } from '../../protocol/index.ts'
 import { namesOf } from '../auth/approval.ts'
 import { assertNamed, type Principal } from '../auth/authenticator.ts'
 import { ServerError } from '../errors.ts'
-import { contentProblems, readFields } from '../../questions/index.ts'
-import type { OpenQuestion, OpenQuestionPage, QuestionDesk } from '../taskPort.ts'
+import type { OpenQuestionPage, QuestionDesk } from '../taskPort.ts'
 
 export interface OpenQuestionFilter {
   /** Who looks: only questions that this principal may answer are listed. */
@@ -59,14 +58,15 @@ export class ServerQuestions {
     const question = await this.#opened.find(id, { principal })
     if (question === undefined) throw closed()
     const response = typeof answer === 'string' ? { action: answer } : { action: 'accept', content: answer }
-    if (typeof answer !== 'string') assertFits(question, answer)
+    const problems = typeof answer === 'string' ? [] : this.#opened.problems(question, answer)
+    if (problems.length > 0) throw new ProtocolError('PARAMS_INVALID', `The answer does not fit: ${problems.join(' ')}`)
     if (!(await this.#opened.answer(question, { principal }, response))) throw closed()
   }
 
   get #opened(): QuestionDesk {
     const desk = this.#desk()
     if (desk !== undefined) return desk
-    throw new TypeError('ServerQuestions are stored with tasks: createServer({ tasks: sqliteTasks({ path }) }).')
+    throw new TypeError('Questions are stored with tasks: createServer({ tasks: sqliteTasks({ path }) }).')
   }
 }
 
@@ -75,9 +75,4 @@ function closed(): ServerError {
     'QUESTION_CLOSED',
     'No such question is open for this principal: it was answered, its call was cancelled, or others are asked.',
   )
-}
-
-function assertFits({ requestedSchema }: OpenQuestion, content: Readonly<Record<string, unknown>>): void {
-  const problems = contentProblems(readFields(requestedSchema), content)
-  if (problems.length > 0) throw new ProtocolError('PARAMS_INVALID', `The answer does not fit: ${problems.join(' ')}`)
 }

@@ -43,11 +43,7 @@ export function openQuestionsPart(
     waiting,
     pages: {
       has: isQuestionPath,
-      // Loaded when a page is opened.
-      serve: async (request) => {
-        const { QuestionPages } = await import('./pages.ts')
-        return new QuestionPages({ desk, links, server: options.title ?? options.name }).serve(request)
-      },
+      serve: (request) => desk.page(request, { links, server: options.title ?? options.name }),
     },
     namesOf,
     listensAt: (address) => {

@@ -32,7 +32,7 @@ import { errorMessage, notificationMessage } from '../results.ts'
 import { legacyPeer, type Sessions, unknownPeer } from '../legacy/session.ts'
 import type { SessionFacts } from '../legacy/sessionFacts.ts'
 import { StdioChannel } from './channel.ts'
-import { redirectConsole } from './consoleRedirect.ts'
+import { withRedirectedConsole } from './consoleRedirect.ts'
 import { notificationFor, type WatchGuard } from '../modern/subscriptions.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
 
@@ -68,18 +68,25 @@ export interface StdioParts {
   readonly logger: LoggerSlot
 }
 
+/** Serves the connection with a redirected console, for a host that needs no time before. */
+export function serveStdio(parts: StdioParts, options: StdioOptions, hosts: Set<DrainableHost>): Promise<void> {
+  return withRedirectedConsole(parts.logger, () => serveConnection(parts, options, hosts))
+}
+
 /** Serves the connection until its input ends; resolves when the last answer is written. */
-export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts: Set<DrainableHost>): Promise<void> {
+export async function serveConnection(
+  parts: StdioParts,
+  options: StdioOptions,
+  hosts: Set<DrainableHost>,
+): Promise<void> {
   const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_BODY_BYTES } = options
   const connection = new Connection(parts, output, options.principal)
   hosts.add(connection)
   // A client that closed our output has disconnected, even if our input is still open.
   const unread = new Promise<void>((resolve) => output.on('error', () => resolve()))
   const reading = readLines(input, maxLineBytes, (line) => connection.receive(line, maxLineBytes))
-  const restoreConsole = output === process.stdout ? redirectConsole(() => parts.logger.current) : () => {}
   await Promise.race([reading, unread.then(() => void input.destroy())])
   await connection.finish()
-  restoreConsole()
   hosts.delete(connection)
 }
 

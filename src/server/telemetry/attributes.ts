@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Attributes } from '@opentelemetry/api'
-import { CODES, isServerError } from '../../protocol/index.ts'
+import { CODES, errorType, isServerError } from '../../protocol/index.ts'
 import type { Call, Peer, TracedCall } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { shortened } from '../logger.ts'
@@ -91,7 +91,7 @@ export function callAttributes({ id, round }: TracedCall): Attributes {
 
 /** The class of an error; its message may contain arguments. */
 export function thrownAttributes(error: unknown): Attributes {
-  return { 'error.type': error instanceof Error ? error.name : '_OTHER' }
+  return { 'error.type': error instanceof Error ? errorType(error) : '_OTHER' }
 }
 
 /** The attributes of an error code. Only a fault of the server marks its span as an error; a bad request does not. */

@@ -4,6 +4,7 @@
  * does not exist.
  */
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
+import { contentProblems, readFields } from '../../questions/index.ts'
 import type {
   QuestionAnswerer,
   Call,
@@ -12,14 +13,18 @@ import type {
   OpenQuestion,
   OpenQuestionPage,
   OpenQuestionsQuery,
+  PageReply,
+  PageRequest,
   Principal,
   QuestionDesk,
+  QuestionSite,
   TaskHost,
   DeferredCall,
   WhichDeferred,
 } from '../../server/index.ts'
 import type { NewTask, OpenQuestionRecord, TaskEngine, TaskRecord } from '../engine.ts'
 import { assertKnown, digestOf, ownerOf, withClientErrors } from './dialect.ts'
+import { QuestionPages } from './questionPages.ts'
 import { waitForTask } from './waitFor.ts'
 
 export interface DeskOptions {
@@ -117,6 +122,14 @@ export class EngineQuestionDesk implements QuestionDesk {
     const owner = by === undefined ? nameOf(answerer) : undefined
     const giver = 'principal' in answerer ? answerer.principal.id : undefined
     return withClientErrors(engine.answerOne(task, owner, key, { response, by: giver }))
+  }
+
+  problems({ requestedSchema }: OpenQuestion, content: Json): readonly string[] {
+    return contentProblems(readFields(requestedSchema), content)
+  }
+
+  page(request: PageRequest, site: QuestionSite): Promise<PageReply> {
+    return new QuestionPages(this, site).serve(request)
   }
 
   ownerOf(caller: Pick<Caller, 'principal'>): string {

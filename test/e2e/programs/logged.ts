@@ -10,5 +10,8 @@ server.tool('chat', { description: 'Writes to the console' }, () => {
   return 'written'
 })
 
-if (process.argv[2] === 'stdio') await server.stdio()
-else console.log((await server.listen()).url)
+if (process.argv[2] === 'stdio') {
+  const served = server.stdio()
+  if (process.argv[3] === 'eager') console.log('started')
+  await served
+} else console.log((await server.listen()).url)

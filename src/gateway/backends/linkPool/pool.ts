@@ -92,7 +92,7 @@ export class LinkPool {
     } catch (error) {
       // Late messages of the failed call must not reach the next one.
       if (sharing === 'call') this.#drop(pooled)
-      else void this.#dropBroken(pooled)
+      else void this.#retireBroken(pooled)
       throw error
     } finally {
       this.#room.end(caller)
@@ -191,7 +191,7 @@ export class LinkPool {
     return own.find((pooled) => this.#isUsable(pooled))
   }
 
-  /** Retires a link whose server has closed it while it was idle. */
+  /** Retires a link whose server has closed it. */
   #isUsable(pooled: PooledLink): boolean {
     if (pooled.opened?.isClosed !== true) return true
     this.#retire(pooled, 'has ended')
@@ -280,9 +280,10 @@ export class LinkPool {
     this.#drop(pooled)
   }
 
-  async #dropBroken(pooled: PooledLink): Promise<void> {
+  async #retireBroken(pooled: PooledLink): Promise<void> {
     const link = await pooled.link.catch(() => undefined)
-    if (link === undefined || link.isClosed) this.#drop(pooled)
+    if (link === undefined) this.#drop(pooled)
+    else this.#isUsable(pooled)
   }
 
   #drop(pooled: PooledLink, leaving: Leaving = this.#isHandingOff && pooled.lease ? 'handed off' : 'ended'): void {

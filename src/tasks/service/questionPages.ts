@@ -1,16 +1,14 @@
 /** Serves the page of a question to whoever has its link: the form, and what came of it. */
 import { hash } from 'node:crypto'
 import { noticePage, PAGE_STYLE, questionPage, readFields, readForm } from '../../questions/index.ts'
-import type { EndpointRequest, HttpReply } from '../http/exchange.ts'
-import type { OpenQuestion, QuestionDesk } from '../taskPort.ts'
-import type { LinkedQuestion, QuestionLinks } from './links.ts'
-
-export interface QuestionPagesOptions {
-  readonly desk: QuestionDesk
-  readonly links: QuestionLinks
-  /** The name of the server, as people read it. */
-  readonly server: string
-}
+import type {
+  LinkedQuestion,
+  OpenQuestion,
+  PageReply,
+  PageRequest,
+  QuestionDesk,
+  QuestionSite,
+} from '../../server/index.ts'
 
 /** The headers of each page: no scripts, no frames, nothing from elsewhere, no copy in a cache, no address in a referrer. */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -24,15 +22,16 @@ const HEADERS: Readonly<Record<string, string>> = {
 const MAX_FORM_BYTES = 256 * 1024
 
 export class QuestionPages {
-  readonly #options: QuestionPagesOptions
+  readonly #desk: Pick<QuestionDesk, 'find' | 'answer'>
+  readonly #site: QuestionSite
 
-  constructor(options: QuestionPagesOptions) {
-    this.#options = options
+  constructor(desk: Pick<QuestionDesk, 'find' | 'answer'>, site: QuestionSite) {
+    this.#desk = desk
+    this.#site = site
   }
 
-  async serve(request: EndpointRequest): Promise<HttpReply> {
-    const { links, desk } = this.#options
-    const linked = links.open(request.path)
+  async serve(request: PageRequest): Promise<PageReply> {
+    const linked = this.#site.links.open(request.path)
     if (linked === undefined)
       return notice(
         404,
@@ -41,12 +40,12 @@ export class QuestionPages {
       )
     if (request.method !== 'GET' && request.method !== 'HEAD' && request.method !== 'POST')
       return notice(405, 'This page is a form', 'Open it in a browser, and send the form.')
-    const question = await desk.find(linked.question, { owner: linked.owner })
+    const question = await this.#desk.find(linked.question, { owner: linked.owner })
     if (question === undefined) return closed()
     return request.method === 'POST' ? this.#answer(request, linked, question) : this.#form(200, question)
   }
 
-  async #answer(request: EndpointRequest, linked: LinkedQuestion, question: OpenQuestion): Promise<HttpReply> {
+  async #answer(request: PageRequest, linked: LinkedQuestion, question: OpenQuestion): Promise<PageReply> {
     if (this.#isFromElsewhere(request))
       return notice(403, 'This form came from another page', 'Open the link itself, and answer there.')
     const body = await formBody(request)
@@ -64,8 +63,8 @@ export class QuestionPages {
     question: OpenQuestion,
     response: { action: string; content?: unknown },
     heading: string,
-  ): Promise<HttpReply> {
-    const isStored = await this.#options.desk.answer(question, { owner }, response)
+  ): Promise<PageReply> {
+    const isStored = await this.#desk.answer(question, { owner }, response)
     return isStored ? notice(200, heading, 'The call continues. You can close this page.') : closed()
   }
 
@@ -74,29 +73,29 @@ export class QuestionPages {
     question: OpenQuestion,
     entered?: URLSearchParams,
     issues?: ReadonlyMap<string, string>,
-  ): HttpReply {
+  ): PageReply {
     const { message, requestedSchema, tool, expiresAt } = question
-    const { server } = this.#options
+    const { server } = this.#site
     const fields = readFields(requestedSchema)
     return reply(status, questionPage({ server, tool, message, fields, expiresAt, entered, issues }))
   }
 
   /** Whether a browser says that another site sent the form. */
-  #isFromElsewhere({ header }: EndpointRequest): boolean {
+  #isFromElsewhere({ header }: PageRequest): boolean {
     if (header('sec-fetch-site') === 'cross-site') return true
     const origin = header('origin')
-    if (origin === undefined || origin === this.#options.links.origin) return false
+    if (origin === undefined || origin === this.#site.links.origin) return false
     return !URL.canParse(origin) || new URL(origin).host !== header('host')
   }
 }
 
-async function formBody(request: EndpointRequest): Promise<URLSearchParams | undefined> {
+async function formBody(request: PageRequest): Promise<URLSearchParams | undefined> {
   if (request.declaredBytes > MAX_FORM_BYTES) return undefined
   const bytes = await request.whole()
   return bytes.length > MAX_FORM_BYTES ? undefined : new URLSearchParams(bytes.toString())
 }
 
-function closed(): HttpReply {
+function closed(): PageReply {
   return notice(
     410,
     'This question is closed',
@@ -104,10 +103,10 @@ function closed(): HttpReply {
   )
 }
 
-function notice(status: number, heading: string, sentence: string): HttpReply {
+function notice(status: number, heading: string, sentence: string): PageReply {
   return reply(status, noticePage(heading, sentence))
 }
 
-function reply(status: number, body: string): HttpReply {
+function reply(status: number, body: string): PageReply {
   return { status, headers: HEADERS, type: 'text/html; charset=utf-8', body }
 }

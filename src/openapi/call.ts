@@ -1,0 +1,91 @@
+/** Sends the request of a call to the API, and reads the answer. */
+import type { CallToolResult } from '@modelcontextprotocol/client'
+import { failureReason } from '../client/index.ts'
+import type { Json } from '../protocol/index.ts'
+import { failure } from '../server/index.ts'
+import { bodyOf, resultOf } from './answer.ts'
+import type { Operation } from './operations.ts'
+import { Unsendable } from './parameters.ts'
+import { type ApiRequest, type HeaderValues, requestOf } from './request.ts'
+
+export interface ApiCallOptions {
+  /** The base address of the API. */
+  readonly base: URL
+  readonly timeoutMs: number
+  readonly maxResponseBytes: number
+  /** What is added to the error of an API that refuses the credentials. */
+  readonly credentialsAdvice: string
+}
+
+/** Never rejects for what the API does. */
+export async function callApi(
+  operation: Operation,
+  args: Json,
+  own: HeaderValues,
+  cancelled: AbortSignal,
+  { base, timeoutMs, maxResponseBytes, credentialsAdvice }: ApiCallOptions,
+): Promise<CallToolResult> {
+  const request = prepared(operation, base, args, own)
+  if ('content' in request) return request
+  const late = AbortSignal.timeout(timeoutMs)
+  try {
+    const response = await sent(request, AbortSignal.any([cancelled, late]))
+    const body = await bodyOf(response, maxResponseBytes)
+    if (body === undefined) return failure(tooLarge(response.status, maxResponseBytes))
+    const isRefused = response.status === 401 || response.status === 403
+    return resultOf(operation, response, body, isRefused ? credentialsAdvice : '')
+  } catch (error) {
+    if (cancelled.aborted) throw error
+    if (late.aborted) return failure(`The API has not answered within ${timeoutMs / 1000} seconds. ${MAYBE}`)
+    const { why = 'the connection is broken.' } = failureReason(error)
+    return failure(`There is no answer from the API: ${why} ${MAYBE}`)
+  }
+}
+
+const MAYBE = 'What the call does may have happened.'
+
+function tooLarge(status: number, bytes: number): string {
+  return `The API answered HTTP ${status} with more than ${bytes} bytes. Ask for less of it.`
+}
+
+function prepared(operation: Operation, base: URL, args: Json, own: HeaderValues): ApiRequest | CallToolResult {
+  try {
+    return requestOf(operation, base, args, own)
+  } catch (error) {
+    if (error instanceof Unsendable) return failure(`The arguments do not fit: ${error.message}.`)
+    throw error
+  }
+}
+
+const MAX_REDIRECTS = 3
+
+/** Follows redirects within the origin: headers and arguments belong to the API that the operator named. */
+async function sent({ url, method, headers, body }: ApiRequest, signal: AbortSignal): Promise<Response> {
+  let at = url
+  for (let redirects = 0; ; redirects++) {
+    const response = await fetch(at, {
+      method,
+      headers,
+      signal,
+      redirect: 'manual',
+      ...(body !== undefined && { body }),
+    })
+    const next = redirects < MAX_REDIRECTS ? nextOf(response, at, method) : undefined
+    if (next === undefined) return response
+    await response.body?.cancel()
+    at = next
+  }
+}
+
+/** Other statuses turn all other methods into GET. */
+function nextOf({ status, headers }: Response, from: URL, method: string): URL | undefined {
+  const keeps = status === 307 || status === 308 || (isReading(method) && [301, 302, 303].includes(status))
+  const location = headers.get('location')
+  if (!keeps || location === null || !URL.canParse(location, from)) return undefined
+  const next = new URL(location, from)
+  return next.origin === from.origin ? next : undefined
+}
+
+function isReading(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
