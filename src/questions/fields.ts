@@ -59,10 +59,10 @@ export type Field = TextField | NumberField | BooleanField | ChoiceField | Choic
 export type FieldValue = string | number | boolean | readonly string[]
 
 /** The error of a form that cannot be shown. `what`: what is wrong with it. */
-type Unsupported = (what: string) => Error
+type Refusal = (what: string) => Error
 
 /** Reads the schema of a form; throws where a required field is of a type that forms do not have. */
-export function readFields(schema: unknown, unsupported: Unsupported = unshown): readonly Field[] {
+export function readFields(schema: unknown, unsupported: Refusal = unshown): readonly Field[] {
   if (!isObject(schema) || !isObject(schema['properties'])) throw unsupported('has no properties')
   const required = new Set<unknown>(Array.isArray(schema['required']) ? schema['required'] : [])
   for (const name of required) {
@@ -79,7 +79,7 @@ function unshown(what: string): TypeError {
   return new TypeError(`The form ${what}; it cannot be shown.`)
 }
 
-function readField(key: string, property: unknown, required: boolean, unsupported: Unsupported): Field {
+function readField(key: string, property: unknown, required: boolean, unsupported: Refusal): Field {
   const field = isObject(property) ? knownField(property, baseOf(key, property, required)) : undefined
   if (field !== undefined) return field
   if (required) throw unsupported(`requires "${plainLine(key, 60)}", which is not a string, number, boolean or choice`)
