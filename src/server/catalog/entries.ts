@@ -153,7 +153,8 @@ export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handle
 const NEEDS: readonly unknown[] = ['elicitation', 'elicitation.url', 'sampling', 'roots'] satisfies readonly Need[]
 
 function needsOf({ needs = [] }: ToolOptions<SchemaLike>, what: string): readonly Need[] {
-  if (Array.isArray(needs) && needs.every((need) => NEEDS.includes(need))) return needs
+  const given: unknown = needs
+  if (Array.isArray(given) && given.every((need) => NEEDS.includes(need))) return needs
   throw new TypeError(`In the ${what}, "needs" is a list of ${NEEDS.join(', ')}.`)
 }
 

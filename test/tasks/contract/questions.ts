@@ -85,7 +85,7 @@ export function declareQuestions(harness: ContractHarness): void {
       engine.answerOne(lease.id, undefined, 'a', { response: answerTo('x'), by: 'mia' }),
       other.answerOne(lease.id, undefined, 'a', { response: answerTo('y'), by: 'max' }),
     ])
-    expect(answers.toSorted()).toEqual([false, true])
+    expect(new Set(answers)).toEqual(new Set([true, false]))
     expect(await engine.answerOne(lease.id, undefined, 'b', { response: answerTo('b'), by: 'mia' })).toBe(false)
     expect(await engine.answerOne(lease.id, 'ann', 'c', { response: answerTo('c'), by: 'ann' })).toBe(false)
     expect(await engine.answerOne(lease.id, 'ann', 'b', { response: answerTo('b'), by: 'ann' })).toBe(true)
