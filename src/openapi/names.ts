@@ -1,5 +1,7 @@
 /** Names of tools and of their arguments: models' interfaces allow 64 letters, digits, `_` and `-`. */
 const MAX_NAME_CHARACTERS = 64
+/** The rest of a name in a document is not read. */
+const MAX_READ_CHARACTERS = 1000
 
 export function toolName(text: string): string {
   return fitting(text, 'operation')
@@ -11,7 +13,10 @@ export function argumentName(text: string): string {
 }
 
 function fitting(text: string, otherwise: string): string {
-  const name = text.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '')
+  const name = text
+    .slice(0, MAX_READ_CHARACTERS)
+    .replace(/[^A-Za-z0-9_-]+/g, '_')
+    .replace(/^_+|_+$/g, '')
   return name.slice(0, MAX_NAME_CHARACTERS) || otherwise
 }
 

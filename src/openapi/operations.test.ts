@@ -171,3 +171,9 @@ test('a fragment tells uses of one path apart, and is not sent', async () => {
   const { operations } = await read({ '/a#one': { post: {} }, '/a#two': { post: {} } })
   expect(operations.map(({ name, path }) => `${name} ${path}`)).toEqual(['post__a_one /a', 'post__a_two /a'])
 })
+
+test('a name of a million characters is read as far as it counts', async () => {
+  const operationId = `a${'_'.repeat(1_000_000)}b`
+  const { operations } = await operationsOf(documentOf({ openapi: '3.1.0', paths: { '/b': { get: { operationId } } } }))
+  expect(operations.map(({ name }) => name)).toEqual(['a'])
+})

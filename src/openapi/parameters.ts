@@ -106,5 +106,5 @@ export function encodedPairs(pairs: readonly Pair[]): string {
 }
 
 export function cookieText(pairs: readonly Pair[]): string {
-  return pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('; ')
+  return pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('; ')
 }

@@ -18,6 +18,8 @@ describe('the address', () => {
     ['https://a.example', '/b', {}, 'https://a.example/b'],
     ['https://a.example/v1/', '/b', {}, 'https://a.example/v1/b'],
     ['https://a.example/v1?key=k', '/b', { q: 1 }, 'https://a.example/v1/b?key=k&q=1'],
+    ['https://a.example/v1?q=operator', '/b', { q: 'caller' }, 'https://a.example/v1/b?q=operator'],
+    ['https://a.example/v1', '/b?q=path', { q: 'caller' }, 'https://a.example/v1/b?q=path'],
     ['https://a.example/v1', '/b?action=c', { q: 1 }, 'https://a.example/v1/b?action=c&q=1'],
     ['https://a.example', '//evil.example/b', {}, 'https://a.example//evil.example/b'],
     ['https://a.example', '/@evil.example', {}, 'https://a.example/@evil.example'],
@@ -31,6 +33,14 @@ describe('the address', () => {
       await expect(sent(query, {}, { path })).rejects.toThrow(Unsendable)
     },
   )
+})
+
+test.each([{ 'a\r\nb': '1' }, { 'x=1; session': 'mine' }])('a cookie is one cookie with the name %j', async (prefs) => {
+  const parameters = [{ name: 'prefs', in: 'cookie', schema: { type: 'object' }, style: 'form', explode: true }]
+  const { headers } = await sent({ parameters }, { prefs }, { own: { cookie: 'session=operator' } })
+  const [own, ...others] = (headers.get('cookie') ?? '').split('; ')
+  expect([own, others.length]).toEqual(['session=operator', 1])
+  expect(others[0]).toMatch(/^[\w%]+=[\w%]+$/)
 })
 
 describe('the body', () => {

@@ -62,7 +62,9 @@ function addressOf(
   // Some documents have queries in their paths.
   const [template = '', fixed = ''] = path.split('?', 2)
   const start = base.pathname.replace(/\/+$/, '')
-  const queries = [base.search.slice(1), fixed, encodedPairs(query)].filter(Boolean).join('&')
+  const decided = new URLSearchParams(`${base.search.slice(1)}&${fixed}`)
+  const asked = query.filter(([name]) => !decided.has(name)) // what the operator or the path sets is not set again
+  const queries = [base.search.slice(1), fixed, encodedPairs(asked)].filter(Boolean).join('&')
   const url = new URL(base.origin + start + filledPath(template, parameters, args) + (queries && `?${queries}`))
   if (url.origin === base.origin && url.pathname.startsWith(`${start}/`)) return url
   throw new Unsendable('an argument in the path must not lead elsewhere')

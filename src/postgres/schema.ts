@@ -111,7 +111,7 @@ function taskTables(tables: string): string {
       alone integer NOT NULL DEFAULT 0,
       UNIQUE (address, owner)
     );
-    CREATE INDEX tasks_by_same_key ON ${tables}.tasks (same_key) WHERE same_key IS NOT NULL;
+    CREATE UNIQUE INDEX tasks_by_same_key ON ${tables}.tasks (same_key) WHERE same_key IS NOT NULL;
     CREATE INDEX tasks_by_owner ON ${tables}.tasks (owner, number);
     CREATE INDEX tasks_by_expiry ON ${tables}.tasks (expires_at) WHERE expires_at IS NOT NULL;
     CREATE INDEX tasks_by_worker ON ${tables}.tasks (worker) WHERE worker IS NOT NULL;

@@ -12,14 +12,26 @@ export type FormReading =
 export const INPUT_PREFIX = 'field.'
 
 export function readForm(fields: readonly Field[], data: URLSearchParams): FormReading {
+  const inputs = inputsByName(data)
   const content = new Map<string, unknown>()
   const issues = new Map<string, string>()
   for (const field of fields) {
-    const typed = readField(field, data.getAll(`${INPUT_PREFIX}${field.key}`))
+    const typed = readField(field, inputs.get(`${INPUT_PREFIX}${field.key}`) ?? [])
     if ('problem' in typed) issues.set(field.key, typed.problem)
     else if (typed.value !== undefined) content.set(field.key, typed.value)
   }
   return issues.size > 0 ? { ok: false, issues } : { ok: true, content: Object.fromEntries(content) }
+}
+
+/** All values by their names. URLSearchParams looks through all of them for each name. */
+export function inputsByName(data: URLSearchParams): ReadonlyMap<string, readonly string[]> {
+  const inputs = new Map<string, string[]>()
+  for (const [name, value] of data) {
+    const known = inputs.get(name)
+    if (known === undefined) inputs.set(name, [value])
+    else known.push(value)
+  }
+  return inputs
 }
 
 function readField(field: Field, inputs: readonly string[]): Typed {

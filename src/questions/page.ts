@@ -3,7 +3,7 @@
  * the server says stands in a frame of its own, so that it cannot pass for a part of the page.
  */
 import type { BooleanField, ChoiceField, ChoicesField, Field, NumberField, TextField } from './fields.ts'
-import { INPUT_PREFIX } from './formData.ts'
+import { INPUT_PREFIX, inputsByName } from './formData.ts'
 import { Html, html } from './html.ts'
 import { plainLine, plainText } from './safeText.ts'
 
@@ -21,6 +21,7 @@ export interface QuestionView {
 
 export function questionPage(view: QuestionView): string {
   const { server, tool, message, fields, expiresAt, issues = new Map<string, string>() } = view
+  const entered = view.entered && inputsByName(view.entered)
   const until =
     expiresAt === null ? undefined : html`<p class="aside">It can be answered until ${dateOf(expiresAt)}.</p>`
   const wrong = issues.size > 0 && html`<p class="wrong" role="alert">Some fields need another look.</p>`
@@ -28,10 +29,10 @@ export function questionPage(view: QuestionView): string {
     `A question of ${server}`,
     html`<h1>A question for you</h1>
       <p>The tool <strong>${tool}</strong> of the server <strong>${server}</strong> waits for your answer:</p>
-      <blockquote>${plainText(message)}</blockquote>
+      <blockquote>${shown(message, MAX_MESSAGE_CHARS)}</blockquote>
       ${wrong || undefined}
       <form method="post" autocomplete="off">
-        ${fields.map((field) => row(field, view.entered, issues.get(field.key)))}
+        ${fields.map((field) => row(field, entered, issues.get(field.key)))}
         <div class="buttons">
           <button name="action" value="accept">${fields.length === 0 ? 'Accept' : 'Send the answer'}</button>
           <button name="action" value="decline" class="quiet" formnovalidate>Decline</button>
@@ -46,8 +47,12 @@ export function noticePage(heading: string, ...sentences: readonly string[]): st
   return page(heading, html`<h1>${heading}</h1>${sentences.map((sentence) => html`<p>${sentence}</p>`)}`)
 }
 
-function row(field: Field, entered: URLSearchParams | undefined, issue: string | undefined): Html {
-  const given = entered?.getAll(`${INPUT_PREFIX}${field.key}`)
+function row(
+  field: Field,
+  entered: ReadonlyMap<string, readonly string[]> | undefined,
+  issue: string | undefined,
+): Html {
+  const given = entered && (entered.get(`${INPUT_PREFIX}${field.key}`) ?? [])
   switch (field.kind) {
     case 'text':
       return labelled(field, issue, textInput(field, given?.[0] ?? field.default ?? ''))
@@ -81,9 +86,17 @@ function group(field: Field, issue: string | undefined, inputs: readonly Html[])
 function notes(field: Field, issue: string | undefined): Html {
   const { description } = field
   return html`<div id="${idOf(field)}.notes">
-    ${description === undefined ? undefined : html`<p class="aside">${plainText(description)}</p>`}
+    ${description === undefined ? undefined : html`<p class="aside">${shown(description, MAX_DESCRIPTION_CHARS)}</p>`}
     ${issue === undefined ? undefined : html`<p class="wrong">${issue}</p>`}
   </div>`
+}
+
+/** A server may send a long text, and each of its lines is made safe by itself. */
+const MAX_MESSAGE_CHARS = 8000
+const MAX_DESCRIPTION_CHARS = 1000
+
+function shown(text: string, maxChars: number): string {
+  return text.length <= maxChars ? plainText(text) : `${plainText(text.slice(0, maxChars))} … (cut)`
 }
 
 function optional({ required }: Field): Html | undefined {

@@ -5,7 +5,7 @@ import { MAX_ASKS, UNWIND_MS } from '../journal/index.ts'
 import { SessionDeclaration } from './catalog/capabilities.ts'
 import { Approval } from './auth/approval.ts'
 import { documentsOf, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
-import { assertMayCall, type CallToolOptions, taskRunOf } from './calls/callTool.ts'
+import { type CallToolOptions, taskHostOf } from './calls/callTool.ts'
 import { CarryRules, differenceReporter } from './catalog/carry.ts'
 import { AccessControl } from './catalog/accessControl.ts'
 import { Carrier } from './calls/carrier.ts'
@@ -119,19 +119,12 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     tasks: () => tasks,
     waiting: () => questionsPart?.waiting,
   }
-  const tasks: TaskService | undefined = options.tasks?.attach({
-    audience,
-    logger: log,
-    write: (result, peer) => results.ofTask(result, peer),
-    run: taskRunOf(calling, limits),
-    assertMayCall: assertMayCall(calling),
-    knowsCallers: options.principal !== undefined,
-    holderOf: knownCaller,
-    mayAnswer: (approvers, { principal }, isCaller) =>
-      limits.approval?.includes(approvers, principal, isCaller) ?? false,
-  })
+  const host = taskHostOf(calling, limits, { audience, knowsCallers: options.principal !== undefined })
+  const tasks: TaskService | undefined = options.tasks?.attach(host)
 
-  const questionsPart = openQuestionsPart(options, { desk: tasks?.questions, sealer: sessionSealer, results, registry })
+  const callerLimits = requestLimits(options.limits, relaying !== undefined)
+  const questioned = { desk: tasks?.questions, sealer: sessionSealer, results, registry, access, limits: callerLimits }
+  const questionsPart = openQuestionsPart(options, questioned)
 
   const facts = new SessionFacts(bus, clock, watched)
   scope.listen({
@@ -139,7 +132,6 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     crashed: () => pushes.askAgain(),
     doubted: () => void pushes.reclaim(),
   })
-  const callerLimits = requestLimits(options.limits, relaying !== undefined)
   const calls: CallHandler = new Pipeline({
     registry,
     lists,

@@ -122,6 +122,7 @@ export interface LinkedQuestion {
 export interface DeferredCall {
   /** The ticket: who has it may continue the call, if it is the caller. */
   readonly id: string
+  readonly tool: string
   readonly status: TaskStatus
   readonly questions: ReadonlyMap<string, InputRequest>
   readonly approvers: ReadonlyMap<string, Approvers>

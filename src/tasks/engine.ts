@@ -84,7 +84,7 @@ export interface NewTask {
   /** The journal of the call so far. Its id identifies the call: a call that is sent twice creates one task. */
   readonly journal: Journal
   readonly ttlMs: number | null
-  /** What equal calls of the owner have in common. `sameCall` finds the task by it, until `forgetCall`. */
+  /** What equal calls of the owner have in common: they have one task, until `forgetCall`. */
   readonly same?: string | undefined
 }
 
@@ -247,7 +247,7 @@ export interface TaskEngine {
   ): Promise<boolean>
   /** Open questions by their place: those for one of the names, and the owner's own. Does not check who may answer. */
   openQuestions(query: OpenQuestionQuery): Promise<readonly OpenQuestionRecord[]>
-  /** The newest task of the owner with this `same`. */
+  /** The task of the owner with this `same`. */
   sameCall(owner: string, same: string): Promise<TaskRecord | undefined>
   /** From now on `sameCall` does not find the task. */
   forgetCall(id: string, owner: string): Promise<void>

@@ -2,7 +2,7 @@
 import { createServer, type Server, type ServerOptions } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { sqliteTasks } from 'pannier/tasks'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { call } from '../fixtures/modernClient.ts'
 import { ENGINES, type EngineName, instancesOver } from '../tasks/fixtures/engines.ts'
@@ -147,6 +147,55 @@ describe.each(ENGINES)('over %s', (engine) => {
     expect(done).toEqual({ charged: 1, deleted: ['old'] })
   })
 })
+
+describe.each(ENGINES)('over %s, equal calls of one caller at the same time', (engine) => {
+  test('have one ticket, at whichever instance they arrive', async () => {
+    const { urls } = await serve(engine)
+    const clients = await Promise.all([...urls, ...urls].map((url) => askless('SDK v2', url, 'ann')))
+    const waiting = await Promise.all(clients.map((client) => client.call('delete_branch', branch)))
+    expect(new Set(waiting.map((result) => waitingIn(result).ticket)).size).toBe(1)
+  })
+})
+
+test('a result whose client has left is still there for the same call', async () => {
+  const { server, work } = slowServer()
+  const url = (await server.listen({ drainOnTerm: false })).url
+  const ann = await askless('SDK v2', url, 'ann')
+  const { questions } = waitingIn(await ann.call('slow'))
+  await server.questions.answer(questions[0]!.id, {}, principalOf('ann'))
+  const abort = new AbortController()
+  const left = call(url, 'slow', {}, { capabilities: {}, headers: { 'x-name': 'ann' }, signal: abort.signal })
+  await vi.waitFor(() => expect(server.inFlight).toBe(1))
+  abort.abort()
+  await expect(left).rejects.toThrow()
+  await vi.waitFor(() => expect(server.inFlight).toBe(0))
+  work.resolve()
+  expect(textOf(await ann.call('slow'))).toBe('done')
+})
+
+test('a caller who may no longer call the tool gets nothing of it', async () => {
+  let mayCall = true
+  const { server, work } = slowServer(() => mayCall)
+  work.resolve()
+  const ann = await askless('SDK v2', (await server.listen({ drainOnTerm: false })).url, 'ann')
+  const { ticket } = waitingIn(await ann.call('slow'))
+  mayCall = false
+  expect(textOf(await ann.call('continue_call', { ticket }))).toContain('No call waits under this ticket.')
+})
+
+/** A server with a tool that asks, and then works until the test says so. */
+function slowServer(allow: () => boolean = () => true) {
+  const tasks = sqliteTasks({ path: ':memory:' })
+  const server = createServer({ name: 'slow', version: '1', logger: quiet, principal: byName, questions: true, tasks })
+  const work = Promise.withResolvers<void>()
+  onTestFinished(() => server.drain({ deadlineMs: 0, idleMs: 0 }))
+  server.tool('slow', { description: 'Works.', allow }, async (_, ctx) => {
+    await ctx.ask('sure', { message: 'Sure?', schema: z.object({}) })
+    await work.promise
+    return 'done'
+  })
+  return { server, work }
+}
 
 test('a tool with an output schema waits with an error, because clients refuse a result without structured content', async () => {
   const { urls, servers } = await serve('SQLite')

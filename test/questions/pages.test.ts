@@ -7,6 +7,7 @@ import { newKey } from 'pannier/state'
 import { createServer, type Server, type ServerOptions } from 'pannier/server'
 import { sqliteTasks } from 'pannier/tasks'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { questionPage } from '../../src/questions/page.ts'
 import { storePath } from '../tasks/fixtures/echoServer.ts'
 import { askless, type AsklessClient, type Done, offerAsking, textOf, waitingIn } from './fixtures/askless.ts'
 
@@ -106,16 +107,13 @@ describe('refused are', () => {
   test('a link of another server, an incomplete one, and a made-up one', async () => {
     const [one, other] = [await serve(), await serve()]
     const path = new URL(one.link).pathname
-    const wrong = [
-      new URL(path, other.link),
-      new URL(path.slice(0, -1), one.link),
-      new URL(`${path}A`, one.link),
-      new URL('/mcp/question/x', one.link),
-      new URL('/mcp/question/', one.link),
-    ]
+    const wrong = [new URL(path, other.link), new URL(path.slice(0, -1), one.link), new URL(`${path}A`, one.link)]
     for (const link of wrong) {
       for (const answer of [await fetch(link), await post(link.href, yes)]) expect(answer.status).toBe(404)
     }
+    // These are paths like any other, which have no page.
+    for (const path of ['/mcp/question/x', '/mcp/question/'])
+      expect((await fetch(new URL(path, one.link))).headers.get('content-type')).toBe('application/json')
     expect((await post(one.link, yes)).status).toBe(200)
   })
 
@@ -154,11 +152,37 @@ describe('refused are', () => {
     expect((await fetch(link, streamed)).status).toBe(413)
   })
 
+  test('a form with thousands of inputs, before it is read', async () => {
+    const { link } = await serve()
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    expect((await fetch(link, { method: 'POST', headers, body: 'a&'.repeat(100_000) })).status).toBe(413)
+  })
+
+  test('more requests than the limits of the server allow', async () => {
+    const { link } = await serve({ limits: { requestsPerMinute: 20 } })
+    const statuses: number[] = []
+    for (let request = 0; request < 30; request++) statuses.push((await fetch(link)).status)
+    expect(statuses).toContain(429)
+    expect(statuses[0]).toBe(200)
+  })
+
   test('other methods, and an action that the form has not', async () => {
     const { link } = await serve()
     expect((await fetch(link, { method: 'PUT', body: '' })).status).toBe(405)
     expect((await post(link, { action: 'delete' })).status).toBe(400)
   })
+})
+
+test('a message of a million lines is cut, so that its page is made quickly', () => {
+  const view = { server: 's', tool: 't', message: '\n'.repeat(1_000_000), fields: [], expiresAt: null }
+  expect(questionPage(view).length).toBeLessThan(20_000)
+})
+
+test('an endpoint whose own path has the word is an endpoint', async () => {
+  const { server } = newServer()
+  const { url } = await server.listen({ path: '/question/mcp', drainOnTerm: false })
+  const client = await askless('SDK v1', url)
+  expect(await client.tools()).toContain('delete_branch')
 })
 
 describe('the address of the page is', () => {

@@ -55,7 +55,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     schema: [],
     legacy: ['auth', 'catalog', 'forwarding', 'http', 'lifecycle', 'limits', 'modern'],
     stdio: ['auth', 'http', 'legacy', 'lifecycle', 'modern'],
-    questions: ['auth', 'catalog', 'handler', 'http'],
+    questions: ['auth', 'catalog', 'handler', 'http', 'limits'],
     calls: [
       'auth',
       'catalog',

@@ -57,8 +57,8 @@ test('ten thousand waiting tasks cost no memory, and many callers no more connec
     `INSERT INTO many.tasks (address, call, holder, id, status, ${columns})
        SELECT md5(n::text), md5(n::text), 'another', to_json(n::text)::text, 'input_required', ${columns}
        FROM many.tasks, generate_series(1, 10000) AS n;
-     INSERT INTO many.questions (task, wire_key, key, times, request, state)
-       SELECT number, '"a"', '"a"', 1, '{}', 'open' FROM many.tasks WHERE status = 'input_required'`,
+     INSERT INTO many.questions (task, wire_key, key, times, request, state, asked_at)
+       SELECT number, '"a"', '"a"', 1, '{}', 'open', 1 FROM many.tasks WHERE status = 'input_required'`,
   )
   const before = usedBytes()
   fixture.work(engine, (lease) => lease.end(done))

@@ -23,7 +23,8 @@ import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
 import { taskModeOf, callOf, runTask, type TaskRunOptions } from './taskRun.ts'
 import type { DeferredTool, DeferredCalls } from '../questions/deferredCalls.ts'
-import type { RunOutcome, TaskService, TaskWork } from '../taskPort.ts'
+import { knownCaller } from '../limits/quotaCaller.ts'
+import type { RunOutcome, TaskHost, TaskService, TaskWork } from '../taskPort.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { isExpected, isUnanswered, toWireError } from '../wireErrors.ts'
 
@@ -97,7 +98,7 @@ function throwRefusal(cause: unknown): never {
 }
 
 /** Runs the tool of a task: the same checks and the same handler, from what the store holds. Never rejects. */
-export function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
+function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
   const checkAndRun = async (work: TaskWork, call: Call): Promise<RunOutcome> => {
     const entry = options.registry.tools.get(work.tool)
     if (entry === undefined) throw unknownTool(work.tool)
@@ -122,8 +123,26 @@ export function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
   }
 }
 
+/** The server, as its tasks see it. */
+export function taskHostOf(
+  options: CallToolOptions,
+  limits: TaskRunOptions,
+  about: Pick<TaskHost, 'audience' | 'knowsCallers'>,
+): TaskHost {
+  return {
+    ...about,
+    logger: options.logger,
+    write: (result, peer) => options.results.ofTask(result, peer),
+    run: taskRunOf(options, limits),
+    assertMayCall: assertMayCall(options),
+    holderOf: knownCaller,
+    mayAnswer: (approvers, { principal }, isCaller) =>
+      limits.approval?.includes(approvers, principal, isCaller) ?? false,
+  }
+}
+
 /** For tasks: answering one needs the same rights as calling its tool. */
-export function assertMayCall({ registry, access }: Pick<CallToolOptions, 'registry' | 'access'>) {
+function assertMayCall({ registry, access }: Pick<CallToolOptions, 'registry' | 'access'>) {
   return (call: Call, tool: string): void =>
     access.assertAllowed(registry.tools.get(tool)?.access, call, () => unknownTool(tool))
 }

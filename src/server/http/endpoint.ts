@@ -35,7 +35,8 @@ export interface EndpointParts {
 /** Pages for people, below the path of the endpoint. Their addresses admit the request. */
 export interface Pages {
   has(path: string): boolean
-  serve(request: EndpointRequest): Promise<HttpReply>
+  /** `address`: where the request comes from, if known. */
+  serve(request: EndpointRequest, address: string | undefined): Promise<HttpReply>
 }
 
 type ClientAddress = (request: { readonly header: HeaderReader }) => string | undefined
@@ -63,7 +64,7 @@ export class Endpoint {
   handle(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {
     // Its seal admits it: neither Host nor Origin nor a token of a caller is checked.
     if (request.header('content-type') === this.#parts.messages.mediaType) return this.#receive(request, sink)
-    if (this.#parts.pages?.has(request.path)) return this.#parts.pages.serve(request)
+    if (this.#parts.pages?.has(request.path)) return this.#page(request, sink, this.#parts.pages)
     const admitted = this.#admit(request, sink)
     if (!(admitted instanceof Promise)) return this.#serve(request, admitted, sink)
     return admitted.then(
@@ -75,6 +76,14 @@ export class Endpoint {
   /** The reply when the handler has failed, or when its reply cannot be written. */
   fail(error: unknown): HttpReply {
     return errorReply(error, this.#parts.logger())
+  }
+
+  async #page(request: EndpointRequest, sink: HostSink, pages: Pages): Promise<HttpReply> {
+    try {
+      return await pages.serve(request, this.#parts.clientAddress?.(request) ?? sink.address)
+    } catch (error) {
+      return this.fail(error)
+    }
   }
 
   async #receive(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {

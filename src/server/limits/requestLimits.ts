@@ -101,6 +101,11 @@ export class RequestLimits {
     return this.#begin(caller)
   }
 
+  /** Counts a request for the page of a question, which names no caller. */
+  async enterPage(address: string | undefined): Promise<void> {
+    await this.#count(callerOf(undefined, undefined, address))
+  }
+
   /** Whether it matters which requests are calls. */
   get countsCalls(): boolean {
     return this.#amounts.callsAtOnce !== undefined

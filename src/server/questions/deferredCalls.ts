@@ -9,6 +9,7 @@ import type { CallToolResult, InputRequest } from '@modelcontextprotocol/client'
 import type { Journal } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
+import type { Principal } from '../auth/authenticator.ts'
 import type { Call, Caller } from '../call.ts'
 import { failure } from '../catalog/content.ts'
 import { isAskable } from '../handler/questions.ts'
@@ -19,13 +20,15 @@ import type { QuestionLinks } from './links.ts'
 export const CONTINUE_TOOL = 'continue_call'
 
 /** `_meta` of a result that waits, for programs. */
-export const WAITING_META = 'dev.pannier/waiting'
+const WAITING_META = 'dev.pannier/waiting'
 
 export interface DeferredCallsOptions {
   readonly desk: QuestionDesk
   readonly links: QuestionLinks
   readonly results: Results
   readonly waitSeconds: number
+  /** Whether a caller may still call a tool. */
+  readonly mayCall: (principal: Principal | undefined, tool: string) => boolean
 }
 
 /** A tool that was called, with its arguments. */
@@ -53,31 +56,41 @@ export class DeferredCalls {
     const same = sameOf(call, tool, args)
     if (same === undefined || isAskable(call, ANY_FORM)) return undefined
     const waiting = await this.#options.desk.waiting(call, { same })
-    return waiting && this.#options.results.complete(await this.#resultOf(call, waiting, hasOutput), call.peer)
+    if (waiting === undefined) return undefined
+    const result = await this.#resultOf(call, waiting, hasOutput, () => call.channel.cancelled)
+    return this.#options.results.complete(result, call.peer)
   }
 
   /** Lets a call wait. Gives the text of its result. */
   async wait(call: Call, { tool, args, hasOutput }: DeferredTool, journal: Journal): Promise<string> {
     const { desk, results, waitSeconds } = this.#options
     const work = { tool, args, journal, same: sameOf(call, tool, args), ttlMs: waitSeconds * 1000 }
-    return results.complete(await this.#resultOf(call, await desk.create(call, work), hasOutput), call.peer)
+    const waiting = await desk.create(call, work)
+    return results.complete(await this.#resultOf(call, waiting, hasOutput, () => call.channel.cancelled), call.peer)
   }
 
   /** The result of `continue_call`. */
-  async continued(caller: Pick<Caller, 'principal'>, ticket: string): Promise<Json> {
-    const waiting = await this.#options.desk.waiting(caller, { ticket })
-    if (waiting === undefined)
+  async continued(caller: Pick<Caller, 'principal'>, ticket: string, hasLeft: () => boolean): Promise<Json> {
+    const { desk, mayCall } = this.#options
+    const waiting = await desk.waiting(caller, { ticket })
+    if (waiting === undefined || !mayCall(caller.principal, waiting.tool))
       return failure(
         'No call waits under this ticket. It was of another caller, or its time is over: make the call again.',
       )
-    return this.#resultOf(caller, waiting, false)
+    return this.#resultOf(caller, waiting, false, hasLeft)
   }
 
-  async #resultOf(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Promise<Json> {
+  /** `hasLeft`: whether the client will not get this result, so that it is still to be fetched. */
+  async #resultOf(
+    caller: Pick<Caller, 'principal'>,
+    waiting: DeferredCall,
+    hasOutput: boolean,
+    hasLeft: () => boolean,
+  ): Promise<Json> {
     const { status, result, failure: error } = waiting
     if (status === 'working') return this.#unfinished(waiting, ['This call is still at work.'], hasOutput)
     if (status === 'input_required') return this.#asking(caller, waiting, hasOutput)
-    await this.#options.desk.taken(caller, waiting.id)
+    if (!hasLeft()) await this.#options.desk.taken(caller, waiting.id)
     if (status === 'completed') return result ?? {}
     if (status === 'cancelled') return failure('The call was cancelled while it waited.')
     return failure(error?.message ?? 'The call failed.')

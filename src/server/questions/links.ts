@@ -51,5 +51,9 @@ export class QuestionLinks {
 
 /** Whether a path is that of a question's page, with a good seal or not. */
 export function isQuestionPath(path: string): boolean {
-  return path.includes(SEGMENT)
+  const at = path.lastIndexOf(SEGMENT)
+  return at >= 0 && TOKEN.test(path.slice(at + SEGMENT.length))
 }
+
+/** The shortest seal is longer. An endpoint at /question/mcp is none. */
+const TOKEN = /^[\w-]{40,}$/

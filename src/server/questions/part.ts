@@ -2,8 +2,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { Sealer } from '../../state/seal/index.ts'
 import { toolEntry } from '../catalog/entries.ts'
+import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { questionsOf, type ServerOptions } from '../options.ts'
+import type { RequestLimits } from '../limits/requestLimits.ts'
 import type { Results } from '../results.ts'
 import type { QuestionDesk } from '../taskPort.ts'
 import type { Pages } from '../http/endpoint.ts'
@@ -24,12 +26,15 @@ export interface QuestionsPartOptions {
   readonly sealer: Sealer
   readonly results: Results
   readonly registry: Registry
+  readonly access: AccessControl
+  /** Absent where callers have no limits. */
+  readonly limits: RequestLimits | undefined
 }
 
 /** Undefined where no call waits for people. */
 export function openQuestionsPart(
   options: ServerOptions,
-  { desk, sealer, results, registry }: QuestionsPartOptions,
+  { desk, sealer, results, registry, access, limits }: QuestionsPartOptions,
 ): QuestionsPart | undefined {
   const settings = questionsOf(options)
   if (settings === undefined) return undefined
@@ -37,13 +42,22 @@ export function openQuestionsPart(
   let { url } = settings
   const { waitSeconds, namesOf } = settings
   const links = new QuestionLinks(sealer, () => url, waitSeconds)
-  const waiting = new DeferredCalls({ desk, links, results, waitSeconds })
+  const waiting = new DeferredCalls({
+    desk,
+    links,
+    results,
+    waitSeconds,
+    mayCall: (principal, tool) => access.canSee(principal, 'tools', tool),
+  })
   registry.addTool(continueTool(waiting))
   return {
     waiting,
     pages: {
       has: isQuestionPath,
-      serve: (request) => desk.page(request, { links, server: options.title ?? options.name }),
+      serve: async (request, address) => {
+        await limits?.enterPage(address)
+        return desk.page(request, { links, server: options.title ?? options.name })
+      },
     },
     namesOf,
     listensAt: (address) => {
@@ -62,6 +76,6 @@ function continueTool(waiting: DeferredCalls) {
     'Gives the result of a call that waited for a person, once they have answered. Until then it says what is asked.'
   return toolEntry(CONTINUE_TOOL, { description, input }, async (args, ctx) => {
     const { ticket } = args as { ticket: string }
-    return (await waiting.continued(ctx, ticket)) as CallToolResult
+    return (await waiting.continued(ctx, ticket, () => ctx.signal.aborted)) as CallToolResult
   })
 }

@@ -77,7 +77,7 @@ export class EngineQuestionDesk implements QuestionDesk {
     const owner = digestOf(principal.id)
     let after = readCursor(cursor)
     for (let portion = 0; portion < MAX_PORTIONS; portion++) {
-      const rows = await engine.openQuestions({ owner, names, after, limit: PORTION })
+      const rows = await engine.openQuestions({ owner, names, after, limit: Math.min(PORTION, limit + 1) })
       for (const row of rows) {
         // Questions are in the order in which they were asked.
         if (row.askedAt >= askedBefore) return { questions, nextCursor: undefined }

@@ -20,6 +20,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 }
 
 const MAX_FORM_BYTES = 256 * 1024
+const MAX_FORM_INPUTS = 2000
+const AMPERSAND = 0x26
 
 export class QuestionPages {
   readonly #desk: Pick<QuestionDesk, 'find' | 'answer'>
@@ -92,7 +94,10 @@ export class QuestionPages {
 async function formBody(request: PageRequest): Promise<URLSearchParams | undefined> {
   if (request.declaredBytes > MAX_FORM_BYTES) return undefined
   const bytes = await request.whole()
-  return bytes.length > MAX_FORM_BYTES ? undefined : new URLSearchParams(bytes.toString())
+  if (bytes.length > MAX_FORM_BYTES) return undefined
+  let inputs = 1
+  for (const byte of bytes) if (byte === AMPERSAND) inputs++
+  return inputs > MAX_FORM_INPUTS ? undefined : new URLSearchParams(Buffer.from(bytes).toString())
 }
 
 function closed(): PageReply {

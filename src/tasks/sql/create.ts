@@ -28,7 +28,7 @@ interface PreparedTask {
   readonly answers: readonly (readonly [question: QuestionRow, response: string])[]
 }
 
-/** Returns the task that the call has created, now or before. */
+/** Returns the task that the call, or one that is the same, has created now or before. */
 export async function createTask(store: TaskStore, task: NewTask): Promise<TaskRecord> {
   const prepared = prepare(store, task)
   return store.driver.transaction(function* () {
@@ -87,7 +87,7 @@ function insertText(store: TaskStore, hasMember: boolean): string {
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, CAST($10 AS integer), ${sql.now} + CAST($11 AS bigint),
       $12, ${sql.now}, ${sql.now}, 'working'
     WHERE ${isAllowed} ${hasMember ? `AND ${countUnfinished(store, `${OF_MEMBER} $5`, ofMember)} < ${ofMember}` : ''}
-    ON CONFLICT (call) DO NOTHING RETURNING number, created_at`
+    ON CONFLICT DO NOTHING RETURNING number, created_at`
 }
 
 const INSERT = statement((store) => insertText(store, false))
@@ -130,8 +130,9 @@ function* addJournal(store: TaskStore, number: number, { columns, steps, answers
 function* createdBefore(store: TaskStore, prepared: PreparedTask): Transaction<TaskRecord | undefined> {
   const { sql } = store
   const [row] = yield* query<{ number: string | number; is_live: number }>(
-    `SELECT t.number, CASE WHEN ${notExpired(sql)} THEN 1 ELSE 0 END AS is_live FROM ${sql.tasks} AS t WHERE t.call = $1`,
-    [prepared.call],
+    `SELECT t.number, CASE WHEN ${notExpired(sql)} THEN 1 ELSE 0 END AS is_live FROM ${sql.tasks} AS t
+     WHERE t.call = $1 OR t.same_key = $2`,
+    [prepared.call, prepared.same],
   )
   if (row === undefined) return yield* refuse(store, prepared)
   if (row.is_live === 1) return yield* getTask(store, Number(row.number))

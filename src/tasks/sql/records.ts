@@ -72,7 +72,7 @@ export async function awaitingRef(store: TaskStore, id: string): Promise<TaskRef
   return row
 }
 
-/** The newest task of calls that are the same. */
+/** The task of calls that are the same. */
 export async function sameTask(store: TaskStore, owner: string, same: string): Promise<TaskRecord | undefined> {
   const [row] = await store.driver.read<RecordRow>(SAME_TASK(store), [sameKey(store, owner, same)])
   return row && recordOf(row)
@@ -80,7 +80,7 @@ export async function sameTask(store: TaskStore, owner: string, same: string): P
 
 const SAME_TASK = statement(
   (store) => `SELECT ${columns(store)} FROM ${store.sql.tasks} AS t
-    WHERE t.same_key = $1 AND ${notExpired(store.sql)} ORDER BY t.number DESC LIMIT 1`,
+    WHERE t.same_key = $1 AND ${notExpired(store.sql)}`,
 )
 
 /** The ids among these of tasks that the owner has. */

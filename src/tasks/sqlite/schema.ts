@@ -28,7 +28,7 @@ const SCHEMA = `
   ) STRICT;
   CREATE UNIQUE INDEX tasks_by_address ON tasks (address, owner);
   CREATE UNIQUE INDEX tasks_by_call ON tasks (call);
-  CREATE INDEX tasks_by_same_key ON tasks (same_key) WHERE same_key IS NOT NULL;
+  CREATE UNIQUE INDEX tasks_by_same_key ON tasks (same_key) WHERE same_key IS NOT NULL;
   CREATE INDEX tasks_by_owner ON tasks (owner);
   CREATE INDEX tasks_by_change ON tasks (change) WHERE change > 0;
   CREATE INDEX tasks_by_expiry ON tasks (expires_at) WHERE expires_at IS NOT NULL;
