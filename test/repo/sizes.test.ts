@@ -22,7 +22,7 @@ test.each(Object.keys(accepted) as ProgramName[])('a minimal server (%s) is as s
   expect(isLarger ? [`gzip: ${before?.gzip} -> ${now.gzip} bytes`, ...grown] : []).toEqual([])
 })
 
-test('a server that needs no plain JSON Schema is within 1.4 of the official SDK', async () => {
+test('a server that needs no plain JSON Schema is within 1.42 of the official SDK', async () => {
   const [ours, theirs] = await Promise.all([bundle('Pannier, zod'), bundle('SDK v2, zod')])
-  expect(ours.gzip / theirs.gzip).toBeLessThan(1.4)
+  expect(ours.gzip / theirs.gzip).toBeLessThan(1.42)
 })
