@@ -7,7 +7,8 @@ import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION } fr
 import type { Call, CallObserver, Channel } from '../call.ts'
 import type { TaskOptions } from '../catalog/definitions.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
-import { assertAskable, InputRequired, isForm } from '../handler/questions.ts'
+import { assertAskable, isForm } from '../handler/askable.ts'
+import { InputRequired } from '../handler/questions.ts'
 import type { RunOutcome, TaskWork } from '../taskPort.ts'
 import { type CallResult, handlerCall, UnfinishedResult } from './middleware.ts'
 import {

@@ -8,7 +8,8 @@ import type {
   ToolAnnotations,
 } from '@modelcontextprotocol/client'
 import type { Context, DetachableContext } from '../handler/context.ts'
-import type { InputRequired, Need } from '../handler/questions.ts'
+import type { Need } from '../handler/askable.ts'
+import type { InputRequired } from '../handler/questions.ts'
 import type { RequestContext } from '../handler/requestContext.ts'
 import type { InferSchema, SchemaLike } from '../schema/schema.ts'
 import type { AccessOptions } from './access.ts'

@@ -19,7 +19,7 @@ import type {
   TaskOptions,
   ToolOptions,
 } from './definitions.ts'
-import type { Need } from '../handler/questions.ts'
+import type { Need } from '../handler/askable.ts'
 import { compileSchema, type Schema, type SchemaLike } from '../schema/schema.ts'
 import { ACCESS_OPTIONS, accessRule, type AccessRule } from './access.ts'
 import { type Carry, CARRY_OPTIONS } from './carry.ts'

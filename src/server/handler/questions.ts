@@ -9,20 +9,8 @@ import type {
   ListRootsResult,
 } from '@modelcontextprotocol/client'
 import { type Approvers, Declined, type Question, type Reading } from '../../journal/index.ts'
-import {
-  assertOptionNames,
-  capabilityNames,
-  declares,
-  declaresAll,
-  isObject,
-  type Json,
-  neededCapability,
-  NOT_ACCEPTED,
-  type OptionNames,
-  ProtocolError,
-} from '../../protocol/index.ts'
+import { assertOptionNames, isObject, type Json, NOT_ACCEPTED, type OptionNames } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
-import type { Call } from '../call.ts'
 import { compileSchema, type InferSchema, type SchemaLike } from '../schema/schema.ts'
 
 /** A form for the person at the client. */
@@ -255,50 +243,4 @@ export function inputRequired({ inputRequests = {}, requestState }: InputRequire
     throw new TypeError('inputRequired needs at least one of inputRequests and requestState.')
   }
   return new InputRequired(requests, requestState)
-}
-
-/** Whether the client declared the capability that the request needs. */
-export function isAskable({ peer }: Pick<Call, 'peer'>, request: InputRequest): boolean {
-  return declaresAll(peer.capabilities, neededCapability(request))
-}
-
-/** Whether a request is a form for a person, which somebody can also answer on a page. */
-export function isForm(request: InputRequest): boolean {
-  return request.method === 'elicitation/create' && request.params.mode !== 'url'
-}
-
-/** What a tool may need of its client. */
-export type Need = 'elicitation' | 'elicitation.url' | 'sampling' | 'roots'
-
-/** What a client without a capability lacks, for a person and a model. */
-const LACKS: Readonly<Record<Need, string>> = {
-  elicitation: 'asks a person, and this client cannot show questions',
-  'elicitation.url': 'sends a person to a web page, and this client cannot open one',
-  sampling: "uses the client's model, and this client offers none",
-  roots: 'works in the folders of its client, and this client names none',
-}
-
-/** Throws when a tool needs what its client did not declare. `canWait`: somebody can answer a form elsewhere. */
-export function assertNeeds(
-  tool: string,
-  needs: readonly Need[],
-  { peer }: Pick<Call, 'peer'>,
-  canWait: boolean,
-): void {
-  for (const need of needs) {
-    const isForm = need === 'elicitation'
-    if ((isForm && canWait) || declares(peer.capabilities, isForm ? 'elicitation.form' : need)) continue
-    const sentence = `The tool "${tool}" ${LACKS[need]}. Use a client that declares ${need}. Nothing was done.`
-    const [area = '', mode = 'form'] = need.split('.')
-    const required = { [area]: area === 'elicitation' ? { [mode]: {} } : {} }
-    throw new ProtocolError('CAPABILITY_MISSING', sentence, { requiredCapabilities: required })
-  }
-}
-
-/** Throws when the client did not declare the capability that the request needs. The error names it. */
-export function assertAskable(call: Pick<Call, 'peer'>, request: InputRequest): void {
-  if (isAskable(call, request)) return
-  const needed = neededCapability(request)
-  const sentence = `This needs a client that declares: ${capabilityNames(needed)}.`
-  throw new ProtocolError('CAPABILITY_MISSING', sentence, { requiredCapabilities: needed })
 }

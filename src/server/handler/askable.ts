@@ -1,0 +1,50 @@
+/** What a client can be asked, by the capabilities that it declared. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { capabilityNames, declares, declaresAll, neededCapability, ProtocolError } from '../../protocol/index.ts'
+import type { Call } from '../call.ts'
+
+/** Whether the client declared the capability that the request needs. */
+export function isAskable({ peer }: Pick<Call, 'peer'>, request: InputRequest): boolean {
+  return declaresAll(peer.capabilities, neededCapability(request))
+}
+
+/** Whether a request is a form for a person, which somebody can also answer on a page. */
+export function isForm(request: InputRequest): boolean {
+  return request.method === 'elicitation/create' && request.params.mode !== 'url'
+}
+
+/** What a tool may need of its client. */
+export type Need = 'elicitation' | 'elicitation.url' | 'sampling' | 'roots'
+
+/** What a client without a capability lacks, for a person and a model. */
+const LACKS: Readonly<Record<Need, string>> = {
+  elicitation: 'asks a person, and this client cannot show questions',
+  'elicitation.url': 'sends a person to a web page, and this client cannot open one',
+  sampling: "uses the client's model, and this client offers none",
+  roots: 'works in the folders of its client, and this client names none',
+}
+
+/** Throws when a tool needs what its client did not declare. `canWait`: somebody can answer a form elsewhere. */
+export function assertNeeds(
+  tool: string,
+  needs: readonly Need[],
+  { peer }: Pick<Call, 'peer'>,
+  canWait: boolean,
+): void {
+  for (const need of needs) {
+    const isForm = need === 'elicitation'
+    if ((isForm && canWait) || declares(peer.capabilities, isForm ? 'elicitation.form' : need)) continue
+    const sentence = `The tool "${tool}" ${LACKS[need]}. Use a client that declares ${need}. Nothing was done.`
+    const [area = '', mode = 'form'] = need.split('.')
+    const required = { [area]: area === 'elicitation' ? { [mode]: {} } : {} }
+    throw new ProtocolError('CAPABILITY_MISSING', sentence, { requiredCapabilities: required })
+  }
+}
+
+/** Throws when the client did not declare the capability that the request needs. The error names it. */
+export function assertAskable(call: Pick<Call, 'peer'>, request: InputRequest): void {
+  if (isAskable(call, request)) return
+  const needed = neededCapability(request)
+  const sentence = `This needs a client that declares: ${capabilityNames(needed)}.`
+  throw new ProtocolError('CAPABILITY_MISSING', sentence, { requiredCapabilities: needed })
+}
