@@ -4,7 +4,7 @@ import { memoryLedger } from '../state/stores/index.ts'
 import { MAX_ASKS, UNWIND_MS } from '../journal/index.ts'
 import { SessionDeclaration } from './catalog/capabilities.ts'
 import { Approval } from './auth/approval.ts'
-import { documentsOf, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
+import { documentsOf, type Principal, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
 import { type CallToolOptions, taskHostOf } from './calls/callTool.ts'
 import { CarryRules, differenceReporter } from './catalog/carry.ts'
 import { AccessControl } from './catalog/accessControl.ts'
@@ -122,8 +122,9 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const host = taskHostOf(calling, limits, { audience, knowsCallers: options.principal !== undefined })
   const tasks: TaskService | undefined = options.tasks?.attach(host)
 
+  const mayCall = (who: Principal | undefined, tool: string): boolean => access.canSee(who, 'tools', tool)
   const callerLimits = requestLimits(options.limits, relaying !== undefined)
-  const questioned = { desk: tasks?.questions, sealer: sessionSealer, results, registry, access, limits: callerLimits }
+  const questioned = { desk: tasks?.questions, sealer: sessionSealer, results, registry, mayCall, limits: callerLimits }
   const questionsPart = openQuestionsPart(options, questioned)
 
   const facts = new SessionFacts(bus, clock, watched)
@@ -244,7 +245,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     newRequests,
     legacyHttp,
     tasks,
-    questions: new ServerQuestions(() => tasks?.questions, questionsPart?.namesOf, clock),
+    questions: new ServerQuestions(() => tasks?.questions, mayCall, questionsPart?.namesOf, clock),
     questionsPart,
     open: async () => {
       reachable = true

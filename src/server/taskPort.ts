@@ -69,7 +69,7 @@ export interface QuestionDesk {
   taken(caller: Pick<Caller, 'principal'>, id: string): Promise<void>
   /** Open questions that this principal may answer, oldest first. */
   list(query: OpenQuestionsQuery): Promise<OpenQuestionPage>
-  /** One open question, for this principal or for whoever has a link to it. Undefined if it is open for neither. */
+  /** One open question. Undefined if this answerer may not answer it. */
   find(id: string, answerer: QuestionAnswerer): Promise<OpenQuestion | undefined>
   /** Stores an answer. False if the question is no longer open. */
   answer(question: OpenQuestion, answerer: QuestionAnswerer, response: Json): Promise<boolean>
@@ -173,7 +173,7 @@ export interface OpenQuestionPage {
   readonly nextCursor: string | undefined
 }
 
-/** Who answers: a principal, or whoever has the link that the caller got. */
+/** The giver of an answer: a principal, or the holder of a link to a question of this owner. */
 export type QuestionAnswerer = { readonly principal: Principal } | { readonly owner: string }
 
 /** A client that hears of tasks. */

@@ -178,8 +178,10 @@ test('a caller who may no longer call the tool gets nothing of it', async () => 
   const { server, work } = slowServer(() => mayCall)
   work.resolve()
   const ann = await askless('SDK v2', (await server.listen({ drainOnTerm: false })).url, 'ann')
-  const { ticket } = waitingIn(await ann.call('slow'))
+  const { ticket, questions } = waitingIn(await ann.call('slow'))
   mayCall = false
+  const answer = server.questions.answer(questions[0]!.id, {}, principalOf('ann'))
+  await expect(answer).rejects.toMatchObject({ code: 'QUESTION_CLOSED' })
   expect(textOf(await ann.call('continue_call', { ticket }))).toContain('No call waits under this ticket.')
 })
 

@@ -27,10 +27,18 @@ export type NamesOf = (principal: Principal) => readonly string[]
 export class ServerQuestions {
   readonly #desk: () => QuestionDesk | undefined
   readonly #names: NamesOf
+  readonly #mayCall: (principal: Principal, tool: string) => boolean
   readonly #clock: () => number
 
-  constructor(desk: () => QuestionDesk | undefined, names: NamesOf = namesOf, clock: () => number = Date.now) {
+  /** `mayCall`: callers answer their own questions only while they may call the tool. */
+  constructor(
+    desk: () => QuestionDesk | undefined,
+    mayCall: (principal: Principal, tool: string) => boolean,
+    names: NamesOf = namesOf,
+    clock: () => number = Date.now,
+  ) {
     this.#desk = desk
+    this.#mayCall = mayCall
     this.#names = names
     this.#clock = clock
   }
@@ -56,7 +64,8 @@ export class ServerQuestions {
   async answer(id: string, answer: QuestionAnswer, principal: Principal): Promise<void> {
     assertNamed(principal)
     const question = await this.#opened.find(id, { principal })
-    if (question === undefined) throw closed()
+    if (question === undefined || (question.by === undefined && !this.#mayCall(principal, question.tool)))
+      throw closed()
     const response = typeof answer === 'string' ? { action: answer } : { action: 'accept', content: answer }
     const problems = typeof answer === 'string' ? [] : this.#opened.problems(question, answer)
     if (problems.length > 0) throw new ProtocolError('PARAMS_INVALID', `The answer does not fit: ${problems.join(' ')}`)

@@ -2,7 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { Sealer } from '../../state/seal/index.ts'
 import { toolEntry } from '../catalog/entries.ts'
-import type { AccessControl } from '../catalog/accessControl.ts'
+import type { Principal } from '../auth/authenticator.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { questionsOf, type ServerOptions } from '../options.ts'
 import type { RequestLimits } from '../limits/requestLimits.ts'
@@ -26,7 +26,8 @@ export interface QuestionsPartOptions {
   readonly sealer: Sealer
   readonly results: Results
   readonly registry: Registry
-  readonly access: AccessControl
+  /** Whether a caller may still call a tool. */
+  readonly mayCall: (principal: Principal | undefined, tool: string) => boolean
   /** Absent where callers have no limits. */
   readonly limits: RequestLimits | undefined
 }
@@ -34,7 +35,7 @@ export interface QuestionsPartOptions {
 /** Undefined where no call waits for people. */
 export function openQuestionsPart(
   options: ServerOptions,
-  { desk, sealer, results, registry, access, limits }: QuestionsPartOptions,
+  { desk, sealer, results, registry, mayCall, limits }: QuestionsPartOptions,
 ): QuestionsPart | undefined {
   const settings = questionsOf(options)
   if (settings === undefined) return undefined
@@ -47,7 +48,7 @@ export function openQuestionsPart(
     links,
     results,
     waitSeconds,
-    mayCall: (principal, tool) => access.canSee(principal, 'tools', tool),
+    mayCall,
   })
   registry.addTool(continueTool(waiting))
   return {
