@@ -1,6 +1,7 @@
 /** What other folders of this package need, and its users do not. Nothing is promised about these names. */
 export { type Assembly, assemble } from './assemble.ts'
 export type { Principal } from './auth/authenticator.ts'
+export { hasClaim, namedBy } from './auth/approval.ts'
 export { type Call, isLaterRound, type Peer, type TracedCall } from './call.ts'
 export { CallLifetime } from './calls/lifetime.ts'
 export type { CallerLists, HandlerMethods } from './calls/pipeline.ts'

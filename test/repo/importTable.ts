@@ -95,7 +95,8 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
   },
   gateway: {
     catalog: [],
-    config: ['catalog'],
+    rules: ['catalog'],
+    config: ['catalog', 'rules'],
     upstreams: [],
     links: ['upstreams'],
     placement: ['links'],
@@ -103,7 +104,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     telemetry: [],
     parking: ['backends', 'links'],
     passthrough: ['backends', 'config', 'links', 'telemetry', 'upstreams'],
-    routes: ['backends', 'placement', 'links', 'catalog', 'config', 'parking', 'passthrough', 'telemetry'],
+    routes: ['backends', 'placement', 'links', 'catalog', 'config', 'parking', 'passthrough', 'rules', 'telemetry'],
     admin: ['backends', 'config', 'telemetry'],
     workers: ['admin', 'config', 'telemetry'],
   },

@@ -31,7 +31,17 @@ export function difference(before: Configured, after: Configured): ConfigDiffere
 }
 
 /** The settings that a reload applies; the others apply from the next start. */
-const RELOADED: ReadonlySet<string> = new Set(['stateful', 'views', 'catalogue', 'definitions', 'limits'])
+const RELOADED: ReadonlySet<string> = new Set([
+  'stateful',
+  'views',
+  'catalogue',
+  'definitions',
+  'limits',
+  'deny',
+  'allow',
+  'approve',
+  'dryRun',
+])
 
 /** The names of settings that differ and apply only from the next start. */
 export function restartSettings(before: GatewaySettings, after: GatewaySettings): readonly string[] {

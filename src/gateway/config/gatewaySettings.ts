@@ -10,9 +10,12 @@ import type { View } from '../catalog/views.ts'
 import type { DefinitionPolicy } from '../catalog/pins.ts'
 import { definitionPolicy, patterns } from './backendSettings.ts'
 import { headerNameFault } from './callerValues.ts'
+import type { ApprovalRule, CallRule } from '../rules/index.ts'
+import { approvalRules, callRules } from './ruleSettings.ts'
 import {
   address,
   type Check,
+  flag,
   listOf,
   type MemberChecks,
   oneOf,
@@ -76,6 +79,20 @@ export interface GatewaySettings {
   /** The limits of one caller. @default {} */
   readonly limits: PrincipalLimits
   /**
+   * Rules that deny calls: each has an expression, `if`, and optionally the `reason` that the caller reads, and `dryRun`.
+   * @default none
+   */
+  readonly deny?: readonly CallRule[]
+  /** Rules of the same form, one of which must allow each call. @default every call is allowed */
+  readonly allow?: readonly CallRule[]
+  /**
+   * Rules that make a call wait for another person: beside the members of the others, `by` says who may approve, and
+   * optional are `fourEyes`, `for` and `show`. @default none
+   */
+  readonly approve?: readonly ApprovalRule[]
+  /** Whether rules decide nothing, and are only logged; `--dry-run` does the same. @default false */
+  readonly dryRun: boolean
+  /**
    * The number of processes at one port, up to 64; `--workers` does the same. It applies at the start only, and not
    * with `--stdio`. @default 1
    */
@@ -124,6 +141,7 @@ export const GATEWAY_DEFAULTS: GatewaySettings = {
   catalogue: 'all',
   definitions: 'warn',
   limits: {},
+  dryRun: false,
   workers: 1,
   listDeadlineMs: 2000,
   admin: { host: '127.0.0.1', port: 8932 },
@@ -255,6 +273,10 @@ const checks: MemberChecks<Omit<GatewaySettings, 'views'> & { readonly views: Gi
     callsAtOnce: whole(1),
     clientAddressHeader: text(headerNameFault),
   }),
+  deny: callRules,
+  allow: callRules,
+  approve: approvalRules,
+  dryRun: flag,
   workers: whole(1, 64),
   listDeadlineMs: whole(1, 600_000),
   admin,

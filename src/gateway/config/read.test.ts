@@ -502,3 +502,42 @@ test('a file that is no JSON is refused by its line', async () => {
   await expect(readGatewayConfig(join(folder, 'none.json'))).rejects.toMatchObject({ code: 'CONFIG_UNREADABLE' })
   await expect(readGatewayConfig(folder)).rejects.toThrow('(EISDIR); it is a folder; name the file in it.')
 })
+
+describe('rules', () => {
+  test('are read with their options', async () => {
+    const gateway = { deny: [{ if: 'args.amount > 100', reason: 'Too much.', dryRun: true }], allow: [], dryRun: true }
+    const { settings } = await gatewayConfigOf({ mcpServers: {}, gateway })
+    expect(settings).toMatchObject(gateway)
+  })
+
+  test('that do not parse or name what does not exist are reported with their lines', async () => {
+    const file = fileWith(`{
+      "mcpServers": {},
+      "gateway": {
+        "deny": [
+          { "if": "args.amount >" },
+          { "if": "principal.role == 'dev'", "reason": "" },
+          { "if": "tool.anotations.destructiveHint", "unless": "x" },
+          { "reason": "Never." },
+          { "if": "args.text.matches('(a+)+')" },
+        ],
+        "allow": [{ "if": "sever == 'crm'" }, { "if": "server" }],
+        "approve": [{ "if": "true", "by": "managers", "for": "soon" }],
+      },
+    }`)
+    expect(await problemsOf(readGatewayConfig(file, {}))).toEqual([
+      'mcp.json:5: gateway.deny[0].if is no valid rule: Unexpected token: EOF (at character 14).',
+      'mcp.json:6: gateway.deny[1].if is no valid rule: No such key: role (at character 11).',
+      'mcp.json:6: gateway.deny[1].reason must not be empty.',
+      'mcp.json:7: gateway.deny[2].if is no valid rule: No such key: anotations (at character 6).',
+      'mcp.json:7: gateway.deny[2].unless is not known. It has: if, reason, dryRun.',
+      'mcp.json:8: gateway.deny[3] needs "if".',
+      'mcp.json:9: gateway.deny[4].if uses matches(), whose regular expressions have no limit of time; write like("…"), where * stands for any characters.',
+      'mcp.json:11: gateway.allow[0].if is no valid rule: Unknown variable: sever (at character 1).',
+      'mcp.json:11: gateway.allow[1].if must be true or false, and is of the type string.',
+      'mcp.json:12: gateway.approve[0].by must name approvers, such as "role:manager" or "sub:ann".',
+      'mcp.json:12: gateway.approve[0].for must be a time such as "30s", "15m", "2h" or "1d".',
+      'mcp.json:12: gateway.approve cannot be served yet: this version asks nobody for an approval. Use "deny" instead.',
+    ])
+  })
+})

@@ -30,6 +30,8 @@ export interface PassthroughOptions extends Pick<Assembly, 'load' | 'limits'>, C
   /** Handles requests that cannot be passed through. */
   readonly inner: RequestHandler
   readonly backend: () => Backend | undefined
+  /** Whether no rule needs the contents of a caller's requests. */
+  readonly rules: { arePassed(caller: Admission['principal'], backend: Backend): boolean }
   /** The log for faults of the gateway itself. */
   readonly faults: Assembly['logger']
 }

@@ -50,7 +50,13 @@ export class PassthroughHandler implements RequestHandler {
   handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined> {
     const backend = admission.era === 'modern' ? this.#options.backend() : undefined
     const upstreams = backend && passthroughTo(backend)
-    if (backend === undefined || upstreams === undefined || !mayPass(request, this.#options.limits))
+    const { limits, rules } = this.#options
+    if (
+      backend === undefined ||
+      upstreams === undefined ||
+      !mayPass(request, limits) ||
+      !rules.arePassed(admission.principal, backend)
+    )
       return this.#options.inner.handle(request, admission, sink)
     const isListening = claimsToListen(request)
     const under = isListening ? this.#listening : this.#deadlinesOf(backend)

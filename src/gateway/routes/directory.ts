@@ -22,6 +22,7 @@ import {
   promptEntry,
   resourceEntry,
   type RouteContents,
+  type RouteEntry,
   type RouteListing,
   templateEntry,
   toolEntry,
@@ -155,28 +156,57 @@ export class RouteDirectory {
     return servers.size === 0 ? undefined : strictest(Array.from(servers, ({ lists }) => lists.caching[listing]))
   }
 
+  /** The same without some entries. */
+  without(hidden: ReadonlySet<RouteEntry>): RouteDirectory {
+    const rest = this.frozen()
+    const { tools, prompts, resources, templates } = this.#contents
+    const shown = (listing: RouteListing): RouteListing =>
+      new Map([...listing].filter(([, entry]) => !hidden.has(entry)))
+    rest.#contents = {
+      ...this.#contents,
+      tools: shown(tools),
+      prompts: shown(prompts),
+      resources: shown(resources),
+      templates: shown(templates),
+    }
+    rest.#index()
+    return rest
+  }
+
+  get contents(): RouteContents {
+    return this.#contents
+  }
+
   /** Refreshes the entries from the lists of all servers. Returns them, and the names of changed lists. */
   refresh(): { entries: Entries; changed: readonly ListName[] } {
     const before = { contents: this.#contents, listed: this.#listed }
     this.#backends = this.#scope.backends()
     this.#contents = this.#collect()
-    const { tools, prompts, resources, templates } = this.#contents
-    const searched = this.#scope.catalogue() === 'search'
-    this.#search = searched ? createToolSearch(listedOf(tools)) : undefined
-    this.#listed = searched ? SEARCH_TOOLS : listedOf(tools)
+    this.#index()
     const differs = (list: 'prompts' | 'resources' | 'templates'): boolean =>
       !isDeepStrictEqual(listedOf(before.contents[list]), listedOf(this.#contents[list]))
     const changed: ListName[] = []
     if (!isDeepStrictEqual(before.listed, this.#listed)) changed.push('tools')
     if (differs('prompts')) changed.push('prompts')
     if (differs('resources') || differs('templates')) changed.push('resources')
-    const entries = {
+    return { entries: this.entries, changed }
+  }
+
+  get entries(): Entries {
+    const { prompts, resources, templates } = this.#contents
+    return {
       tools: this.#listed.map((listed) => toolEntry(String(listed['name']), listed)),
       prompts: entriesOf(prompts, promptEntry),
       resources: entriesOf(resources, resourceEntry),
       templates: entriesOf(templates, templateEntry),
     }
-    return { entries, changed }
+  }
+
+  #index(): void {
+    const tools = listedOf(this.#contents.tools)
+    const searched = this.#scope.catalogue() === 'search'
+    this.#search = searched ? createToolSearch(tools) : undefined
+    this.#listed = searched ? SEARCH_TOOLS : tools
   }
 
   #collect(): RouteContents {

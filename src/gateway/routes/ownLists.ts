@@ -1,6 +1,6 @@
 /**
  * The lists of one caller, if they differ from the common ones: servers that get callers' credentials may list
- * something else to each caller.
+ * something else to each caller, and rules hide what is denied to one.
  */
 import type { Json } from '../../protocol/index.ts'
 import type { Call, CallerLists, Entries, MethodParts } from '../../server/internal.ts'
@@ -14,6 +14,7 @@ import { notThere } from '../errors.ts'
 import { cancelledBy } from '../links/link.ts'
 import { declaredBy } from '../links/relayed.ts'
 import { RouteDirectory, type RouteScope } from './directory.ts'
+import type { RouteRules } from './routeRules.ts'
 import { requestFor } from './tasks/source.ts'
 
 export interface OwnListsOptions {
@@ -22,6 +23,9 @@ export interface OwnListsOptions {
   readonly alone: (() => Backend | undefined) | undefined
   /** Timeout for a server's list. */
   readonly waitMs: number
+  /** The common directory. */
+  readonly common: RouteDirectory
+  readonly rules: RouteRules
 }
 
 /** The directory of callers with equal lists. */
@@ -37,6 +41,8 @@ interface OwnDirectory {
 /** Maximum number of cached entries, and of distinct directories. */
 const MAX_READY_ENTRIES = 50_000
 const MAX_READY = 64
+/** Maximum number of callers whose hidden entries are remembered. */
+const MAX_CALLERS = 1000
 /** If a server refused the gateway itself, its lists for callers are unknown. */
 const ALL_LISTS = { tools: {}, prompts: {}, resources: {} }
 
@@ -45,6 +51,8 @@ export class OwnLists {
   /** Least recently used first. */
   #ready: readonly OwnDirectory[] = []
   lists: MethodParts['lists'] | undefined
+  /** What rules hide from callers, for each directory. */
+  #shown = new WeakMap<RouteDirectory, ShownDirectories>()
 
   constructor(options: OwnListsOptions) {
     this.#options = options
@@ -53,21 +61,23 @@ export class OwnLists {
   /** Clears the cache after the common lists have changed. */
   refresh(): void {
     this.#ready = []
+    this.#shown = new WeakMap()
   }
 
   /** The lists of this caller, refreshed if expired; undefined if all callers have the same. */
   readonly of = (call: Call): Promise<CallerLists | undefined> | undefined => {
     if (this.#mayDiffer) return this.#read(call)
     const alone = this.#options.alone?.()
-    if (alone?.connector.condition.kind === 'starting') return this.#started(alone)
+    if (alone?.connector.condition.kind === 'starting') return this.#started(alone, call)
     this.#assertKnown(undefined)
-    return undefined
+    return this.#options.rules.isEmpty ? undefined : Promise.resolve(this.#pages(call))
   }
 
   /** Waits for a new server that is still starting. */
-  async #started(alone: Backend): Promise<undefined> {
+  async #started(alone: Backend, call: Call): Promise<CallerLists | undefined> {
     await alone.triedWithin(this.#options.waitMs)
     this.#assertKnown(undefined)
+    return this.#pages(call)
   }
 
   async #read(call: Call): Promise<CallerLists | undefined> {
@@ -75,7 +85,29 @@ export class OwnLists {
     const own = this.#directoryOf(call)
     this.#assertKnown([...own.own.values()][0])
     own.pages ??= this.lists?.ofCaller(own.entries)
-    return own.pages
+    return this.#pages(call) ?? own.pages
+  }
+
+  /** The lists without what rules hide from this caller; undefined if they hide nothing. */
+  #pages(call: Call): CallerLists | undefined {
+    const shown = this.#shownTo(call)
+    if (shown === undefined) return undefined
+    shown.pages ??= this.lists?.ofCaller(shown.directory.entries)
+    return shown.pages
+  }
+
+  /** The directory without what rules hide from this caller. */
+  visible(call: Call): RouteDirectory {
+    return this.#shownTo(call)?.directory ?? this.directory(call) ?? this.#options.common
+  }
+
+  #shownTo(call: Call): ShownDirectory | undefined {
+    const { rules, common } = this.#options
+    if (rules.isEmpty) return undefined
+    const directory = this.directory(call) ?? common
+    const known = this.#shown.get(directory) ?? new ShownDirectories()
+    this.#shown.set(directory, known)
+    return known.of(call.principal, directory, rules)
   }
 
   /**
@@ -134,6 +166,32 @@ export class OwnLists {
     this.#ready = this.#ready.filter(areKept)
     const directory = new RouteDirectory(this.#options.scope, (backend) => backend.lists.served(own.get(backend)))
     return { own, directory, entries: directory.refresh().entries }
+  }
+}
+
+interface ShownDirectory {
+  readonly directory: RouteDirectory
+  /** Created on first use. */
+  pages?: CallerLists | undefined
+}
+
+/** The directories without what rules hide, from callers with the same identity and from those who see the same. */
+class ShownDirectories {
+  readonly #byCaller = new Map<string, string>()
+  readonly #byHidden = new Map<string, ShownDirectory | undefined>()
+
+  of(principal: Call['principal'], directory: RouteDirectory, rules: RouteRules): ShownDirectory | undefined {
+    const caller = digestOf(principal ?? null)
+    const known = this.#byCaller.get(caller)
+    if (known !== undefined && this.#byHidden.has(known)) return this.#byHidden.get(known)
+    const hidden = rules.hidden(principal, directory.contents)
+    const key = digestOf([...hidden].map(({ backend, listed }) => [backend.name, listed]))
+    const shown = this.#byHidden.get(key) ?? (hidden.size === 0 ? undefined : { directory: directory.without(hidden) })
+    if (this.#byCaller.size >= MAX_CALLERS) this.#byCaller.clear()
+    if (this.#byHidden.size >= MAX_READY) this.#byHidden.clear()
+    this.#byCaller.set(caller, key)
+    this.#byHidden.set(key, shown)
+    return shown
   }
 }
 

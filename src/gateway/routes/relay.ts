@@ -30,6 +30,7 @@ import type { BackendTarget } from './contents.ts'
 import { askerOf, questionsOr, relayedOf, runInPlace } from './relayedCall.ts'
 import { taskModeOf } from './tasks/source.ts'
 import type { RelayedTasks } from './tasks/service.ts'
+import type { RouteRules } from './routeRules.ts'
 import { asRound, type Relayed, withoutTasks, withTasks } from '../links/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
@@ -51,6 +52,7 @@ export interface RelayOptions {
   readonly tickets: Tickets
   readonly recorder: CallRecorder
   readonly tasks: RelayedTasks
+  readonly rules: RouteRules
   /** A server's result with the addresses that its resources have on this route. */
   readonly addressed: (result: Json, call: Call, backend: Backend) => Json
 }
@@ -290,7 +292,7 @@ function marked(result: Json, { name, keepsState }: Backend): Json {
 }
 
 /** The target for the records. Addresses of resources may hold secrets, so none is recorded. */
-function recordedTarget({ method }: Call, { backend, name, listed }: BackendTarget): CallTarget {
+export function recordedTarget({ method }: Call, { backend, name, listed }: BackendTarget): CallTarget {
   const isNamed = method === 'tools/call' || method === 'prompts/get'
   return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
 }

@@ -9,6 +9,7 @@ import {
   type FetchHandler,
   fetchHandler,
   keyringOf,
+  type ListName,
   type NodeHandler,
   nodeHandler,
   Shutdown,
@@ -24,6 +25,7 @@ import type { Parking } from '../parking/parking.ts'
 import { Tickets } from '../parking/ticket.ts'
 import { FormerDirectories } from './former.ts'
 import { OwnLists } from './ownLists.ts'
+import type { RouteRules } from './routeRules.ts'
 import { routeMethods } from './methods.ts'
 import type { BackendTarget } from './contents.ts'
 import { TaskIds } from './tasks/owners.ts'
@@ -39,6 +41,8 @@ const MAX_WATCHED = 10_000
  * Debounce of list changes: gateways reload one file at nearly the same time, and their servers take a moment to start.
  */
 const DEBOUNCE = { quietMs: 1000, maxMs: 5000 }
+
+const LISTS: readonly ListName[] = ['tools', 'prompts', 'resources']
 
 /** The options that all routes of a gateway share. */
 export interface SharedRouteOptions {
@@ -67,6 +71,7 @@ export interface RouteOptions extends SharedRouteOptions {
   readonly alone?: () => Backend | undefined
   readonly parking: Parking
   readonly cluster: Cluster
+  readonly rules: RouteRules
 }
 
 export class Route {
@@ -89,7 +94,8 @@ export class Route {
     this.#options = options
     this.path = path
     const directory = new RouteDirectory(scope)
-    const own = new OwnLists({ scope, alone, waitMs: options.listDeadlineMs })
+    const { rules } = options
+    const own = new OwnLists({ scope, alone, waitMs: options.listDeadlineMs, common: directory, rules })
     this.#directory = directory
     this.#own = own
     const recorder = new CallRecorder({ route: path, logger: server.logger, metrics })
@@ -109,7 +115,7 @@ export class Route {
         handlers: (parts) => {
           tasks.join(parts)
           own.lists = parts.lists
-          const shared = { path, parking, tickets, recorder, tasks, addressed }
+          const shared = { path, parking, tickets, recorder, tasks, addressed, rules }
           return routeMethods({ ...shared, directory, own, former: this.#former }, parts)
         },
         ownLists: own.of,
@@ -161,6 +167,7 @@ export class Route {
       faults,
       inner: endpoint.handler,
       backend: () => (this.#former.mayHaveParked ? undefined : backend()),
+      rules: this.#options.rules,
       route,
       logger: server.logger,
       metrics,
@@ -185,11 +192,12 @@ export class Route {
     this.#former.keep(this.#directory)
   }
 
-  /** Refreshes the entries from the servers' lists. */
-  refresh(): void {
+  /** Refreshes the entries from the servers' lists. `areRulesNew`: what callers see may have changed in each list. */
+  refresh({ areRulesNew = false }: { readonly areRulesNew?: boolean } = {}): void {
     const { entries, changed } = this.#directory.refresh()
     this.#own.refresh()
-    if (changed.length > 0) this.assembly.registry.replace(entries, changed)
+    const news = areRulesNew ? LISTS : changed
+    if (news.length > 0) this.assembly.registry.replace(entries, news)
   }
 
   /** Notifies clients that watch a resource of a server that it has changed. */

@@ -24,6 +24,8 @@ import { Parking } from '../parking/parking.ts'
 import { FormerRoutes } from './former.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions, type SharedRouteOptions } from './route.ts'
+import { RouteRules } from './routeRules.ts'
+import { type RuleSettings, Rules } from '../rules/index.ts'
 
 export { UNION_PATH }
 const VIEWS_PATH = '/views'
@@ -43,7 +45,7 @@ export interface RoutesOptions extends SharedRouteOptions {
 }
 
 /** The configuration that determines the routes. */
-export interface RoutesConfig extends Pick<GatewaySettings, 'views' | 'catalogue' | 'limits'> {
+export interface RoutesConfig extends RuleSettings, Pick<GatewaySettings, 'views' | 'catalogue' | 'limits'> {
   /** All servers that names depend on. */
   readonly named: readonly NamedServer[]
   /** The names of served servers. */
@@ -79,6 +81,8 @@ export class Routes {
     evictParked: ({ name }, caller) => this.#parking.evictFor(caller, name),
   }
   #config: RoutesConfig = { named: [], served: [], views: {}, catalogue: 'all', limits: {} }
+  /** The same object until a reload changes a rule. */
+  #rules = new Rules({})
   #names: CatalogNames = createNames([])
   #listener: SharedListener | undefined
   /** Resolves when clients can no longer come back with answers. */
@@ -120,6 +124,9 @@ export class Routes {
   /** Applies a configuration. Routes that stay keep their calls and connections. */
   set(config: RoutesConfig): void {
     if (this.#isOpen) for (const route of this.#all) route.keepNames()
+    const rules = this.#rules.changedTo(config)
+    const areRulesNew = rules !== this.#rules
+    this.#rules = rules
     this.#config = config
     this.#names = createNames(config.named)
     const wanted = new Map<string, () => RouteParts>([
@@ -141,7 +148,7 @@ export class Routes {
       if (this.#isOpen) route.open().catch(this.#options.onUnopened)
     }
     for (const { assembly } of this.#all) assembly.limits?.set(config.limits)
-    this.refresh()
+    for (const route of this.#all) route.refresh({ areRulesNew })
   }
 
   /** Serves all routes by this listener, which closes when no route needs it any more. */
@@ -237,6 +244,7 @@ export class Routes {
       server: counted,
       parking: this.#parking,
       cluster: this.#cluster,
+      rules: new RouteRules({ rules: () => this.#rules, names: () => this.#names, view: viewAt(path) }),
     })
   }
 
@@ -276,6 +284,11 @@ export class Routes {
     prefix: this.#names.prefix(name),
     instructions: about?.instructions,
   })
+}
+
+/** The name of the view at a path; empty at the others. */
+function viewAt(path: string): string {
+  return path.startsWith(`${VIEWS_PATH}/`) ? decodeURIComponent(path.slice(VIEWS_PATH.length + 1)) : ''
 }
 
 function pathOf(base: string, name: string): string {

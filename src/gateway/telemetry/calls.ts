@@ -49,6 +49,28 @@ export class CallRecorder {
     }
   }
 
+  /** Records a call that a rule denied, or would have denied. */
+  decided({ id, method, principal, header }: Call, target: CallTarget, by: DecidedBy): void {
+    const { logger, metrics, route } = this.#options
+    const { server, name } = target
+    const isDenied = by.isDenied
+    if (isDenied) metrics.ended({ method, target, outcome: 'refused', seconds: 0 })
+    const details = {
+      server,
+      ...(name !== undefined && { [method === 'prompts/get' ? 'prompt' : 'tool']: shortened(name) }),
+      ...(isDenied && { outcome: 'refused', error: RULE_DENIED }),
+      rule: by.rule,
+      ...(by.failure !== undefined && { failure: by.failure }),
+      method,
+      route,
+      id: typeof id === 'string' ? shortened(id) : id,
+      ...requestIdIn(header),
+      ...(principal && principalDetails(principal)),
+    }
+    if (by.failure === undefined) logger?.info(details, isDenied ? DENIED : WOULD_DENY)
+    else logger?.warn(details, isDenied ? UNDECIDED : WOULD_DENY)
+  }
+
   #end({ call, target, span, startedAt }: RecordedCall, outcome: CallOutcome, error: string | undefined): void {
     span.end(outcome === 'failed' ? (error ?? 'failed') : undefined)
     if (call.forwardedBy) return // the gateway that the caller reached records the call
@@ -56,6 +78,20 @@ export class CallRecorder {
     report(this.#options, { id, method, target, outcome, error, startedAt, principal, header, trace: span.fields })
   }
 }
+
+/** The rule that decided over a call. */
+export interface DecidedBy {
+  /** Whether it counts; otherwise it is in a dry run. */
+  readonly isDenied: boolean
+  readonly rule: string | undefined
+  /** Why the rule could not be decided. */
+  readonly failure: string | undefined
+}
+
+const RULE_DENIED = 'RULE_DENIED'
+const DENIED = 'A rule denied a call.'
+const UNDECIDED = 'A rule could not be decided, so its call was denied.'
+const WOULD_DENY = 'A rule in a dry run would not have let this call pass.'
 
 /** One call in progress. */
 export class RecordedCall {
@@ -172,12 +208,16 @@ function report({ route, logger, metrics }: CallRecorderOptions, reported: Repor
   if (error !== undefined) details['error'] = error
   Object.assign(details, { ms: Math.round(elapsed * 10) / 10, method, route })
   if (id !== undefined) details['id'] = typeof id === 'string' ? shortened(id) : id
-  const requestId = header?.('x-request-id')
-  if (requestId !== undefined && REQUEST_ID.test(requestId)) details['requestId'] = requestId
+  Object.assign(details, requestIdIn(header))
   if (principal !== undefined) Object.assign(details, principalDetails(principal))
   const traceId = traceIdOf(trace)
   if (traceId !== undefined) details['traceId'] = traceId
   logger.info(details, 'A call was answered.')
+}
+
+function requestIdIn(header: HeaderReader | undefined): { readonly requestId?: string } {
+  const requestId = header?.('x-request-id')
+  return requestId !== undefined && REQUEST_ID.test(requestId) ? { requestId } : {}
 }
 
 function targetOf({ name: server, lists }: NamedLists, method: string, header: HeaderReader): CallTarget {

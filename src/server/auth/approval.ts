@@ -64,6 +64,11 @@ export function namesOf({ id, subject, scopes = [], claims = {} }: Principal): r
   return [...new Set([...own, ...aliases, ...scopes.map((scope) => `scope:${scope}`), ...others])]
 }
 
+/** The values of `role` or `group`: what `hasClaim` accepts after that name. */
+export function namedBy({ claims = {} }: Principal, name: 'role' | 'group'): readonly string[] {
+  return (CLAIMS[name] ?? []).flatMap((claim) => textsIn(claims, claim))
+}
+
 /** Claims of these names say nothing: the names mean other members of a principal. */
 const OWN_NAMES: ReadonlySet<string> = new Set(['id', 'sub', 'scope'])
 

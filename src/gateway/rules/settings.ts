@@ -1,0 +1,32 @@
+/** The rules of a configuration, as they stand in the file. */
+
+/** A rule of `allow` or `deny`. */
+export interface CallRule {
+  /** A CEL expression over `principal`, `server`, `view`, `tool` and `args`. */
+  readonly if: string
+  /** The sentence that the caller reads. @default names the rule */
+  readonly reason?: string
+  /** Whether the rule is only logged where it would have decided. @default false */
+  readonly dryRun?: boolean
+}
+
+/** A rule of `approve`: the call waits until another person has approved it. */
+export interface ApprovalRule extends CallRule, Approval {}
+
+export interface Approval {
+  /** Who may approve, such as `role:manager`. */
+  readonly by: string | readonly string[]
+  /** Whether the caller may not approve their own call. @default false */
+  readonly fourEyes?: boolean
+  /** How long the question stands, such as `15m`. @default '1h' */
+  readonly for?: string
+  /** The arguments that the approver sees. @default all of them */
+  readonly show?: readonly string[]
+}
+
+export interface RuleSettings {
+  readonly deny?: readonly CallRule[]
+  readonly allow?: readonly CallRule[]
+  readonly approve?: readonly ApprovalRule[]
+  readonly dryRun?: boolean
+}
