@@ -1,4 +1,3 @@
-export { compile, type Expression } from './expression.ts'
-export type { RuledTool } from './facts.ts'
-export { type Decision, Rules, type Subject } from './rules.ts'
-export type { Approval, ApprovalRule, CallRule, RuleSettings } from './settings.ts'
+export { compile } from './expression.ts'
+export { type Decision, Rules } from './rules.ts'
+export type { ApprovalRule, CallRule, RuleSettings } from './settings.ts'

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Principal } from '../../server/internal.ts'
-import type { Approval, ApprovalRule, CallRule, RuleSettings } from './settings.ts'
+import type { ApprovalTerms, ApprovalRule, CallRule, RuleSettings } from './settings.ts'
 import { compile, type Expression, type Facts, type Verdict } from './expression.ts'
 import { argumentFacts, principalFacts, type RuledTool, type Sized, toolFacts } from './facts.ts'
 
@@ -17,7 +17,7 @@ export interface Decision {
   /** A sentence for the caller. */
   readonly reason: string
   /** What an approval needs. */
-  readonly approval?: Approval
+  readonly approval?: ApprovalTerms
   /** Why the rule could not be decided: a code without values. */
   readonly failure?: string
   /** The decision if rules in a dry run counted, where it is another one. */
@@ -47,7 +47,7 @@ interface Rule {
   readonly name: string
   readonly expression: Expression
   readonly reason: string | undefined
-  readonly approval: Approval | undefined
+  readonly approval: ApprovalTerms | undefined
 }
 
 export class Rules {

@@ -11,9 +11,9 @@ export interface CallRule {
 }
 
 /** A rule of `approve`: the call waits until another person has approved it. */
-export interface ApprovalRule extends CallRule, Approval {}
+export interface ApprovalRule extends CallRule, ApprovalTerms {}
 
-export interface Approval {
+export interface ApprovalTerms {
   /** Who may approve, such as `role:manager`. */
   readonly by: string | readonly string[]
   /** Whether the caller may not approve their own call. @default false */
