@@ -2,8 +2,10 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { checkDefinitions, pinFile } from '../../src/gateway/catalog/index.ts'
+import { commandOf } from '../interop/fixtures/instances.ts'
 import { pannier, type Ran, startPannier } from './fixtures/program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-gateway-'))
@@ -164,4 +166,36 @@ test('other commands say who serves a document', async () => {
   write('only.json', '{ "servers": { "a": { "openapi": "a.yaml", "url": "http://a.example" } } }')
   const ran = await pannier(['tools', 'only.json#a'], { cwd: folder })
   expect(ran.stderr).toContain('only.json#a is an OpenAPI document. Serve it with: pannier gateway only.json')
+})
+
+test('a call is explained: which rule decides, and why', async () => {
+  const x = commandOf(fileURLToPath(new URL('../gateway/programs/sdkTools.ts', import.meta.url)))
+  const rules = {
+    deny: [
+      { if: 'has(args.a) && args.a > 100 && !("manager" in principal.roles)', reason: 'Too much for you.' },
+      { if: 'view == "small"' },
+    ],
+    allow: [{ if: 'tool.ownName == "add"' }],
+  }
+  write('rules.json', JSON.stringify({ mcpServers: { x }, gateway: rules }))
+  const explain = (...given: readonly string[]): Promise<Ran> => gateway(['explain', 'rules.json', ...given])
+  const [dev, manager, view, unknown] = await Promise.all([
+    explain('--as', 'role=dev', '--call', 'x_add', '{"a":101}'),
+    explain('--as', 'role=dev', '--as', 'role=manager', '--call', 'x_add', '{"a":101}'),
+    explain('--as', 'sub=ann', '--view', 'small', '--call', 'x_add', '{}'),
+    explain('--call', 'y_add'),
+  ])
+  expect(dev).toEqual({
+    status: 1,
+    stdout: `denied by gateway.deny[0]: Too much for you.
+
+  gateway.deny[0]: true
+  gateway.deny[1]: false
+  gateway.allow[0]: true
+`,
+    stderr: '',
+  })
+  expect(manager).toMatchObject({ status: 0, stdout: expect.stringContaining('allowed by gateway.allow[0]') })
+  expect(view).toMatchObject({ status: 1, stdout: expect.stringContaining('denied by gateway.deny[1]') })
+  expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('has a tool "y_add"') })
 })

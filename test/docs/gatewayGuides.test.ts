@@ -10,6 +10,7 @@ import { createServer } from 'pannier/server'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { hostUntil } from '../fixtures/until.ts'
+import { Rules } from '../../src/gateway/rules/index.ts'
 import { gatewayCommand } from '../../src/cli/commands/gateway.ts'
 import { call, connectClient } from '../gateway/fixtures/gateways.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
@@ -226,3 +227,24 @@ async function expectMetadataThroughNginx(config: string): Promise<void> {
   const document = await fetch(base + new URL(told).pathname)
   expect(await document.json()).toMatchObject({ resource: 'https://mcp.example.com/mcp/crm' })
 }
+
+test('the rules of the guide deny by caller and arguments, and the guide shows what explains them', async () => {
+  const guide = readFileSync('docs/how-to/gateway-rules.md', 'utf8')
+  process.env['JWKS_URL'] = 'https://login.example.com/keys'
+  const { settings } = await readGatewayConfig('examples/gateway/rules.jsonc')
+  const rules = new Rules(settings)
+  const dev = { id: 'dev', subject: 'dev', claims: { role: 'dev' } }
+  const pay = { name: 'crm_pay', ownName: 'pay', listed: { annotations: { destructiveHint: false } } }
+  const denied = rules.decide({ principal: dev, server: 'crm', view: '', tool: pay, args: { given: { amount: 150 } } })
+  expect(denied).toMatchObject({ outcome: 'deny', rule: 'gateway.deny[0]' })
+  expect(guide).toContain(`Not allowed: ${denied.reason} (${denied.rule})`)
+  expect(guide).toContain(`denied by ${denied.rule}: ${denied.reason}`)
+  expect(rules.decide({ principal: dev, server: 'wiki', view: '' })).toMatchObject({ outcome: 'deny' })
+  const staff = { ...dev, claims: { groups: ['staff'] } }
+  expect(rules.decide({ principal: staff, server: 'wiki', view: '', tool: pay, args: { given: {} } }).outcome).toBe(
+    'allow',
+  )
+  const wipe = { name: 'crm_wipe', ownName: 'wipe', listed: {} }
+  const dry = rules.decide({ principal: dev, server: 'crm', view: '', tool: wipe, args: { given: {} } })
+  expect(dry).toMatchObject({ outcome: 'allow', dryRun: { outcome: 'deny', rule: 'gateway.deny[2]' } })
+})

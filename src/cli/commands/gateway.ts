@@ -6,6 +6,7 @@ import { lineWidth } from '../output/layout.ts'
 import { type CommandContext, runCommand } from '../runCommand.ts'
 import { reread } from '../serving/reload.ts'
 import { isWorkerProcess } from '../serving/workerProcess.ts'
+import { gatewayExplainCommand } from './gatewayExplain.ts'
 import { type ServeOptions, serveGateway } from './gatewayServe.ts'
 import type { GatewayConfig } from '../../gateway/config/index.ts'
 import type { OfferedTool } from '../../gateway/catalog/index.ts'
@@ -23,6 +24,7 @@ export function gatewayCommand(): Command {
     .option('--stdio', 'serve one client on standard input and output instead')
     .option('--workers <number>', 'number of processes that serve at one port', workersOf)
     .option('--postgres <url>', 'where several gateways look up who of them serves which caller')
+    .option('--dry-run', 'let every call pass the rules of the file, and log what they would have decided')
     .option('--watch', 'read the file again when it changes (SIGHUP always does that)')
     .action((file: string | undefined, options: ServeOptions) => {
       if (file === undefined) return runCommand(showPlaces)
@@ -39,7 +41,7 @@ export function gatewayCommand(): Command {
     .argument('<file>')
     .action((file: string) => runCommand((context) => check(file, context)))
     .addHelpText('after', CHECK_HELP)
-  return gateway.addCommand(gatewayAcceptCommand())
+  return gateway.addCommand(gatewayAcceptCommand()).addCommand(gatewayExplainCommand())
 }
 
 const SERVE_HELP = `

@@ -15,6 +15,7 @@ export interface ServeOptions {
   readonly stdio?: boolean
   readonly workers?: number
   readonly watch?: boolean
+  readonly dryRun?: boolean
   readonly postgres?: string
 }
 
@@ -72,10 +73,13 @@ export async function serveGateway(file: string, options: ServeOptions, context:
 }
 
 /** The options of the program count before what the file says. */
-function withOptions(config: GatewayConfig, { postgres, adminPort: port }: ServeOptions): GatewayConfig {
+function withOptions(config: GatewayConfig, { postgres, adminPort: port, dryRun }: ServeOptions): GatewayConfig {
   const { admin, ...settings } = config.settings
   const served = port === undefined ? admin : { host: '127.0.0.1', ...admin, port }
-  return { ...config, settings: { ...settings, admin: served, ...(postgres !== undefined && { postgres }) } }
+  return {
+    ...config,
+    settings: { ...settings, admin: served, ...(postgres !== undefined && { postgres }), ...(dryRun && { dryRun }) },
+  }
 }
 
 const NO_FILE =

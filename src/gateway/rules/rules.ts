@@ -104,6 +104,12 @@ export class Rules {
     return { ...decision, dryRun }
   }
 
+  /** The verdict of each rule that counts, in the order of deciding. */
+  verdicts(subject: Subject): readonly { readonly name: string; readonly verdict: string }[] {
+    const judged = this.#judged(subject)
+    return judged === undefined ? [] : this.#counting.verdicts(judged)
+  }
+
   #judged({ principal, server, view, tool, args }: Subject): Judged | undefined {
     const caller = principal && principalFacts(principal === 'anonymous' ? undefined : principal)
     const named = tool && this.#toolFacts(tool)
@@ -162,6 +168,13 @@ class RuleSet {
   /** Whether a rule depends on the tool or its arguments. */
   get readsCalls(): boolean {
     return this.#rules.some(({ expression: { mentions } }) => mentions.has('tool') || mentions.has('args'))
+  }
+
+  verdicts(judged: Judged): readonly { readonly name: string; readonly verdict: string }[] {
+    return this.#rules.map((rule) => {
+      const verdict = verdictOf(rule, judged)
+      return { name: rule.name, verdict: typeof verdict === 'object' ? verdict.failure : String(verdict) }
+    })
   }
 
   get #rules(): readonly Rule[] {

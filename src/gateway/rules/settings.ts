@@ -2,7 +2,7 @@
 
 /** A rule of `allow` or `deny`. */
 export interface CallRule {
-  /** A CEL expression over `principal`, `server`, `view`, `tool` and `args`. */
+  /** A CEL expression over `principal`, `server`, `view`, `tool` and `args`. @default none: it is required */
   readonly if: string
   /** The sentence that the caller reads. @default names the rule */
   readonly reason?: string
@@ -14,7 +14,7 @@ export interface CallRule {
 export interface ApprovalRule extends CallRule, ApprovalTerms {}
 
 export interface ApprovalTerms {
-  /** Who may approve, such as `role:manager`. */
+  /** Who may approve, such as `role:manager`; one name or several. @default none: it is required */
   readonly by: string | readonly string[]
   /** Whether the caller may not approve their own call. @default false */
   readonly fourEyes?: boolean
