@@ -10,7 +10,6 @@ import type {
   Page,
   TaskAnswers,
   TaskEngine,
-  TaskRecord,
   Working,
   WorkOptions,
 } from './engine.ts'
