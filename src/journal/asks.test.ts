@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type AskOptions, Asks } from './asks.ts'
 import type { Question, Reading } from './question.ts'
 import type { JournalError } from './errors.ts'
-import { type Answerer, type Approvers, type Journal, newJournal } from './journal.ts'
+import { type AnsweredBy, type Approvers, type Journal, newJournal } from './journal.ts'
 import { RoundLifecycle } from './roundLifecycle.ts'
 
 const elicit = (message: string): Question<string>['request'] => ({
@@ -215,7 +215,7 @@ describe('a question that names who may answer', () => {
   const question = about('Sure?', { approvers: managers })
   const asManager = { approver: () => ann }
   const asOther = { approver: () => undefined }
-  const answered = (by?: Answerer): Journal => {
+  const answered = (by?: AnsweredBy): Journal => {
     const journal = newJournal('call')
     journal.answers.set('a', { question: 'Sure?', response: accept('yes'), ...(by !== undefined && { by }) })
     return journal

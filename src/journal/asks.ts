@@ -19,7 +19,7 @@ import {
   type Reading,
 } from './question.ts'
 import { JournalError } from './errors.ts'
-import { type Answerer, assertKey, type Journal, reused } from './journal.ts'
+import { type AnsweredBy, assertKey, type Journal, reused } from './journal.ts'
 import { ignoreRejection, type RoundLifecycle } from './roundLifecycle.ts'
 
 /** The default of `maxAsks`. */
@@ -220,7 +220,7 @@ export class Asks {
     key: string,
     question: Question<T>,
     response: Readonly<Record<string, unknown>>,
-    caller: Answerer | undefined,
+    caller: AnsweredBy | undefined,
   ): void {
     const { answers, open } = this.#journal
     const by = answers.get(key)?.by ?? caller

@@ -1,7 +1,7 @@
 export { MAX_ASKS } from './asks.ts'
 export { Declined, JournalError, ScopeClosed } from './errors.ts'
 export {
-  type Answerer,
+  type AnsweredBy,
   type Approvers,
   type CallTrace,
   isBlank,

@@ -8,7 +8,7 @@
 import { JournalError } from './errors.ts'
 
 /** The principal who answered a question, as it was at that time. */
-export interface Answerer {
+export interface AnsweredBy {
   readonly id: string
   /** Who that is at the issuer; the id where the issuer is not known. */
   readonly subject: string
@@ -20,7 +20,7 @@ interface RecordedAnswer {
   readonly question: string | undefined
   readonly response: Readonly<Record<string, unknown>>
   /** Who answered, where that was checked. @default the caller */
-  readonly by?: Answerer | undefined
+  readonly by?: AnsweredBy | undefined
 }
 
 /** Who may answer a question. */
@@ -64,7 +64,7 @@ export type CallTrace = readonly [traceparent: string, askedAt?: number]
 
 /** A journal as it is written in JSON: answers, steps, open questions, own state, `begunAt` and trace, each if not empty. */
 interface JournalBody {
-  readonly a?: readonly (readonly [key: string, question: string | null, response: unknown, by?: Answerer])[]
+  readonly a?: readonly (readonly [key: string, question: string | null, response: unknown, by?: AnsweredBy])[]
   readonly s?: readonly ([key: string] | [key: string, value: unknown])[]
   readonly o?: readonly (readonly [key: string, question: string | null, times: number, changes?: number])[]
   readonly x?: unknown

@@ -1,5 +1,5 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Answerer, Approvers, Journal } from './journal.ts'
+import type { AnsweredBy, Approvers, Journal } from './journal.ts'
 import { JournalError } from './errors.ts'
 
 /** A question of a handler: the request to send, and how to read the response. */
@@ -30,7 +30,7 @@ export type Reading<T> =
  */
 export interface ApprovalOptions {
   /** The caller, if it is one of these; absent where callers are not known. */
-  readonly approver?: (approvers: Approvers) => Answerer | undefined
+  readonly approver?: (approvers: Approvers) => AnsweredBy | undefined
   /** Whether questions may be for others than the caller, as in a task. @default false */
   readonly asksOthers?: boolean
   /** Whether the handler's calls can be tasks, with another client. @default false */
@@ -38,7 +38,9 @@ export interface ApprovalOptions {
 }
 
 /** A caller, as it is recorded with its answer. */
-export function answererOf(principal: (Pick<Answerer, 'id'> & Partial<Answerer>) | undefined): Answerer | undefined {
+export function answererOf(
+  principal: (Pick<AnsweredBy, 'id'> & Partial<AnsweredBy>) | undefined,
+): AnsweredBy | undefined {
   if (principal === undefined) return undefined
   const { id, subject = id, claims = {} } = principal
   return { id, subject, claims }
@@ -51,7 +53,7 @@ export function approvingCaller(
   key: string,
   { approvers }: Approvable,
   options: ApprovalOptions,
-): Answerer | undefined {
+): AnsweredBy | undefined {
   if (approvers === undefined) return undefined
   if (options.approver === undefined) throw callersUnknown(key)
   return options.approver(approvers)
@@ -61,7 +63,7 @@ export function approvingCaller(
 export async function assertForCaller(
   key: string,
   { approvers }: Approvable,
-  caller: Answerer | undefined,
+  caller: AnsweredBy | undefined,
   waitElsewhere: () => Promise<void>,
   { hasTaskOption = false }: ApprovalOptions,
 ): Promise<void> {

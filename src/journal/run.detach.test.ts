@@ -1,7 +1,7 @@
 /** How a run leaves its request: as a task, or for good. */
 import { describe, expect, test } from 'vitest'
 import { Declined } from './errors.ts'
-import { type Answerer, newJournal } from './journal.ts'
+import { type AnsweredBy, newJournal } from './journal.ts'
 import { Run, type RunOptions } from './run.ts'
 
 const ledger: RunOptions['ledger'] = {
@@ -68,7 +68,7 @@ describe('detaching', () => {
   })
 })
 
-const [ann, mia] = ['ann', 'mia'].map((id) => ({ id, subject: id, claims: {} })) as [Answerer, Answerer]
+const [ann, mia] = ['ann', 'mia'].map((id) => ({ id, subject: id, claims: {} })) as [AnsweredBy, AnsweredBy]
 
 test('who answered a question is whom the journal names, else the caller, and nobody where there is no answer', () => {
   const { run, journal } = begin()

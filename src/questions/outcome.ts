@@ -1,7 +1,7 @@
 /** What became of a question, in a sentence. */
 import { plainLine } from './safeText.ts'
 
-interface Outcome {
+interface ToldOutcome {
   readonly state: 'open' | 'answered' | 'declined' | 'cancelled' | 'expired' | 'withdrawn'
   /** Milliseconds since 1970. */
   readonly at?: number | undefined
@@ -11,7 +11,7 @@ interface Outcome {
 
 const WAYS = { client: 'in a client', page: 'on its page', program: 'by a program', model: 'by the model' } as const
 
-export function outcomeSentence({ state, at, by, way }: Outcome): string {
+export function outcomeSentence({ state, at, by, way }: ToldOutcome): string {
   const time = at === undefined ? '' : ` on ${timeText(at)}`
   switch (state) {
     case 'open':

@@ -3,7 +3,7 @@
  * `pannier/postgres` on PostgreSQL.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Answerer, Approvers, Journal } from '../journal/index.ts'
+import type { AnsweredBy, Approvers, Journal } from '../journal/index.ts'
 import type { Era, HeaderReader, Json, TaskStatus } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 import type { Call, Caller, Peer } from './call.ts'
@@ -169,7 +169,7 @@ export interface QuestionOutcome {
   /** When, in milliseconds since 1970; undefined while it is open. */
   readonly at?: number | undefined
   /** Who answered; undefined for a caller without a name. */
-  readonly by?: Answerer | undefined
+  readonly by?: AnsweredBy | undefined
   readonly way?: AnswerWay | undefined
 }
 

@@ -19,7 +19,7 @@
  *   that the same lease made is 'fresh' again.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Answerer, Approvers, Journal } from '../journal/index.ts'
+import type { AnsweredBy, Approvers, Journal } from '../journal/index.ts'
 import { DAY_MS, type Json, type OptionNames, type TaskStatus } from '../protocol/index.ts'
 import type { AnswerWay, Logger, QuestionOutcome } from '../server/index.ts'
 import type { StateError } from '../state/internal.ts'
@@ -145,7 +145,7 @@ export interface TaskAnswers {
   /** Malformed answers. The engine asks these questions again under new keys; after a few times only the run does. */
   readonly refused: ReadonlySet<string>
   /** The answering principal, which is stored with the accepted answers. */
-  readonly by?: Answerer | undefined
+  readonly by?: AnsweredBy | undefined
   /** Where they were given. */
   readonly way?: AnswerWay | undefined
 }

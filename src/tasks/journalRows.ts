@@ -6,7 +6,7 @@
  *   an answered question also counts as asked before.
  * - The rows of a key show how often its text has changed, and all rows the number of questions.
  */
-import type { Answerer, Journal } from '../journal/index.ts'
+import type { AnsweredBy, Journal } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
 import type { TaskRecord } from './engine.ts'
 
@@ -21,7 +21,7 @@ export interface QuestionRow {
   /** Undefined until it is answered. */
   readonly response: Json | undefined
   /** Who answered, if recorded. */
-  readonly by?: Answerer | undefined
+  readonly by?: AnsweredBy | undefined
 }
 
 export interface StepRow {

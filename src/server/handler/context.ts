@@ -12,7 +12,7 @@ import type {
   Root,
 } from '@modelcontextprotocol/client'
 import {
-  type Answerer,
+  type AnsweredBy,
   answererOf,
   type OnceOptions,
   type Question,
@@ -184,7 +184,7 @@ export class Context extends Asking {
   }
 
   /** The principal who answered a question, as it was at that time: the caller, or an approver that matches `by`. */
-  answeredBy(key: string): Answerer | undefined {
+  answeredBy(key: string): AnsweredBy | undefined {
     return this.#run.answererOf(key, answererOf(this.#call.principal))
   }
 

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { type Answerer, newJournal } from '../../../src/journal/index.ts'
+import { type AnsweredBy, newJournal } from '../../../src/journal/index.ts'
 import type { EngineOptions, NewQuestion, NewTask, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
 import { ManualWorker } from './manualWorker.ts'
 
@@ -72,7 +72,7 @@ export class ContractHarness {
 }
 
 /** A principal who answers. */
-export function answerer(id: string): Answerer {
+export function answerer(id: string): AnsweredBy {
   return { id, subject: id, claims: {} }
 }
 
