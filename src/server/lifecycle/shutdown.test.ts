@@ -16,9 +16,9 @@ function begin() {
   const assembly = {
     load,
     subscriptions: { close: note('subscriptions closed') },
-    getStreams: { closeAll: note('streams closed') },
+    sessions: { getStreams: { closeAll: note('streams closed') } },
     legacyHttp: { drain: step('calls left'), handOffUnseen: step('unseen handed over'), idle: async () => {} },
-    cluster: { announceStop: step('told'), leave: step('left') },
+    clusterPart: { cluster: { announceStop: step('told'), leave: step('left') } },
     tasks: { drain: step('tasks drained'), close: step('tasks closed') },
     logger: { current: { info: (_: object, text: string) => void log.push(text) } },
   }
