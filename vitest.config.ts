@@ -1,16 +1,19 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import './scripts/compileCache.ts'
+import { isLong } from './test/amount.ts'
 
 /** Tests in which instances are killed and frozen. */
 const survival = 'test/**/survival/**/*.test.ts'
+
+/** Tests that only `npm run test:long` runs. */
+const left = isLong ? [] : ['**/*.long.test.ts']
 
 // `pannier/server` and its siblings resolve to src here, as they do under `node --conditions=pannier-source`.
 const conditions = ['pannier-source', 'module', 'node', 'development|production']
 
 /** Files that take longest, whatever their size. */
 const LONG = [
-  'test/site/site',
   'test/simulation/simulation',
   'test/gateway/waitingReload',
   'test/gateway/workersEnd',
@@ -53,6 +56,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts'],
+          exclude: left,
           testTimeout: 30_000,
           hookTimeout: 60_000,
           isolate: false,
@@ -66,7 +70,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/**/*.test.ts'],
-          exclude: [survival],
+          exclude: [survival, ...left],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           isolate: false,
@@ -80,6 +84,7 @@ export default defineConfig({
         test: {
           name: 'survival',
           include: [survival],
+          exclude: left,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           isolate: false,

@@ -35,3 +35,8 @@ export function readTexts(paths: readonly string[]): Texts {
 export function isTest(path: string): boolean {
   return path.endsWith('.test.ts')
 }
+
+/** Whether `npm test` runs only a short form of a test file (test/amount.ts), or leaves it out. */
+export function hasLongForm(path: string): boolean {
+  return path.endsWith('.long.test.ts') || (isTest(path) && /from '[^']*\/amount\.ts'/.test(readText(path)))
+}

@@ -1,9 +1,8 @@
 // `npm test` runs every stage; `npm test -- unit lint` runs only those; `npm run test:long` runs the long forms of tests
-// that prove by mass. What failed beside other stages is run again alone. The last line is `N passed, N failed`.
+// that prove by mass. The last line is `N passed, N failed`.
 import bundlePrograms from '../test/bundle/build.ts'
 import './compileCache.ts'
 import { stopAll } from './stages/command.ts'
-import { repeatAlone } from './stages/repeat.ts'
 import { type Outcome, type Stage, stages } from './stages/stages.ts'
 import { lastLines, slowestLines, stageLines } from './stages/summary.ts'
 
@@ -54,10 +53,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const chosen = chooseStages(process.argv.slice(2))
 if (chosen.some(({ startsPrograms }) => startsPrograms)) await bundlePrograms()
 const finished = await runAll(chosen)
-const repeated = await repeatAlone(
-  finished.flatMap(({ stage, outcome }) => outcome.failures.map((failure) => ({ stage, failure }))),
-)
 print(slowestLines(finished.flatMap(({ outcome }) => outcome.tests ?? [])))
 const passed = finished.reduce((sum, { outcome }) => sum + outcome.passed, 0)
-print(lastLines(passed, repeated))
-process.exitCode = repeated.failed.length === 0 ? 0 : 1
+const failed = finished.flatMap(({ stage, outcome }) => outcome.failures.map((failure) => ({ stage, failure })))
+print(lastLines(passed, failed))
+process.exitCode = failed.length === 0 ? 0 : 1

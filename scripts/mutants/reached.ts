@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { isTest, listFiles, readText, root } from '../repository.ts'
+import { hasLongForm, isTest, listFiles, readText, root } from '../repository.ts'
 import { withProbes } from './blocks.ts'
 import { Copy } from './copy.ts'
 import type { TestRun } from './testProcess.ts'
@@ -82,7 +82,7 @@ export async function readReach(log: (line: string) => void): Promise<Reach> {
 
 /** Not tests of the repository, the program, the probe and the guides, nor of runtimes without files, nor those by mass. */
 function isUsed(path: string): boolean {
-  return isTest(path) && !LEFT_OUT.test(path) && !/from '[^']*\/amount\.ts'/.test(readText(path))
+  return isTest(path) && !LEFT_OUT.test(path) && !hasLongForm(path)
 }
 
 interface Measured {

@@ -32,10 +32,9 @@ function describeTest(test: TestCase): ReportedTest {
   return { ...placeOf(test), state, ms: test.diagnostic()?.duration ?? 0, errors: errors.map(describeError) }
 }
 
-function placeOf(part: TestCase | TestSuite | TestModule): { project: string; file: string; name: string } {
+function placeOf(part: TestCase | TestSuite | TestModule): { file: string; name: string } {
   const module = part.type === 'module' ? part : part.module
   return {
-    project: part.project.name,
     file: relative(root, module.moduleId),
     name: part.type === 'module' ? '' : part.fullName,
   }

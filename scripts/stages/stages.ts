@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { root } from '../repository.ts'
 import { runCommand } from './command.ts'
 import { type Failure, shorten, type Verdict } from './verdict.ts'
-import { longForms, passesAlone, runLongForms, runProject } from './vitest.ts'
+import { longForms, runLongForms, runProject } from './vitest.ts'
 
 export interface Outcome extends Verdict {
   /** Where a stage runs tests: all of them. */
@@ -23,8 +23,6 @@ export interface Stage {
   /** Whether it runs only when it is named. */
   onlyNamed?: boolean
   run(): Promise<Outcome>
-  /** Where a failure may come from the machine being busy: whether it does not come again when nothing else runs. */
-  passesAlone?(failure: Failure): Promise<boolean>
 }
 
 const source = '--conditions=pannier-source'
@@ -49,7 +47,7 @@ export const stages: readonly Stage[] = [
   ]),
   tests('unit'),
   ...(existsSync(join(root, 'conformance/run.ts'))
-    ? [{ ...repeatable(checks('conformance', [['node', source, 'conformance/run.ts']])), startsPrograms: true }]
+    ? [{ ...checks('conformance', [['node', source, 'conformance/run.ts']]), startsPrograms: true }]
     : []),
   { ...checks('types', [['tsc', '--noEmit']]), onlyNamed: true },
   // One after the other, because both build the package.
@@ -61,32 +59,21 @@ export const stages: readonly Stage[] = [
     onlyNamed: true,
   },
   {
-    ...repeatable(checks('suite', [['node', source, 'conformance/run.ts']], longForms)),
+    ...checks('suite', [['node', source, 'conformance/run.ts']], longForms),
     startsPrograms: true,
     onlyNamed: true,
   },
-  {
-    name: 'long',
-    startsPrograms: true,
-    onlyNamed: true,
-    run: runLongForms,
-    passesAlone: (failure) => passesAlone(failure, longForms),
-  },
+  { name: 'long', startsPrograms: true, onlyNamed: true, run: runLongForms },
 ]
 
 /** A project of vitest.config.ts. */
 function tests(name: string): Stage {
-  return { name, startsPrograms: true, run: () => runProject(name), passesAlone }
+  return { name, startsPrograms: true, run: () => runProject(name) }
 }
 
 /** A stage of commands; each counts as one check and passes when it exits with 0. */
 function checks(name: string, commands: readonly (readonly string[])[], env?: Readonly<Record<string, string>>): Stage {
   return { name, run: () => runChecks(commands, env) }
-}
-
-/** A stage that is run again as a whole when it failed. */
-function repeatable(stage: Stage): Stage {
-  return { ...stage, passesAlone: async () => (await stage.run()).failures.length === 0 }
 }
 
 async function runChecks(

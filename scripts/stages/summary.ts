@@ -1,6 +1,10 @@
-import type { Repeated, StageFailure } from './repeat.ts'
 import type { Outcome, Stage, TimedTest } from './stages.ts'
-import { shorten } from './verdict.ts'
+import { type Failure, shorten } from './verdict.ts'
+
+export interface StageFailure {
+  stage: Stage
+  failure: Failure
+}
 
 const slowestShown = 10
 const detailsShown = 20
@@ -27,26 +31,13 @@ export function slowestLines(tests: readonly TimedTest[]): string[] {
   ]
 }
 
-/** What a reader must not miss, and in the last line the counts. */
-export function lastLines(passed: number, { failed, unsteady }: Repeated): string[] {
-  return [
-    '',
-    ...section(
-      'Passed only alone, after a failure beside the other stages. Such a test is unsteady; mend it:',
-      unsteady,
-    ),
-    ...section('Failed:', failed),
-    `${passed + unsteady.length} passed, ${failed.length} failed`,
-  ]
-}
-
-function section(title: string, failures: readonly StageFailure[]): string[] {
-  if (failures.length === 0) return []
-  const entries = failures.map(
+/** What failed, and in the last line the counts. */
+export function lastLines(passed: number, failed: readonly StageFailure[]): string[] {
+  const entries = failed.map(
     ({ stage, failure }) =>
       `  × ${stage.name}: ${failure.name}\n${indent(shorten(failure.detail, detailLinesAtEnd), 6)}`,
   )
-  return [title, ...entries, '']
+  return ['', ...(failed.length === 0 ? [] : ['Failed:', ...entries, '']), `${passed} passed, ${failed.length} failed`]
 }
 
 function indent(text: string, spaces: number): string {

@@ -9,7 +9,6 @@ export interface Report {
 }
 
 export interface TestPlace {
-  project: string
   file: string
   /** Of the test with its groups, or of a group; empty for the whole file. */
   name: string
@@ -31,8 +30,6 @@ export interface Failure {
   name: string
   /** What went wrong: assertion, difference and stack, or the output of a command. */
   detail: string
-  /** Where it is a test, or a group of tests whose hooks failed: what to run again. */
-  place?: TestPlace
 }
 
 export interface Verdict {
@@ -61,18 +58,7 @@ export function judge({ tests, broken, unhandled }: Report): Verdict {
   }
 }
 
-/** Whether a test that ran again, alone, has passed. The others of its file, which did not run, do not matter. */
-export function hasPassed({ file, name }: TestPlace, { tests, broken, unhandled }: Report): boolean {
-  const meant = tests.filter((test) => test.file === file && test.name.startsWith(name))
-  return broken.length + unhandled.length === 0 && meant.length > 0 && meant.every(({ state }) => state === 'passed')
-}
-
-/** The pattern for vitest that selects a test, or a group, by its name. It joins names by spaces, reports by ` > `. */
-export function namePattern(name: string): string {
-  return `^${name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(' > ', ' (?:> )?')}( |$)`
-}
-
-/** A text of at most so many lines: the first and the last of it. */
+/** The first and the last lines of a text that is too long. */
 export function shorten(text: string, most = linesShown): string {
   const lines = text.trimEnd().split('\n')
   if (lines.length <= most) return lines.join('\n')
@@ -80,8 +66,8 @@ export function shorten(text: string, most = linesShown): string {
   return [...lines.slice(0, half), `… ${lines.length - 2 * half} more lines …`, ...lines.slice(-half)].join('\n')
 }
 
-function failureOf({ project, file, name }: TestPlace, detail: string): Failure {
-  return { name: name === '' ? file : `${file} > ${name}`, detail, place: { project, file, name } }
+function failureOf({ file, name }: TestPlace, detail: string): Failure {
+  return { name: name === '' ? file : `${file} > ${name}`, detail }
 }
 
 function describeState({ state, errors }: ReportedTest): string {

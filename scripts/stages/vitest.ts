@@ -1,13 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isTest, listFiles, readText } from '../repository.ts'
+import { hasLongForm, listFiles } from '../repository.ts'
 import { type Finished, runCommand } from './command.ts'
 import { reportVariable } from './reporter.ts'
 import type { Outcome } from './stages.ts'
-import { type Failure, hasPassed, judge, namePattern, type Report, shorten, type TestPlace } from './verdict.ts'
-
-type Environment = Readonly<Record<string, string>>
+import { judge, type Report, shorten } from './verdict.ts'
 
 export const longForms = { PANNIER_TESTS: 'long' }
 
@@ -16,24 +14,12 @@ export function runProject(project: string): Promise<Outcome> {
   return runTests(['--project', project])
 }
 
-/** Runs the tests that have two forms (test/amount.ts) in their long form. */
+/** Runs what `npm test` runs only in a short form, or leaves out. */
 export function runLongForms(): Promise<Outcome> {
-  const files = listFiles().filter((path) => isTest(path) && /from '[^']*\/amount\.ts'/.test(readText(path)))
-  return runTests(files, longForms)
+  return runTests(listFiles().filter(hasLongForm), longForms)
 }
 
-/** Whether a test passes when nothing else runs. */
-export async function passesAlone({ place }: Failure, env?: Environment): Promise<boolean> {
-  if (place === undefined) return false
-  const { report, exitCode } = await runVitest([place.file, ...selection(place)], env)
-  return report !== undefined && exitCode === 0 && hasPassed(place, report)
-}
-
-function selection({ project, name }: TestPlace): string[] {
-  return ['--project', project, ...(name === '' ? [] : ['--testNamePattern', namePattern(name)])]
-}
-
-async function runTests(args: readonly string[], env?: Environment): Promise<Outcome> {
+async function runTests(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Outcome> {
   const { report, exitCode, output } = await runVitest(args, env)
   const { passed, failures } = report === undefined ? { passed: 0, failures: [] } : judge(report)
   if (failures.length > 0 || (exitCode === 0 && report !== undefined)) {
@@ -46,7 +32,10 @@ async function runTests(args: readonly string[], env?: Environment): Promise<Out
   }
 }
 
-async function runVitest(args: readonly string[], env: Environment = {}): Promise<Finished & { report?: Report }> {
+async function runVitest(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Finished & { report?: Report }> {
   const folder = mkdtempSync(join(tmpdir(), 'pannier-test-'))
   const file = join(folder, 'report.json')
   const reporter = join(import.meta.dirname, 'reporter.ts')

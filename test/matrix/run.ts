@@ -36,7 +36,7 @@ if (values.others) {
   process.exit()
 }
 const { cellsOf } = await import('./cells.ts')
-const { faultsOf } = await import('./faults.ts')
+const { FAULT_KINDS, faultsOf, VICTIMS } = await import('./faults.ts')
 const { COMMANDS, FORMS } = await import('./fleet/forms.ts')
 const { runMatrix } = await import('./matrix.ts')
 const { writeResults } = await import('./page.ts')
@@ -52,6 +52,16 @@ const { behaviour, client, server, fault, victim, count = '2500', minutes = '13'
 const isWhole = [behaviour, client, server, fault, victim, values.fleet].every((given) => given === undefined)
 const [part = 1, of = 1] = values.slice.split('/').map(Number)
 const forms = FORMS.filter((form) => among(values.fleet ?? (isWhole ? undefined : ['gateways']), form))
+const allCells = FORMS.flatMap((form) => cellsOf(form))
+assertKnown('fleet', values.fleet, FORMS)
+assertKnown('fault', fault, FAULT_KINDS)
+assertKnown('victim', victim, VICTIMS)
+for (const [option, given] of Object.entries({ behaviour, client, server }))
+  assertKnown(
+    option,
+    given,
+    allCells.map((cell) => cell[option as keyof typeof cell]),
+  )
 const until = performance.now() + Number(minutes) * 60_000
 const tally = emptyTally()
 const messages = { gateways: new Map<string, number>(), servers: new Map<string, number>() }
@@ -75,6 +85,15 @@ for (const [index, form] of forms.entries()) {
   })
   addTally(tally, found)
 }
+/** A misspelt name would select nothing, and a run without faults looks like a run without violations. */
+function assertKnown(option: string, given: readonly string[] = [], known: readonly string[]): void {
+  const unknown = given.filter((name) => !known.includes(name))
+  if (unknown.length === 0) return
+  const names = [...new Set(known)].map((name) => JSON.stringify(name)).join(', ')
+  console.error(`There is no --${option} ${JSON.stringify(unknown[0])}. There are ${names}.`)
+  process.exit(1)
+}
+
 console.log(textReport(tally))
 const whole = isWhole ? joinParts(tally, { part, of }) : undefined
 if (whole !== undefined) writeResults('matrix', pageReport(whole))

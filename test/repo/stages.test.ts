@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { repeatAlone, type StageFailure } from '../../scripts/stages/repeat.ts'
-import type { Stage } from '../../scripts/stages/stages.ts'
+import { hasLongForm, listFiles, readText } from '../../scripts/repository.ts'
+import { stages } from '../../scripts/stages/stages.ts'
 import { lastLines, slowestLines, stageLines } from '../../scripts/stages/summary.ts'
-import { hasPassed, judge, namePattern, type Report, shorten } from '../../scripts/stages/verdict.ts'
+import { judge, type Report, shorten } from '../../scripts/stages/verdict.ts'
 
 const error = (message: string) => ({ message, diff: '- 1\n+ 2', frames: ['at f test/a.test.ts:1:2'] })
-const place = (name: string, file = 'test/a.test.ts') => ({ project: 'e2e', file, name })
+const place = (name: string, file = 'test/a.test.ts') => ({ file, name })
 
 function report(more: Partial<Report> & { states?: readonly string[] }): Report {
   const { states = [], ...rest } = more
@@ -45,9 +45,9 @@ describe('what a run of tests amounts to', () => {
     ])
   })
 
-  test('an error outside of all tests is a failure that is not run again', () => {
+  test('an error outside of all tests is a failure', () => {
     const [failure] = judge(report({ states: ['passed'], unhandled: [error('forgotten')] })).failures
-    expect([failure?.detail.split('\n')[0], failure?.place]).toEqual(['forgotten', undefined])
+    expect(failure?.detail.split('\n')[0]).toBe('forgotten')
   })
 
   test('a long text is shown with its beginning and its end', () => {
@@ -55,77 +55,21 @@ describe('what a run of tests amounts to', () => {
   })
 })
 
-describe('a test that runs again', () => {
-  test.each([
-    ['a (b) costs $1 > c', 'a (b) costs $1 c'],
-    ['a (b) costs $1 > c', 'a (b) costs $1 > c'],
-    ['group', 'group test'],
-  ])('is selected by its name: %s selects %s', (name, full) => {
-    expect(full).toMatch(new RegExp(namePattern(name)))
-  })
+describe('what a run prints', () => {
+  const stage = { name: 'e2e', run: () => Promise.reject(new Error('runs no more')) }
 
-  test('is selected without those whose name has it in the middle', () => {
-    expect('not a test').not.toMatch(new RegExp(namePattern('a test')))
-    expect('a tested').not.toMatch(new RegExp(namePattern('a test')))
-  })
-
-  test.each([
-    ['it passes while the others of its file do not run', report({ states: ['passed', 'skipped'] }), true],
-    ['it fails', report({ tests: [{ ...place('is passed'), state: 'failed', ms: 1, errors: [] }] }), false],
-    ['it is not there', report({ states: ['skipped'] }), false],
-    ['there is an error outside of it', report({ states: ['passed'], unhandled: [error('no')] }), false],
-    ['a hook fails', report({ states: ['passed'], broken: [{ ...place(''), errors: [] }] }), false],
-  ])('when %s', (_, repeated, expected) => {
-    expect(hasPassed(place('is passed'), repeated)).toBe(expected)
-  })
-})
-
-describe('failures beside other stages', () => {
-  const stage = (passesAlone?: Stage['passesAlone']): Stage => ({
-    name: 'e2e',
-    run: () => Promise.reject(new Error('runs no more')),
-    ...(passesAlone && { passesAlone }),
-  })
-  const failures = (count: number, of: Stage): StageFailure[] =>
-    Array.from({ length: count }, (_, n) => ({ stage: of, failure: { name: `test ${n}`, detail: 'why' } }))
-
-  test('those that pass alone are unsteady, and the others failed', async () => {
-    const all = failures(
-      5,
-      stage(({ name }) => Promise.resolve(name === 'test 3')),
-    )
-    const { failed, unsteady } = await repeatAlone(all)
-    expect(unsteady.map(({ failure }) => failure.name)).toEqual(['test 3'])
-    expect(failed).toHaveLength(4)
-  })
-
-  test('more than five are not run again', async () => {
-    const all = failures(
-      6,
-      stage(() => Promise.resolve(true)),
-    )
-    expect(await repeatAlone(all)).toEqual({ failed: all, unsteady: [] })
-  })
-
-  test('a stage that cannot be repeated has failed', async () => {
-    const all = failures(1, stage())
-    expect(await repeatAlone(all)).toEqual({ failed: all, unsteady: [] })
-  })
-
-  test('the last lines name what failed and what passed only alone, with the reason, and then count', () => {
-    const [failed, unsteady] = [failures(1, stage()), failures(2, stage()).slice(1)]
-    expect(lastLines(10, { failed, unsteady }).join('\n')).toMatch(
-      /\nPassed only alone.*\n {2}× e2e: test 1\n {6}why\n\nFailed:\n {2}× e2e: test 0\n {6}why\n\n11 passed, 1 failed$/,
-    )
+  test('the last lines name what failed, with the reason, and then count', () => {
+    const failed = [{ stage, failure: { name: 'test 0', detail: 'why' } }]
+    expect(lastLines(10, failed)).toEqual(['', 'Failed:', '  × e2e: test 0\n      why', '', '10 passed, 1 failed'])
   })
 
   test('a good run ends with its counts alone', () => {
-    expect(lastLines(10, { failed: [], unsteady: [] })).toEqual(['', '10 passed, 0 failed'])
+    expect(lastLines(10, [])).toEqual(['', '10 passed, 0 failed'])
   })
 
   test('a stage is one line with each failure below it', () => {
     const outcome = { passed: 3, failures: [{ name: 'a test', detail: 'no\nat b' }] }
-    expect(stageLines(stage(), outcome, 1500).join('\n')).toBe(
+    expect(stageLines(stage, outcome, 1500).join('\n')).toBe(
       'FAIL  e2e             1.5 s   3 passed, 1 failed\n      × a test\n        no\n        at b',
     )
   })
@@ -138,4 +82,20 @@ describe('failures beside other stages', () => {
       '   1.0 s  test/a.test.ts > quick',
     ])
   })
+})
+
+test('`npm run test:long` has each test that npm test shortens or leaves out, and CONTRIBUTING.md lists each', () => {
+  const listed = [...readText('CONTRIBUTING.md').matchAll(/^\|[^|]*`((?:src|test)\/[^`]*\.test\.ts)`/gm)].map(
+    ([, path = '']) => path,
+  )
+  expect(listed.toSorted()).toEqual(listFiles().filter(hasLongForm))
+  const script = JSON.parse(readText('package.json')).scripts['test:long'] as string
+  const onlyNamed = stages.filter((stage) => stage.onlyNamed).map(({ name }) => name)
+  expect(
+    script
+      .split(' ')
+      .filter((word) => stages.some(({ name }) => name === word))
+      .toSorted(),
+  ).toEqual(onlyNamed.toSorted())
+  expect(readText('.ci/run')).toMatch(/^npm test\nnpm run test:long$/m)
 })

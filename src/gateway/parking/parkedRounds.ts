@@ -32,7 +32,7 @@ export interface ParkableCall extends ReplayableCall {
   readonly recorded: { result(result: Json): void; asked(): void }
   /** The `_meta` of a result that asks. */
   readonly askingMeta: Json | undefined
-  /** The answer of the gateway with the caller's lease; undefined if this gateway has it, or there are no leases. */
+  /** Forwards a replayable call to the gateway with the caller's lease; undefined if this gateway has it, or there are no leases. */
   readonly answerAtPlace: () => Promise<string | undefined>
   /** Converts the result for this caller. */
   readonly finish: (result: Json) => Json

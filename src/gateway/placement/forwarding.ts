@@ -23,6 +23,8 @@ export interface PlacedTarget {
     readonly leases: ServerLeases | undefined
   }
   readonly name: string
+  /** Whether the call may run again after its run was cut off. */
+  readonly isReplayable: boolean
   /** The arguments, as the server gets them. */
   readonly args?: unknown
   /** Converts another gateway's result for this session-era caller. @default unchanged */

@@ -33,11 +33,32 @@ test('a call that waits for the lease of a silent gateway to end waits no longer
   expect(claimFrom).toHaveBeenCalledTimes(6)
 })
 
-test('a call that a silent gateway may have begun is lost where PostgreSQL cannot be asked, and not one to call again', async () => {
-  const unplaced = new BackendError('CALLER_UNPLACED', 's', 'cannot be looked up. The call was not begun.')
+const unplaced = new BackendError('CALLER_UNPLACED', 's', 'cannot be looked up. The call was not begun.')
+
+test.each([
+  ['is lost, even if that gateway releases the caller', false, async () => ({ kind: 'claimed' }), 'CALL_LOST'],
+  [
+    'runs here once that gateway has lost the caller, if it is replayable',
+    true,
+    async () => ({ kind: 'claimed' }),
+    undefined,
+  ],
+  [
+    'is lost where PostgreSQL cannot be asked, and not one to call again',
+    true,
+    () => Promise.reject(unplaced),
+    'CALL_LOST',
+  ],
+])('a call that a silent gateway may have begun %s', async (_, isReplayable, claimFrom, reason) => {
+  let isClaimed = false
   const leases = {
-    find: async () => ({ kind: 'elsewhere', owner: { id: 'silent', address: 'http://127.0.0.1:1' } }),
-    claimFrom: () => Promise.reject(unplaced),
+    find: async () =>
+      isClaimed ? { kind: 'here' } : { kind: 'elsewhere', owner: { id: 'silent', address: 'http://127.0.0.1:1' } },
+    claimFrom: async () => {
+      const claim = await claimFrom()
+      isClaimed = true
+      return claim
+    },
     forget: () => {},
   } as unknown as ServerLeases
   const parts = {
@@ -46,10 +67,11 @@ test('a call that a silent gateway may have begun is lost where PostgreSQL canno
   }
   const peer = { era: 'modern', takesInputRequired: true, capabilities: {} }
   const call = { method: 'tools/call', params: {}, meta: {}, peer, channel: { onCancel: () => {} } }
-  const target = { backend: { name: 's' }, name: 't' } as unknown as PlacedTarget
+  const target = { backend: { name: 's' }, name: 't', isReplayable } as unknown as PlacedTarget
   const placement = placementWith(parts)
   const forwarding = placement.forward({ call } as unknown as PlacingCall, target, leases, 'ann')
-  await expect(forwarding).rejects.toMatchObject({ reason: 'CALL_LOST' })
+  const outcome = await forwarding.catch((error: unknown) => (error as BackendError).reason)
+  expect(outcome).toBe(reason)
 })
 
 test.each([

@@ -4,8 +4,8 @@
  *
  * - A gateway that has ended loses its callers at once. One that is silent, because it is frozen or cut off, loses them
  *   when its lease expires: until then it may be serving them.
- * - A call that a silent gateway may have received is forwarded to no other gateway. It starts here once that gateway's
- *   lease has expired, after which that gateway does not start it.
+ * - A call that a silent gateway may have received is lost, even if that gateway releases the caller or its lease expires: it
+ *   may have run. A replayable call starts here once the lease has expired.
  * - While PostgreSQL is down, calls are forwarded to the gateway that reports to serve the caller. The report decides
  *   nothing: a gateway starts a call only under its own lease, and no caller is claimed.
  */
@@ -33,7 +33,7 @@ interface ReportedPlace {
 }
 
 interface SentCall {
-  /** Whether a gateway gave no answer and may have started the call. */
+  /** Whether a gateway gave no answer and may have started the call, which is replayable. */
   isSilent: boolean
 }
 
@@ -81,7 +81,10 @@ export class LeasedPlacement {
           : await this.#forwarding.answer(placing, target, place.instance)
       if (typeof answer === 'string') return answer
       leases.forget(caller)
-      if (answer.kind === 'silent') sent.isSilent = true
+      if (answer.kind === 'silent') {
+        if (!target.isReplayable) throw callLost(target.backend.name, target.name, SILENT)
+        sent.isSilent = true
+      }
       if (place.kind === 'elsewhere') await this.#replace(place.owner, answer, leases, caller, placing)
       else if (answer.kind === 'silent') break
     }

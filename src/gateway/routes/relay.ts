@@ -169,9 +169,12 @@ export class Relay {
 
   /** The answer of the gateway that serves this caller; undefined if this one does. */
   #answerElsewhere({ recorded, target, params, state }: RelayingCall): Promise<string | undefined> {
-    const { backend, name } = target
-    const forwarded = (result: Json): Json => this.#options.tasks.forwarded(result, recorded.call, backend)
-    return this.#placement.forward(recorded, { backend, name, args: params['arguments'], forwarded }, state.caller)
+    const { call } = recorded
+    const { backend, name, listed } = target
+    const forwarded = (result: Json): Json => this.#options.tasks.forwarded(result, call, backend)
+    const mayReplay = isReplayable(call, backend, listed)
+    const placed = { backend, name, isReplayable: mayReplay, args: params['arguments'], forwarded }
+    return this.#placement.forward(recorded, placed, state.caller)
   }
 
   async #send({ recorded, target, headers, state }: RelayingCall, params: Json, ask?: Relayed['ask']): Promise<Json> {
@@ -200,7 +203,10 @@ export class Relay {
       recorded,
       finish: (result) => shaped(this.#options.addressed(state.result(result), call, backend), call, backend),
       askingMeta: state.askingMeta,
-      answerAtPlace: async () => (backend.leases ? this.#placement.forward(recorded, target, state.caller) : undefined),
+      answerAtPlace: async () => {
+        const replayed = { ...target, isReplayable: true }
+        return backend.leases ? this.#placement.forward(recorded, replayed, state.caller) : undefined
+      },
     })
   }
 
