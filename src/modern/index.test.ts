@@ -68,6 +68,6 @@ test('requests are traced where the server asks for it', async () => {
 test.each(['legacy', 'architecture', 'assume', 'sessionTtlSeconds', 'advertise', 'peers'])(
   'the option %s is refused with where it belongs',
   (name) => {
-    expect(() => server({ [name]: undefined } as object)).toThrow(`no option "${name}": import it from pannier/server`)
+    expect(() => server({ [name]: undefined })).toThrow(`no option "${name}": import it from pannier/server`)
   },
 )
