@@ -46,7 +46,7 @@ export interface Wings<Part extends ClusterPart | undefined> {
   readonly telemetry?: ((registry: Registry) => Telemetry) | undefined
 }
 
-export type Assembly = ReturnType<typeof assemble<ClusterPart | undefined>>
+export type ServerParts = ReturnType<typeof assemble<ClusterPart | undefined>>
 
 export function assemble<Part extends ClusterPart | undefined>(
   options: ServerOptions,

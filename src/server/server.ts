@@ -1,5 +1,5 @@
 /** The public server: registers what it offers, and starts the hosts that serve it. */
-import { assemble, type Assembly, type Wings } from './assemble.ts'
+import { assemble, type ServerParts, type Wings } from './assemble.ts'
 import {
   assertHandlerOptions,
   assertListenOptions,
@@ -46,7 +46,7 @@ import type { StdioOptions } from './stdio/host.ts'
 
 /** What a server offers, and the ways to mount it. */
 export class Server {
-  readonly #assembly: Assembly
+  readonly #assembly: ServerParts
   readonly #shutdown: Shutdown
   readonly #checks: GuardOptions
   readonly #knowsCallers: boolean

@@ -1,6 +1,6 @@
 /** The steps of a stop, each of which takes a moment here. */
 import { expect, test } from 'vitest'
-import type { Assembly } from '../assemble.ts'
+import type { ServerParts } from '../assemble.ts'
 import { Load } from './load.ts'
 import { Shutdown } from './shutdown.ts'
 
@@ -22,7 +22,7 @@ function begin() {
     tasks: { drain: step('tasks drained'), close: step('tasks closed') },
     logger: { current: { info: (_: object, text: string) => void log.push(text) } },
   }
-  const shutdown = new Shutdown(assembly as unknown as Assembly)
+  const shutdown = new Shutdown(assembly as unknown as ServerParts)
   const connections = { announceClose: note('close announced'), close: step('connections closed') }
   shutdown.addListener(connections)
   return { shutdown, log }

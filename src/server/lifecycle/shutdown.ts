@@ -1,6 +1,6 @@
 /** Stops a server: others are notified, calls finish or are handed off, and then the connections are closed. */
 import { assertOptionNames, type OptionNames, settledWithin, unref } from '../../protocol/index.ts'
-import type { Assembly } from '../assemble.ts'
+import type { ServerParts } from '../assemble.ts'
 import type { Connections } from '../http/connections.ts'
 import type { Load } from './load.ts'
 
@@ -29,7 +29,7 @@ export function assertDrainOptions(options: DrainOptions): void {
 export class Shutdown {
   /** The hosts whose calls must finish. */
   readonly hosts = new Set<DrainableHost>()
-  readonly #assembly: Assembly
+  readonly #assembly: ServerParts
   readonly #level: 'info' | 'debug'
   #drained: Promise<void> | undefined
   /** Resolves when the other instances know that this one is being stopped. */
@@ -39,7 +39,7 @@ export class Shutdown {
   #options: Required<DrainOptions> = { deadlineMs: 0, idleMs: 0 }
 
   /** `level` is that of the two lines which a stop is in the log. */
-  constructor(assembly: Assembly, level: 'info' | 'debug' = 'info') {
+  constructor(assembly: ServerParts, level: 'info' | 'debug' = 'info') {
     this.#assembly = assembly
     this.#level = level
   }
