@@ -120,6 +120,10 @@ export class Members {
     return this.#there().map(({ instance }) => instance)
   }
 
+  withId(id: string): Instance | undefined {
+    return this.#members.get(id)?.instance
+  }
+
   /** All members, after instances that are being met have named theirs. */
   async all(): Promise<readonly Instance[]> {
     await this.#metSoon()

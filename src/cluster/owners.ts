@@ -9,11 +9,14 @@ import { unref } from '../protocol/index.ts'
 import { ExpiringMap } from '../state/stores/index.ts'
 import type { ClusterBus, ClusterEvent } from './events.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
+import type { Members } from './members.ts'
 import { ASK_EVERY_MS, FOUND_WITHIN_MS } from './times.ts'
 
 export interface OwnersOptions {
   readonly self: Self
   readonly bus: ClusterBus
+  /** The instances whose addresses are known. @default none */
+  readonly members?: Pick<Members, 'withId'>
   /** Lifetime of an entry. */
   readonly ttlSeconds: number
   readonly clock: () => number
@@ -53,6 +56,15 @@ export class Owners {
   /** The last known owner of a thing that has changed its owner: another instance, or this one. */
   get(key: string): Instance | undefined {
     return this.#owners.get(key)
+  }
+
+  /**
+   * The owner of a thing: the last known one, else the instance that its token names. A token without an address is of a
+   * time when that instance did not know its own yet.
+   */
+  ownerOf(key: string, named: Instance): Instance {
+    const owner = this.get(key) ?? named
+    return owner.url === undefined ? (this.#options.members?.withId(owner.id) ?? owner) : owner
   }
 
   /** Whether this instance has taken the thing, and has not handed it off. */

@@ -33,7 +33,7 @@ export function joinCluster(
   const scope = cluster.scope(relaying?.scope ?? '', configured)
   const { self, members } = scope
   const bus = scope.bus as EventBus // its events were sealed by an instance of this server
-  const owners = new Owners({ self, bus, ttlSeconds, clock: parts.clock })
+  const owners = new Owners({ self, bus, members, ttlSeconds, clock: parts.clock })
   return {
     cluster,
     scope,

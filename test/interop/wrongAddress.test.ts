@@ -89,15 +89,16 @@ test('a client that comes back to another instance is told within seconds that i
   })
 })
 
-test('an address that leads to the instance a moment after its start is used from then on', async () => {
+/** A port of loopback at which nobody listens yet, and what opens it: it leads to the instance that `to` gives. */
+async function laterAddress(to: () => string): Promise<{ advertise: string; open(): Promise<void> }> {
   const relay = createServer((req, res) => {
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => {
       const headers = Object.entries(req.headers).filter((entry): entry is [string, string] => entry[0] !== 'host')
-      void fetch(astray.url, {
+      void fetch(to(), {
         method: 'POST',
-        headers: headers.filter(([name]) => /^content-type|^pannier/.test(name)),
+        headers: headers.filter(([name]) => /^content-type|^accept|^mcp|^pannier/.test(name)),
         body: Buffer.concat(chunks),
       }).then(async (reply) => res.writeHead(reply.status, Object.fromEntries(reply.headers)).end(await reply.text()))
     })
@@ -105,11 +106,31 @@ test('an address that leads to the instance a moment after its start is used fro
   await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
   const { port } = relay.address() as AddressInfo
   await new Promise((resolve) => relay.close(resolve))
-  const astray = await startAstray(`http://127.0.0.1:${port}/mcp`, {})
-  await new Promise<void>((resolve) => relay.listen(port, '127.0.0.1', resolve))
   closers.push(() => relay.close())
-  const poolable = async (): Promise<unknown> => (await RawSession.begin(astray.url)).initialized
-  await expect
-    .poll(poolable, { timeout: 5000 })
-    .toMatchObject({ result: { capabilities: { session: { poolable: true } } } })
+  const open = (): Promise<void> => new Promise((resolve) => relay.listen(port, '127.0.0.1', resolve))
+  return { advertise: `http://127.0.0.1:${port}/mcp`, open }
+}
+
+const isPoolable = async (url: string): Promise<unknown> => (await RawSession.begin(url)).initialized
+const POOLABLE = { result: { capabilities: { session: { poolable: true } } } }
+
+test('an address that leads to the instance a moment after its start is used from then on', async () => {
+  const { advertise, open } = await laterAddress(() => astray.url)
+  const astray = await startAstray(advertise, {})
+  await open()
+  await expect.poll(() => isPoolable(astray.url)).toMatchObject(POOLABLE)
+})
+
+test('a question that was asked before the instance had an address is answered at another instance afterwards', async () => {
+  const other = await start({})
+  const { advertise, open } = await laterAddress(() => astray.url)
+  const astray = await startAstray(advertise, { peers: [other.url] })
+  const session = await RawSession.begin(astray.url, { capabilities: { elicitation: {} } })
+  const call = await session.call('greet')
+  const question = await call.next()
+  session.url = other.url
+  expect((await session.answer(question, answer)).status).toBe(421)
+  await open()
+  await expect.poll(async () => (await session.answer(question, answer)).status).toBe(202)
+  expect(await call.next()).toMatchObject(greeted)
 })

@@ -95,7 +95,7 @@ export class AnswerTaker {
     const answer: ArrivedAnswer = { ...asked, response, echo }
     const taken = await this.#takeHere(answer, caller)
     if (taken !== undefined) return taken
-    const instance = owners.get(call) ?? asked.instance
+    const instance = owners.ownerOf(call, asked.instance)
     if (instance.id === self.id) return calls.isLeft(call) ? { kind: 'left' } : this.#ignore(NOT_OPEN)
     if (instance.url !== undefined && !gone.has(instance.id)) return { kind: 'elsewhere', instance }
     return this.#takeFrom(instance, answer, caller, gone)

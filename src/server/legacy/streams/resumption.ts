@@ -94,7 +94,7 @@ export class StreamResumption {
     const { streams, forwarder, owners, self } = this.#options
     const place = streams.positionOf(lastEventId, caller)
     if (place.after === LOST_EVENT) return NO_STREAM
-    let instance: Instance | undefined = owners.get(place.name) ?? place.instance
+    let instance: Instance | undefined = owners.ownerOf(place.name, place.instance)
     const isOwn = instance.id === self.id
     // A stream for which a client only waits here is not here.
     const isHere =
