@@ -39,7 +39,7 @@ export function expenseServer({ accounting, ...setting }: Setting): Server {
       })
       await ctx.step('decided', () => accounting.decided(String(ctx.taskId)))
       if (!approve) return `The refund for ${what} was not approved.`
-      const manager = String(ctx.answeredBy('approve'))
+      const manager = String(ctx.answeredBy('approve')?.subject)
       const { receipt } = await ctx.once('pay', (key) => accounting.pay(cents, manager, key))
       return `Refunded ${what}, approved by ${manager}; the receipt is ${receipt}.`
     },

@@ -35,7 +35,7 @@ server.tool('bake', { description: 'Bakes bread.', input, task: 'required' }, as
   })
   if (!deliver) return `${loaves} loaves stay here.`
   const sold = await ctx.once('sell', (idempotencyKey) => ({ receipt: idempotencyKey.slice(0, 8) }))
-  return `${loaves} loaves delivered, approved by ${ctx.answeredBy('deliver')}, receipt ${sold.receipt}.`
+  return `${loaves} loaves delivered, approved by ${ctx.answeredBy('deliver')?.subject}, receipt ${sold.receipt}.`
 })
 
 const { url } = await server.listen({ port: Number(process.env['PORT'] ?? 3000) })

@@ -10,7 +10,7 @@ export function expenseServer(options: Partial<ServerOptions> = {}): Server {
     async ({ cents }, ctx) => {
       const schema = z.object({ approve: z.boolean() })
       const { approve } = await ctx.ask('approve', { message: `Pay ${cents} cents?`, schema, by: 'role:manager' })
-      return approve ? `Paid, approved by ${ctx.answeredBy('approve')}.` : 'Not paid.'
+      return approve ? `Paid, approved by ${ctx.answeredBy('approve')?.subject}.` : 'Not paid.'
     },
   )
 }

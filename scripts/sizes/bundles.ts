@@ -15,20 +15,25 @@ export interface Bundle {
   readonly imports: readonly string[]
 }
 
-const OURS = `
-import { createServer } from 'pannier/server'
+const ours = (entry: string): string => `
+import { createServer } from '${entry}'
 const server = createServer({ name: 'hello', version: '1.0.0' })`
 
-export const PROGRAMS = {
-  'Pannier, zod': `import * as z from 'zod'${OURS}
+const WITH_ZOD = `
 const input = z.object({ name: z.string() })
 server.tool('hello', { description: 'Greets.', input }, ({ name }) => 'Hello, ' + name)
-export default { fetch: server.fetch }`,
+export default { fetch: server.fetch }`
 
-  'Pannier, JSON Schema': `${OURS}
+const WITH_JSON_SCHEMA = `
 const input = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
 server.tool('hello', { description: 'Greets.', input }, ({ name }) => 'Hello, ' + name)
-export default { fetch: server.fetch }`,
+export default { fetch: server.fetch }`
+
+export const PROGRAMS = {
+  'Pannier, zod': `import * as z from 'zod'${ours('pannier/server')}${WITH_ZOD}`,
+  'Pannier, JSON Schema': `${ours('pannier/server')}${WITH_JSON_SCHEMA}`,
+  'Pannier without sessions, zod': `import * as z from 'zod'${ours('pannier/modern')}${WITH_ZOD}`,
+  'Pannier without sessions, JSON Schema': `${ours('pannier/modern')}${WITH_JSON_SCHEMA}`,
 
   'SDK v2, zod': `import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import * as z from 'zod'

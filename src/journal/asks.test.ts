@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type AskOptions, Asks } from './asks.ts'
 import type { Question, Reading } from './question.ts'
 import type { JournalError } from './errors.ts'
-import { type Approvers, type Journal, newJournal } from './journal.ts'
+import { type AnsweredBy, type Approvers, type Journal, newJournal } from './journal.ts'
 import { RoundLifecycle } from './roundLifecycle.ts'
 
 const elicit = (message: string): Question<string>['request'] => ({
@@ -25,6 +25,7 @@ function about(message: string, more: Partial<Question<string>> = {}): Question<
 }
 
 const accept = (value: unknown) => ({ action: 'accept', content: { value } })
+const ann = { id: 'ann', subject: 'ann', claims: {} }
 const managers: Approvers = { by: ['role:manager'], fourEyes: false }
 
 /** The questions of one run, and what they told. */
@@ -212,9 +213,9 @@ describe('a question that is asked in place', () => {
 
 describe('a question that names who may answer', () => {
   const question = about('Sure?', { approvers: managers })
-  const asManager = { approverId: () => 'ann' }
-  const asOther = { approverId: () => undefined }
-  const answered = (by?: string): Journal => {
+  const asManager = { approver: () => ann }
+  const asOther = { approver: () => undefined }
+  const answered = (by?: AnsweredBy): Journal => {
     const journal = newJournal('call')
     journal.answers.set('a', { question: 'Sure?', response: accept('yes'), ...(by !== undefined && { by }) })
     return journal
@@ -227,7 +228,7 @@ describe('a question that names who may answer', () => {
   test('is for a caller who is one of them, whose name is kept with the answer', async () => {
     const { asks, journal } = begin(askedBefore(question), { ...asManager, responses: { a: accept('yes') } })
     expect(await asks.ask('a', question)).toBe('yes')
-    expect(journal.answers.get('a')).toEqual({ question: 'Sure?', response: accept('yes'), by: 'ann' })
+    expect(journal.answers.get('a')).toEqual({ question: 'Sure?', response: accept('yes'), by: ann })
     const asked = begin(newJournal('call'), asManager)
     await expect(asked.asks.ask('a', question)).rejects.toThrow('This round has ended')
     expect(asked.journal.open.get('a')).toMatchObject({ approvers: managers })
@@ -235,9 +236,9 @@ describe('a question that names who may answer', () => {
 
   test('takes an answer of another, who was checked, whoever the caller is; the name stays', async () => {
     for (const options of [asManager, asOther]) {
-      const { asks, journal } = begin(answered('mia'), options)
+      const { asks, journal } = begin(answered({ id: 'mia', subject: 'mia', claims: {} }), options)
       expect(await asks.ask('a', question)).toBe('yes')
-      expect(journal.answers.get('a')?.by).toBe('mia')
+      expect(journal.answers.get('a')?.by?.id).toBe('mia')
     }
   })
 
@@ -265,7 +266,7 @@ describe('a question that names who may answer', () => {
   test('takes no answer in place of somebody who was one of them when asked and is not any more', async () => {
     let isManager = true
     const { asks, journal } = begin(newJournal('call'), {
-      approverId: () => (isManager ? 'ann' : undefined),
+      approver: () => (isManager ? ann : undefined),
       push: async () => {
         isManager = false
         return accept('yes')
@@ -275,7 +276,7 @@ describe('a question that names who may answer', () => {
     expect(journal.answers.has('a')).toBe(false)
     const still = begin(newJournal('call'), { ...asManager, push: async () => accept('yes') })
     expect(await still.asks.ask('a', question)).toBe('yes')
-    expect(still.journal.answers.get('a')?.by).toBe('ann')
+    expect(still.journal.answers.get('a')?.by?.id).toBe('ann')
   })
 
   test('and one that does not are answered by the caller as before', async () => {

@@ -12,14 +12,14 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject } from '../protocol/index.ts'
 import {
   type ApprovalOptions,
-  approverId,
+  approvingCaller,
   assertForCaller,
   dropUnvouched,
   type Question,
   type Reading,
 } from './question.ts'
 import { JournalError } from './errors.ts'
-import { assertKey, type Journal, reused } from './journal.ts'
+import { type AnsweredBy, assertKey, type Journal, reused } from './journal.ts'
 import { ignoreRejection, type RoundLifecycle } from './roundLifecycle.ts'
 
 /** The default of `maxAsks`. */
@@ -135,21 +135,21 @@ export class Asks {
     this.#lifecycle.assertOpen(`The question "${key}"`)
     this.#lifecycle.assertOutsideSteps(`The question "${key}"`)
     assertKey(key)
-    const callerId = approverId(key, question, this.#options)
-    if (callerId === undefined) dropUnvouched(key, question, this.#journal)
+    const caller = approvingCaller(key, question, this.#options)
+    if (caller === undefined) dropUnvouched(key, question, this.#journal)
     const { response, changes } = this.#responseTo(key, question)
     let { request } = question
     if (response !== undefined) {
       const reading = await this.#read(key, question, response)
       if (reading.ok) {
-        this.#keep(key, question, response as Readonly<Record<string, unknown>>, callerId)
+        this.#keep(key, question, response as Readonly<Record<string, unknown>>, caller)
         return reading.value
       }
       this.#journal.answers.delete(key)
       request = requestAfter(question, reading)
     }
     if (this.#options.asksOthers !== true)
-      await assertForCaller(key, question, callerId, this.#waitElsewhere, this.#options)
+      await assertForCaller(key, question, caller, this.#waitElsewhere, this.#options)
     if (this.#options.waitsFor?.(request) === true) await this.#waitElsewhere()
     this.#options.assertAskable(request)
     const asking = { key, question, request, changes, isRefused: response !== undefined }
@@ -196,11 +196,11 @@ export class Asks {
       this.#lifecycle.assertOpen(`The question "${key}"`)
       this.#journal.open.set(key, { question: pin(question), times, changes })
       const response = await push(key, request)
-      const callerId = approverId(key, question, this.#options)
-      await assertForCaller(key, question, callerId, this.#waitElsewhere, this.#options)
+      const caller = approvingCaller(key, question, this.#options)
+      await assertForCaller(key, question, caller, this.#waitElsewhere, this.#options)
       const reading = await this.#read(key, question, response)
       if (reading.ok) {
-        this.#keep(key, question, response as Readonly<Record<string, unknown>>, callerId)
+        this.#keep(key, question, response as Readonly<Record<string, unknown>>, caller)
         return reading.value
       }
       request = requestAfter(question, reading)
@@ -220,10 +220,10 @@ export class Asks {
     key: string,
     question: Question<T>,
     response: Readonly<Record<string, unknown>>,
-    callerId: string | undefined,
+    caller: AnsweredBy | undefined,
   ): void {
     const { answers, open } = this.#journal
-    const by = answers.get(key)?.by ?? callerId
+    const by = answers.get(key)?.by ?? caller
     const isNew = open.delete(key) || !answers.has(key)
     if (isNew) this.gained++
     answers.set(key, { question: pin(question), response, ...(by !== undefined && { by }) })

@@ -1,6 +1,7 @@
 export { MAX_ASKS } from './asks.ts'
 export { Declined, JournalError, ScopeClosed } from './errors.ts'
 export {
+  type AnsweredBy,
   type Approvers,
   type CallTrace,
   isBlank,
@@ -11,7 +12,7 @@ export {
   writeJournal,
 } from './journal.ts'
 export { isGivenRejection } from './givenPromises.ts'
-export type { Question, Reading } from './question.ts'
+export { answererOf, type Question, type Reading } from './question.ts'
 export { isRoundEnded } from './roundLifecycle.ts'
 export { Run, type RunOptions, UNWIND_MS } from './run.ts'
 export type { OnceOptions, SharedClaims, Watch } from './steps.ts'

@@ -7,7 +7,7 @@ const response = { action: 'accept', content: {} }
 function full(): Journal {
   const journal = newJournal('call')
   journal.answers.set('a', { question: 'A?', response })
-  journal.answers.set('b', { question: undefined, response, by: 'ann' })
+  journal.answers.set('b', { question: undefined, response, by: { id: 'ann', subject: 'ann', claims: {} } })
   journal.steps.set('s', { value: null })
   journal.steps.set('t', {})
   journal.open.set('o', { question: 'O?', times: 2 })
@@ -20,7 +20,7 @@ function full(): Journal {
 const body = {
   a: [
     ['a', 'A?', response],
-    ['b', null, response, 'ann'],
+    ['b', null, response, { id: 'ann', subject: 'ann', claims: {} }],
   ],
   s: [['s', null], ['t']],
   o: [
@@ -43,7 +43,7 @@ describe('a journal in JSON', () => {
     expect([journal.id, journal.round, journal.own, journal.begunAt]).toEqual(['call', 3, { mine: 1 }, 7])
     expect(Object.fromEntries(journal.answers)).toEqual({
       a: { question: 'A?', response },
-      b: { question: undefined, response, by: 'ann' },
+      b: { question: undefined, response, by: { id: 'ann', subject: 'ann', claims: {} } },
     })
     expect(journal.answers.get('a')).not.toHaveProperty('by')
     expect([journal.steps.get('s'), journal.steps.get('t')]).toEqual([{ value: null }, {}])

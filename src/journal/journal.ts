@@ -7,12 +7,20 @@
  */
 import { JournalError } from './errors.ts'
 
+/** The principal who answered a question, as it was at that time. */
+export interface AnsweredBy {
+  readonly id: string
+  /** Who that is at the issuer; the id where the issuer is not known. */
+  readonly subject: string
+  readonly claims: Readonly<Record<string, unknown>>
+}
+
 interface RecordedAnswer {
   /** The fingerprint of the question that was answered; undefined when the question was not pinned. */
   readonly question: string | undefined
   readonly response: Readonly<Record<string, unknown>>
-  /** The id of the principal who answered, where that was checked. @default the caller */
-  readonly by?: string | undefined
+  /** Who answered, where that was checked. @default the caller */
+  readonly by?: AnsweredBy | undefined
 }
 
 /** Who may answer a question. */
@@ -56,7 +64,7 @@ export type CallTrace = readonly [traceparent: string, askedAt?: number]
 
 /** A journal as it is written in JSON: answers, steps, open questions, own state, `begunAt` and trace, each if not empty. */
 interface JournalBody {
-  readonly a?: readonly (readonly [key: string, question: string | null, response: unknown, by?: string])[]
+  readonly a?: readonly (readonly [key: string, question: string | null, response: unknown, by?: AnsweredBy])[]
   readonly s?: readonly ([key: string] | [key: string, value: unknown])[]
   readonly o?: readonly (readonly [key: string, question: string | null, times: number, changes?: number])[]
   readonly x?: unknown

@@ -1,5 +1,5 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Approvers, Journal } from './journal.ts'
+import type { AnsweredBy, Approvers, Journal } from './journal.ts'
 import { JournalError } from './errors.ts'
 
 /** A question of a handler: the request to send, and how to read the response. */
@@ -29,32 +29,45 @@ export type Reading<T> =
  * service, which recorded the giver, or here, where the answer comes with the caller's request.
  */
 export interface ApprovalOptions {
-  /** The id of the caller, if the caller is one of these; absent where callers are not known. */
-  readonly approverId?: (approvers: Approvers) => string | undefined
+  /** The caller, if it is one of these; absent where callers are not known. */
+  readonly approver?: (approvers: Approvers) => AnsweredBy | undefined
   /** Whether questions may be for others than the caller, as in a task. @default false */
   readonly asksOthers?: boolean
   /** Whether the handler's calls can be tasks, with another client. @default false */
   readonly hasTaskOption?: boolean
 }
 
+/** A caller, as it is recorded with its answer. */
+export function answererOf(
+  principal: (Pick<AnsweredBy, 'id'> & Partial<AnsweredBy>) | undefined,
+): AnsweredBy | undefined {
+  if (principal === undefined) return undefined
+  const { id, subject = id, claims = {} } = principal
+  return { id, subject, claims }
+}
+
 type Approvable = Pick<Question<unknown>, 'approvers'>
 
-/** The caller's id, where the question names who may answer and the caller is one of them. */
-export function approverId(key: string, { approvers }: Approvable, options: ApprovalOptions): string | undefined {
+/** The caller, where the question names who may answer and the caller is one of them. */
+export function approvingCaller(
+  key: string,
+  { approvers }: Approvable,
+  options: ApprovalOptions,
+): AnsweredBy | undefined {
   if (approvers === undefined) return undefined
-  if (options.approverId === undefined) throw callersUnknown(key)
-  return options.approverId(approvers)
+  if (options.approver === undefined) throw callersUnknown(key)
+  return options.approver(approvers)
 }
 
 /** A question that is not for the caller lets the call wait elsewhere, or fails it. */
 export async function assertForCaller(
   key: string,
   { approvers }: Approvable,
-  callerId: string | undefined,
+  caller: AnsweredBy | undefined,
   waitElsewhere: () => Promise<void>,
   { hasTaskOption = false }: ApprovalOptions,
 ): Promise<void> {
-  if (approvers === undefined || callerId !== undefined) return
+  if (approvers === undefined || caller !== undefined) return
   await waitElsewhere()
   throw needsTask(key, approvers, hasTaskOption)
 }

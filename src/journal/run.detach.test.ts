@@ -1,7 +1,7 @@
 /** How a run leaves its request: as a task, or for good. */
 import { describe, expect, test } from 'vitest'
 import { Declined } from './errors.ts'
-import { newJournal } from './journal.ts'
+import { type AnsweredBy, newJournal } from './journal.ts'
 import { Run, type RunOptions } from './run.ts'
 
 const ledger: RunOptions['ledger'] = {
@@ -68,11 +68,13 @@ describe('detaching', () => {
   })
 })
 
+const [ann, mia] = ['ann', 'mia'].map((id) => ({ id, subject: id, claims: {} })) as [AnsweredBy, AnsweredBy]
+
 test('who answered a question is whom the journal names, else the caller, and nobody where there is no answer', () => {
   const { run, journal } = begin()
-  journal.answers.set('a', { question: 'A?', response: {}, by: 'mia' })
+  journal.answers.set('a', { question: 'A?', response: {}, by: mia })
   journal.answers.set('b', { question: 'B?', response: {} })
-  expect(['a', 'b', 'c'].map((key) => run.answererOf(key, 'ann'))).toEqual(['mia', 'ann', undefined])
+  expect(['a', 'b', 'c'].map((key) => run.answererOf(key, ann))).toEqual([mia, ann, undefined])
 })
 
 test('what comes after the answer is reported once', async () => {

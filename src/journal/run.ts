@@ -7,7 +7,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { type AskOptions, Asks } from './asks.ts'
 import { JournalError } from './errors.ts'
 import { type GivenListener, GivenPromises } from './givenPromises.ts'
-import type { Journal } from './journal.ts'
+import type { AnsweredBy, Journal } from './journal.ts'
 import type { Question } from './question.ts'
 import { ignoreRejection, isRoundEnded, RoundLifecycle, type RoundListener } from './roundLifecycle.ts'
 import type { Stored } from './storable.ts'
@@ -131,7 +131,7 @@ export class Run implements RoundListener, GivenListener {
   }
 
   /** Who answered a question: the recorded giver, else the caller. Undefined while there is no answer. */
-  answererOf(key: string, caller: string | undefined): string | undefined {
+  answererOf(key: string, caller: AnsweredBy | undefined): AnsweredBy | undefined {
     const answer = this.#options.journal.answers.get(key)
     return answer && (answer.by ?? caller)
   }

@@ -131,7 +131,8 @@ function taskTables(tables: string): string {
       begun_at double precision,
       args text NOT NULL,
       caller text NOT NULL,
-      own text
+      own text,
+      answer_ms bigint -- how long each question is open; null: as long as the task
     );
 
     CREATE TABLE ${tables}.questions (
@@ -140,15 +141,20 @@ function taskTables(tables: string): string {
       key text NOT NULL,
       place bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
       asked_at bigint NOT NULL,
+      expires_at bigint,
+      closed_at bigint,
       question text,
       times integer NOT NULL,
       request text,
       response text,
-      state text NOT NULL, -- open, answered, refused or closed
+      state text NOT NULL, -- open, answered, refused, expired or withdrawn
       approvers text, -- the rule on who may answer (JSON); null: the owner
-      answered_by text,
+      answered_by text, -- a principal (JSON)
+      way text, -- where it was answered
       PRIMARY KEY (task, wire_key)
     );
+    CREATE INDEX questions_by_expiry ON ${tables}.questions (expires_at)
+      WHERE state = 'open' AND expires_at IS NOT NULL;
 
     -- One row for each name in the approvers of an open question.
     CREATE TABLE ${tables}.addressees (

@@ -10,5 +10,6 @@ export {
   type TextField,
 } from './fields.ts'
 export { readForm } from './formData.ts'
+export { outcomeSentence } from './outcome.ts'
 export { noticePage, PAGE_STYLE, questionPage } from './page.ts'
 export { isPlainLine, plainLine, plainLines, plainText, wholeLines } from './safeText.ts'

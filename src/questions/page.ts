@@ -5,6 +5,7 @@
 import type { BooleanField, ChoiceField, ChoicesField, Field, NumberField, TextField } from './fields.ts'
 import { INPUT_PREFIX, inputsByName } from './formData.ts'
 import { Html, html } from './html.ts'
+import { timeText } from './outcome.ts'
 import { plainLine, plainText } from './safeText.ts'
 
 export interface QuestionView {
@@ -23,7 +24,7 @@ export function questionPage(view: QuestionView): string {
   const { server, tool, message, fields, expiresAt, issues = new Map<string, string>() } = view
   const entered = view.entered && inputsByName(view.entered)
   const until =
-    expiresAt === null ? undefined : html`<p class="aside">It can be answered until ${dateOf(expiresAt)}.</p>`
+    expiresAt === null ? undefined : html`<p class="aside">It can be answered until ${timeText(expiresAt)}.</p>`
   const wrong = issues.size > 0 && html`<p class="wrong" role="alert">Some fields need another look.</p>`
   return page(
     `A question of ${server}`,
@@ -168,10 +169,6 @@ function nameOf({ key }: Field): string {
 /** An id may have any character but a space. */
 function idOf(field: Field): string {
   return nameOf(field).replaceAll(/\s/g, '_')
-}
-
-function dateOf(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 /** The style of all pages; a server names its digest in the policy of a page. */

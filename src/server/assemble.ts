@@ -10,17 +10,15 @@ import { CarryRules, differenceReporter } from './catalog/carry.ts'
 import { AccessControl } from './catalog/accessControl.ts'
 import { Carrier } from './calls/carrier.ts'
 import { CallLifetime } from './calls/lifetime.ts'
-import { joinCluster, serveForwarded } from './clusterPart.ts'
+import type { ClusterPart, joinCluster, serveForwarded } from './clusterPart.ts'
 import { MiddlewareChain } from './calls/middleware.ts'
 import type { EndpointParts } from './http/endpoint.ts'
 import { MessageHandler } from './http/messageHandler.ts'
 import { ModernHttp } from './modern/request.ts'
-import { LegacyHttp } from './legacy/http.ts'
-import { announced } from './legacy/push/handOffs.ts'
-import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { requestLimits } from './limits/requestLimits.ts'
 import { WatchedResources } from './limits/watchedResources.ts'
+import { localBus } from './lifecycle/eventBus.ts'
 import { Load } from './lifecycle/load.ts'
 import { createSealers, keyringOf, warnOfMissingKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
@@ -30,24 +28,32 @@ import { architectureOf, assertParts, cachingOf, identityOf, type ServerOptions 
 import type { CallHandler } from './call.ts'
 import { ownHandlers, Pipeline } from './calls/pipeline.ts'
 import type { Relaying } from './calls/relaying.ts'
-import { PushBroker } from './legacy/push/broker.ts'
 import { openQuestionsPart } from './questions/part.ts'
 import { ServerQuestions } from './questions/openQuestions.ts'
 import { Registry } from './catalog/registry.ts'
 import { Results } from './results.ts'
 import { ResultHooks } from './calls/resultHooks.ts'
-import { Sessions } from './legacy/session.ts'
-import { sessionMethods } from './legacy/methods.ts'
-import { SessionFacts } from './legacy/sessionFacts.ts'
-import { GetStreams } from './legacy/streams/getStreams.ts'
 import { Subscriptions } from './modern/subscriptions.ts'
 import type { TaskService } from './taskPort.ts'
-import { Telemetry } from './telemetry/telemetry.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
+import type { sessionEra } from './legacy/sessionEra.ts'
 
-export type Assembly = ReturnType<typeof assemble>
+/** What not every server has: sessions, other instances that reach it, telemetry. A bundle has those that are named. */
+export interface Wings<Part extends ClusterPart | undefined> {
+  readonly joinCluster: (...options: Parameters<typeof joinCluster>) => Part
+  readonly serveForwarded?: typeof serveForwarded
+  readonly sessionEra?: typeof sessionEra
+  readonly telemetry?: ((registry: Registry) => Telemetry) | undefined
+}
 
-export function assemble(options: ServerOptions, relaying?: Relaying) {
-  const { store, legacy = true, clock = Date.now, ttlSeconds = DEFAULT_TTL_SECONDS, exposeErrors = true } = options
+export type ServerParts = ReturnType<typeof assemble<ClusterPart | undefined>>
+
+export function assemble<Part extends ClusterPart | undefined>(
+  options: ServerOptions,
+  wings: Wings<Part>,
+  relaying?: Relaying,
+) {
+  const { store, clock = Date.now, ttlSeconds = DEFAULT_TTL_SECONDS, exposeErrors = true } = options
   const lifetime = new CallLifetime({ ttlSeconds, maxCallSeconds: options.maxCallSeconds, clock })
   const identity = identityOf(options)
   assertParts(options)
@@ -62,27 +68,23 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const ledger = options.ledger ?? memoryLedger()
   const { sealer, vault, sessionSealer, pushSealer } = createSealers(options, { keyring, audience, ttlSeconds, clock })
 
-  const clusterPart = joinCluster(options, { sealer: vault, ttlSeconds, clock, logger: log }, relaying)
-  const { cluster, scope, bus, news, owners, forwardedCalls, newRequests } = clusterPart
-  const { self } = scope
-  const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
+  const clusterPart = wings.joinCluster(options, { sealer: vault, ttlSeconds, clock, logger: log }, relaying)
+  const bus = clusterPart?.bus ?? options.bus ?? localBus()
+  const isReachable = (): boolean => clusterPart?.cluster.self.url !== undefined || options.bus !== undefined
   const architecture = architectureOf(options)
   const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable, relaying?.keepsState)
-  // A stateful server keeps the state of its sessions here, so no other instance can resume their calls.
-  const handOff = announced(owners, async (it) => (declaration.isStateful ? undefined : scope.handOff({ ...it })))
-
   const carrying = new CarryRules(options.carry, store !== undefined)
   const onDifference = differenceReporter(log, options.onDifference)
   const registry = new Registry(carrying)
   const access = new AccessControl(registry, scopeChallengeOf(options.principal))
-  const telemetry = new Telemetry(registry)
+  const telemetry = wings.telemetry?.(registry)
   const results = new Results(identity, options.maxResultBytes)
   const hooks = new ResultHooks(results)
   const { pageSize, maxAsks = MAX_ASKS, maxRounds = MAX_ROUNDS, unwindMs = UNWIND_MS } = options
   const { listMeta: meta, listCaching: cachingBehind } = relaying ?? {}
   const lists = new Lists({ registry, identity, caching, cachingBehind, pageSize, logger: log, meta })
   const watched = new WatchedResources()
-  const subscriptions = new Subscriptions(news, results, access, () => tasks, watched, knownCaller)
+  const subscriptions = new Subscriptions(clusterPart?.news ?? bus, results, access, () => tasks, watched, knownCaller)
   const carrier = new Carrier({
     rules: carrying,
     sealer,
@@ -127,12 +129,28 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const questioned = { desk: tasks?.questions, sealer: sessionSealer, results, registry, mayCall, limits: callerLimits }
   const questionsPart = openQuestionsPart(options, questioned)
 
-  const facts = new SessionFacts(bus, clock, watched)
-  scope.listen({
-    standing: () => facts.events(),
-    crashed: () => pushes.askAgain(),
-    doubted: () => void pushes.reclaim(),
-  })
+  const sessions =
+    clusterPart && options.legacy !== false
+      ? wings.sessionEra?.(options, {
+          clusterPart,
+          sessionSealer,
+          pushSealer,
+          rules: carrying,
+          store,
+          onDifference,
+          declaration,
+          registry,
+          access,
+          results,
+          watched,
+          identity,
+          instructions,
+          tasks,
+          ttlSeconds,
+          clock,
+          logger: log,
+        })
+      : undefined
   const calls: CallHandler = new Pipeline({
     registry,
     lists,
@@ -150,58 +168,26 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     tasks,
     ownLists: relaying?.ownLists,
     handlers:
-      relaying?.handlers({
-        registry,
-        access,
-        rounds,
-        results,
-        scope,
-        calls: forwardedCalls,
-        lists,
-        logger: log,
-      }) ?? ownHandlers(calling),
+      relaying === undefined || clusterPart === undefined
+        ? ownHandlers(calling)
+        : relaying.handlers({
+            registry,
+            access,
+            rounds,
+            results,
+            scope: clusterPart.scope,
+            calls: clusterPart.forwardedCalls,
+            lists,
+            logger: log,
+          }),
     ready: relaying?.ready,
-    sessionMethods: sessionMethods({ registry, access, results, facts, identity, declaration, instructions, tasks }),
+    sessionMethods: sessions?.methods,
   })
 
-  const streams = new LegacyStreams(sessionSealer, self)
-  const getStreams = new GetStreams(streams, facts, news, access)
-  const pushes = new PushBroker({
-    self,
-    bus: options.bus,
-    sealer: pushSealer,
-    rules: carrying,
-    store,
-    onDifference,
-    ledger: scope.ledger,
-    owners,
-    canHandOff: async () => !declaration.isStateful && scope.canHandOff(),
-    handOff,
-    cancel: (session, request) => bus.publish({ kind: 'cancelled', session, request }),
-    ttlSeconds,
-    clock,
-    logger: log,
-  })
-  const sessions = new Sessions(sessionSealer, facts, self, { assume: options.assume, logger: log })
-  const legacyHttp = new LegacyHttp({
-    ...clusterPart.sessions,
-    calls,
-    ledger: options.ledger,
-    sessions,
-    facts,
-    streams,
-    getStreams,
-    pushes,
-    clientAddress: options.limits?.clientAddress,
-    ttlSeconds,
-    clock,
-    handOff,
-    logger: log,
-    needsSession: declaration.isStateful,
-  })
-  const modernHttp = new ModernHttp(calls, legacy)
-  const handler = new MessageHandler({ modern: modernHttp, legacy: legacy ? legacyHttp : undefined, logger: log })
-  serveForwarded(clusterPart, handler, modernHttp, legacy ? legacyHttp : undefined)
+  const legacyHttp = sessions?.http(calls)
+  const modernHttp = new ModernHttp(calls, legacyHttp !== undefined)
+  const handler = new MessageHandler({ modern: modernHttp, legacy: legacyHttp, logger: log })
+  if (clusterPart !== undefined) wings.serveForwarded?.(clusterPart, handler, modernHttp, legacyHttp)
   const endpoint: EndpointParts = {
     handler,
     authenticate: toAuthenticate(options.principal),
@@ -209,7 +195,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     pages: questionsPart?.pages,
     clientAddress: options.limits?.clientAddress,
     refusalOf: callerLimits && ((...request) => callerLimits.refusalOf(...request)),
-    messages: cluster,
+    messages: clusterPart?.cluster,
     logger: log,
   }
 
@@ -233,16 +219,10 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     declaration,
     subscriptions,
     watched,
-    getStreams,
     calls,
-    pushes,
-    sessions,
-    facts,
     endpoint,
-    legacy,
-    cluster,
-    scope,
-    newRequests,
+    clusterPart,
+    sessions,
     legacyHttp,
     tasks,
     questions: new ServerQuestions(() => tasks?.questions, mayCall, questionsPart?.namesOf, clock),

@@ -11,7 +11,8 @@ export type { HookedMethod, ResultHook } from './calls/resultHooks.ts'
 export type { Carry, CarryByKind, CarryMode, CarryOptions, Difference } from './catalog/carry.ts'
 export { failure, type FailureResult, structured, type StructuredResult, text } from './catalog/content.ts'
 export type { RequestContext } from './handler/requestContext.ts'
-export { createServer, type Server } from './createServer.ts'
+export { createServer } from './createServer.ts'
+export type { Server } from './server.ts'
 export type { DrainOptions } from './lifecycle/shutdown.ts'
 export type {
   CompletionHandler,
@@ -48,10 +49,13 @@ export type {
   OpenQuestion,
   OpenQuestionPage,
   OpenQuestionsQuery,
+  AnswerWay,
+  KnownQuestion,
   LinkedQuestion,
   PageReply,
   PageRequest,
   QuestionDesk,
+  QuestionOutcome,
   QuestionSite,
   RunOutcome,
   TaskCaller,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { newKey } from '../state/seal/index.ts'
 import type { Logger } from './logger.ts'
-import type { Server } from './createServer.ts'
+import type { Server } from './server.ts'
 
 const hosts: [string, (server: Server) => unknown][] = [
   ['nodeHandler', (server) => server.nodeHandler()],

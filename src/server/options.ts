@@ -29,7 +29,7 @@ export interface Caching {
 export interface QuestionOptions {
   /** The address of this endpoint as people reach it, for links to the page of a question. @default where the server listens */
   url?: string
-  /** How long a call waits, in seconds. @default 604800, a week */
+  /** How long a question can be answered, in seconds; then its call fails. @default 604800, a week */
   waitSeconds?: number
   /** The names in `by` that a principal has, where `approves` has a rule of its own. @default those of `approves`' default */
   namesOf?: NamesOf

@@ -3,7 +3,7 @@
  * `pannier/postgres` on PostgreSQL.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Approvers, Journal } from '../journal/index.ts'
+import type { AnsweredBy, Approvers, Journal } from '../journal/index.ts'
 import type { Era, HeaderReader, Json, TaskStatus } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 import type { Call, Caller, Peer } from './call.ts'
@@ -71,8 +71,10 @@ export interface QuestionDesk {
   list(query: OpenQuestionsQuery): Promise<OpenQuestionPage>
   /** One open question. Undefined if this answerer may not answer it. */
   find(id: string, answerer: QuestionAnswerer): Promise<OpenQuestion | undefined>
+  /** A question of a stored call and what became of it. Undefined for everybody but the caller and those who may answer. */
+  known(id: string, viewer: QuestionAnswerer): Promise<KnownQuestion | undefined>
   /** Stores an answer. False if the question is no longer open. */
-  answer(question: OpenQuestion, answerer: QuestionAnswerer, response: Json): Promise<boolean>
+  answer(question: OpenQuestion, answerer: QuestionAnswerer, response: Json, way: AnswerWay): Promise<boolean>
   /** What is wrong with the content of an answer, in sentences that quote no value. */
   problems(question: OpenQuestion, content: Json): readonly string[]
   /** Serves the page of a question. */
@@ -135,7 +137,8 @@ export type WhichDeferred = { readonly ticket: string } | { readonly same: strin
 export interface NewDeferred extends NewWork {
   /** What equal calls of this caller have in common; undefined for callers without a name. */
   readonly same: string | undefined
-  readonly ttlMs: number
+  /** How long each of its questions can be answered. */
+  readonly answerMs: number
 }
 
 /** A question that a person can answer outside of the client. */
@@ -154,6 +157,27 @@ export interface OpenQuestion {
   readonly askedAt: number
   /** Milliseconds since 1970; null without a limit. */
   readonly expiresAt: number | null
+}
+
+/** Where a question was answered: in the client of the call, on a page, by a program, or by the model. */
+export type AnswerWay = 'client' | 'page' | 'program' | 'model'
+
+/** What became of a question. */
+export interface QuestionOutcome {
+  /** `expired`: nobody answered in time. `withdrawn`: its call was cancelled or failed. */
+  readonly state: 'open' | 'answered' | 'declined' | 'cancelled' | 'expired' | 'withdrawn'
+  /** When, in milliseconds since 1970; undefined while it is open. */
+  readonly at?: number | undefined
+  /** Who answered; undefined for a caller without a name. */
+  readonly by?: AnsweredBy | undefined
+  readonly way?: AnswerWay | undefined
+}
+
+/** A question that is stored, open or not. */
+export interface KnownQuestion extends OpenQuestion {
+  readonly outcome: QuestionOutcome
+  /** The outcome in words. */
+  readonly sentence: string
 }
 
 export interface OpenQuestionsQuery {

@@ -19,9 +19,9 @@
  *   that the same lease made is 'fresh' again.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Approvers, Journal } from '../journal/index.ts'
+import type { AnsweredBy, Approvers, Journal } from '../journal/index.ts'
 import { DAY_MS, type Json, type OptionNames, type TaskStatus } from '../protocol/index.ts'
-import type { Logger } from '../server/index.ts'
+import type { AnswerWay, Logger, QuestionOutcome } from '../server/index.ts'
 import type { StateError } from '../state/internal.ts'
 import { MAX_LOSSES } from './attempts.ts'
 import { TaskError } from './errors.ts'
@@ -84,6 +84,8 @@ export interface NewTask {
   /** The journal of the call so far. Its id identifies the call: a call that is sent twice creates one task. */
   readonly journal: Journal
   readonly ttlMs: number | null
+  /** How long each question of the task can be answered, in milliseconds; then the task fails. @default as long as the task lives */
+  readonly answerMs?: number | undefined
   /** What equal calls of the owner have in common: they have one task, until `forgetCall`. */
   readonly same?: string | undefined
 }
@@ -114,12 +116,17 @@ export interface OpenQuestionRecord {
   readonly approvers: Approvers | undefined
   /** Milliseconds since 1970, by the engine's clock. */
   readonly askedAt: number
-  /** When the task is removed; null if it has no TTL. */
+  /** Until when it can be answered; null without a limit. */
   readonly expiresAt: number | null
   /** Whether the task is that of `owner` in the query. */
   readonly isOwner: boolean
   /** The facts about the caller of the task, as they were stored. */
   readonly caller: Json
+}
+
+/** A question of a stored task, also after it was closed. */
+export interface QuestionRecord extends OpenQuestionRecord {
+  readonly outcome: QuestionOutcome
 }
 
 export interface OpenQuestionQuery {
@@ -137,8 +144,10 @@ export interface TaskAnswers {
   readonly accepted: ReadonlyMap<string, Json>
   /** Malformed answers. The engine asks these questions again under new keys; after a few times only the run does. */
   readonly refused: ReadonlySet<string>
-  /** The id of the answering principal, which is stored with the accepted answers. */
-  readonly by?: string | undefined
+  /** The answering principal, which is stored with the accepted answers. */
+  readonly by?: AnsweredBy | undefined
+  /** Where they were given. */
+  readonly way?: AnswerWay | undefined
 }
 
 /** How a task ends. */
@@ -243,10 +252,12 @@ export interface TaskEngine {
     id: string,
     owner: string | undefined,
     key: string,
-    answer: Pick<TaskAnswers, 'by'> & { readonly response: Json },
+    answer: Pick<TaskAnswers, 'by' | 'way'> & { readonly response: Json },
   ): Promise<boolean>
   /** Open questions by their place: those for one of the names, and the owner's own. Does not check who may answer. */
   openQuestions(query: OpenQuestionQuery): Promise<readonly OpenQuestionRecord[]>
+  /** A question of any owner's task, by its key on the wire. It does not check who may see it. */
+  question(id: string, key: string, owner: string | undefined): Promise<QuestionRecord | undefined>
   /** The task of the owner with this `same`. */
   sameCall(owner: string, same: string): Promise<TaskRecord | undefined>
   /** From now on `sameCall` does not find the task. */

@@ -1,5 +1,5 @@
 /** Entries: the JSON values that a task store keeps, each of a bounded size. */
-import type { Approvers } from '../journal/index.ts'
+import type { AnsweredBy, Approvers } from '../journal/index.ts'
 import { isObject, type Json } from '../protocol/index.ts'
 import { jsonText, StateError } from '../state/internal.ts'
 import type { TaskProgress } from './engine.ts'
@@ -84,6 +84,17 @@ export function readApprovers(text: string): Approvers {
 
 export function approversText(approvers: Approvers | undefined): string | null {
   return approvers === undefined ? null : JSON.stringify(approvers)
+}
+
+/** Reads a principal as `answererText` wrote it. */
+export function readAnswerer(text: unknown): AnsweredBy {
+  const { id, subject, claims } = readObject(text)
+  if (typeof id !== 'string' || typeof subject !== 'string' || !isObject(claims)) throw unreadable()
+  return { id, subject, claims }
+}
+
+export function answererText(answerer: AnsweredBy | undefined, maxBytes: number): string | null {
+  return answerer === undefined ? null : entryText('The claims of who answers', answerer, maxBytes)
 }
 
 export function unreadable(): StateError {

@@ -6,7 +6,7 @@
  *   an answered question also counts as asked before.
  * - The rows of a key show how often its text has changed, and all rows the number of questions.
  */
-import type { Journal } from '../journal/index.ts'
+import type { AnsweredBy, Journal } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
 import type { TaskRecord } from './engine.ts'
 
@@ -20,8 +20,8 @@ export interface QuestionRow {
   readonly times: number
   /** Undefined until it is answered. */
   readonly response: Json | undefined
-  /** The id of the principal who answered, if recorded. */
-  readonly by?: string | undefined
+  /** Who answered, if recorded. */
+  readonly by?: AnsweredBy | undefined
 }
 
 export interface StepRow {

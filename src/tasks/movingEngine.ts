@@ -10,7 +10,6 @@ import type {
   Page,
   TaskAnswers,
   TaskEngine,
-  TaskRecord,
   Working,
   WorkOptions,
 } from './engine.ts'
@@ -37,6 +36,7 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     answer: (id, owner, answers: TaskAnswers) => inEither((engine) => engine.answer(id, owner, answers)),
     answerOne: async (...answer) => (await to.answerOne(...answer)) || from.answerOne(...answer),
     openQuestions: (query) => openQuestions(query),
+    question: (...which) => inEither((engine) => engine.question(...which)),
     sameCall: (owner, same) => inEither((engine) => engine.sameCall(owner, same)),
     forgetCall: (id, owner) => both(to.forgetCall(id, owner), from.forgetCall(id, owner)),
     cancel: (id, owner) => inEither((engine) => engine.cancel(id, owner)),
@@ -60,9 +60,7 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     throw failed.reason
   }
 
-  async function inEither(
-    find: (engine: TaskEngine) => Promise<TaskRecord | undefined>,
-  ): Promise<TaskRecord | undefined> {
+  async function inEither<T>(find: (engine: TaskEngine) => Promise<T | undefined>): Promise<T | undefined> {
     return (await find(to)) ?? find(from)
   }
 

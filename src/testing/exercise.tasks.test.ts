@@ -59,7 +59,7 @@ describe('a sound task', () => {
     const handler: TaskHandler = async (_, ctx) => {
       await ask(ctx, 'first')
       await ask(ctx, 'approve', 'role:manager')
-      return `Approved by ${ctx.answeredBy('approve')}.`
+      return `Approved by ${ctx.answeredBy('approve')?.subject}.`
     }
     const report = await exercise(
       asTask(handler),

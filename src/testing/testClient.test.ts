@@ -71,7 +71,7 @@ test('a task waits for the client of another principal', async () => {
     async (_, ctx) => {
       await ctx.step('notify', () => waiting(String(ctx.taskId)))
       const { ok } = await ctx.ask('approve', { message: 'Approve?', schema, by: 'role:manager' })
-      return `${ctx.answeredBy('approve')}: ${ok}`
+      return `${ctx.answeredBy('approve')?.subject}: ${ok}`
     },
   )
   onTestFinished(() => server.drain({ deadlineMs: 0, idleMs: 0 }))

@@ -119,9 +119,13 @@ describe('refused are', () => {
 
   test('a link whose time is over', async () => {
     let now = Date.now()
-    const { link } = await serve({ questions: { waitSeconds: 60 }, clock: () => now })
+    const tasks = sqliteTasks({ path: ':memory:', clock: () => now })
+    const { link } = await serve({ questions: { waitSeconds: 60 }, clock: () => now, tasks })
     expect((await fetch(link)).status).toBe(200)
     now += 61_000
+    for (const page of [await fetch(link), await post(link, yes)])
+      expect([page.status, await page.text()]).toEqual([410, expect.stringContaining('Nobody answered in time')])
+    now += 8 * 86_400_000
     expect((await fetch(link)).status).toBe(404)
     expect((await post(link, yes)).status).toBe(404)
   })

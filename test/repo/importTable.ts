@@ -23,6 +23,7 @@ export const folders: Record<string, Record<string, Access>> = {
   cluster: { protocol: 'all', state: 'all' },
   questions: { protocol: 'all' },
   server: { protocol: 'all', state: 'all', journal: 'all', cluster: 'all' },
+  modern: { protocol: 'types', server: 'all' },
   tasks: { protocol: 'all', state: 'all', journal: 'all', questions: 'all', server: 'types', postgres: 'names' },
   postgres: { protocol: 'all', state: 'all', journal: 'all', server: 'types', tasks: 'all' },
   client: { protocol: 'all', state: 'all', questions: 'all' },

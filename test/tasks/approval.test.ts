@@ -19,7 +19,6 @@ const principal = bearer({ issuer: ISSUER, audience: RESOURCE, key: publicKey })
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 const UNKNOWN = { code: -32602, message: 'There is no task with this id, or it has expired.' }
-const idOf = (sub: string) => JSON.stringify([ISSUER, sub])
 const yes = { approve: accept({ approve: true }) }
 
 async function headersOf(sub: string, claims: Record<string, unknown> = {}): Promise<Record<string, string>> {
@@ -69,7 +68,7 @@ async function serveExpenses(engine: EngineName): Promise<Served> {
 }
 
 const expense = { what: 'a train ticket', cents: 4200 }
-const DONE = `Refunded a train ticket, approved by ${idOf('mia')}; the receipt is R1.`
+const DONE = `Refunded a train ticket, approved by mia; the receipt is R1.`
 
 describe.each(ENGINES)('over %s, a question by role:manager', (engine) => {
   test('is seen and answered by a manager alone, and the handler learns who that was', async () => {
@@ -95,7 +94,7 @@ describe.each(ENGINES)('over %s, a question by role:manager', (engine) => {
     expect(paid).toEqual([])
     expect(await mia.update(task, yes)).not.toHaveProperty('code')
     expect(await ann.until(task, 'completed')).toMatchObject({ result: { content: [{ text: DONE }] } })
-    expect(paid).toEqual([[4200, idOf('mia')]])
+    expect(paid).toEqual([[4200, 'mia']])
     expect(await mia.get(task)).toEqual(UNKNOWN)
     expect(await mia.update(task, { approve: accept({ approve: false }) })).toEqual(UNKNOWN)
   })
@@ -150,7 +149,7 @@ describe.each(ENGINES)('over %s, a question by role:manager', (engine) => {
       'There is nothing more to answer; the result of the task goes to its owner.',
     )
     expect(await waiting).toMatchObject({ result: { content: [{ text: DONE }] } })
-    expect(paid).toEqual([[4200, idOf('mia')]])
+    expect(paid).toEqual([[4200, 'mia']])
   })
 
   test('in a session with rounds is answered by tasks/input_response of a manager', async () => {
@@ -168,7 +167,7 @@ describe.each(ENGINES)('over %s, a question by role:manager', (engine) => {
     expect((await ann.request('tasks/input_response', answer)).error).toMatchObject({ code: -32602 })
     expect((await mia.request('tasks/input_response', answer)).error).toBeUndefined()
     await expect.poll(() => outcome(ann)).toMatchObject({ content: [{ text: DONE }] })
-    expect(paid).toEqual([[4200, idOf('mia')]])
+    expect(paid).toEqual([[4200, 'mia']])
   })
 
   test('beside questions to others: each sees and answers what is theirs, and a wrong answer is asked for again', async () => {
@@ -187,7 +186,7 @@ describe.each(ENGINES)('over %s, a question by role:manager', (engine) => {
         manager: { ...form, by: 'role:manager' },
         either: { ...form, by: ['sub:dan', 'role:manager'] },
       })
-      return ['mine', 'manager', 'either'].map((key) => ctx.answeredBy(key)).join(' ')
+      return ['mine', 'manager', 'either'].map((key) => ctx.answeredBy(key)?.subject).join(' ')
     })
     const { ann, mia, director } = await people(await listening(server))
     const task = await ann.create('mixed')
@@ -209,7 +208,7 @@ describe.each(ENGINES)('over %s, a question by role:manager', (engine) => {
     await mia.update(task, { 'manager~2': ok, mine: ok })
     expect(await director.get(task)).toEqual(UNKNOWN)
     await ann.update(task, { mine: ok })
-    const said = ['ann', 'mia', 'dan'].map(idOf).join(' ')
+    const said = 'ann mia dan'
     expect(await ann.until(task, 'completed')).toMatchObject({ result: { content: [{ text: said }] } })
   })
 })
@@ -220,7 +219,7 @@ describe('an ordinary call with a question by role:manager', () => {
 
   async function approving(_: unknown, ctx: Context): Promise<string> {
     const { approve } = await ctx.ask('approve', approveForm)
-    return `${approve} by ${ctx.answeredBy('approve')}`
+    return `${approve} by ${ctx.answeredBy('approve')?.subject}`
   }
 
   function offer(server: Server): Server {
@@ -264,7 +263,7 @@ describe('an ordinary call with a question by role:manager', () => {
     const round = { requestState, inputResponses: yes }
     expect(await demoted.call('plain', {}, round)).toMatchObject({ isError: true })
     expect(await max.call('plain', {}, round)).toMatchObject({ code: -32602 })
-    expect(await mia.call('plain', {}, round)).toMatchObject({ content: [{ text: `true by ${idOf('mia')}` }] })
+    expect(await mia.call('plain', {}, round)).toMatchObject({ content: [{ text: 'true by mia' }] })
   })
 
   test('fails with a sentence for others, whatever they send along', async () => {
@@ -334,7 +333,7 @@ describe('an ordinary call with a question by role:manager', () => {
     const task = await ann.create('starts')
     expect(await ann.until(task, 'input_required')).toMatchObject({ statusMessage: 'It waits for role:manager.' })
     await mia.update(task, yes)
-    const text = `true by ${idOf('mia')}`
+    const text = 'true by mia'
     expect(await ann.until(task, 'completed')).toMatchObject({ result: { content: [{ text }] } })
   })
 

@@ -36,7 +36,7 @@ export interface CallToolOptions {
   readonly results: Results
   readonly exposeErrors: boolean
   readonly logger: () => Logger
-  readonly telemetry: Telemetry
+  readonly telemetry: Telemetry | undefined
   /** Absent where no call becomes a task. */
   readonly tasks: () => TaskService | undefined
   /** Absent where no call waits for people whom its client cannot ask. */
@@ -115,7 +115,7 @@ function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
     })
   return async (work: TaskWork): Promise<RunOutcome> => {
     const call = callOf(work)
-    const span = options.telemetry.start(call, true)
+    const span = options.telemetry?.start(call, true)
     if (span === undefined) return run(work, call)
     const stretch = await span.run(() => run(work, { ...call, observer: span }))
     if (stretch.kind === 'failed') span.fail(stretch.error.code)

@@ -38,7 +38,8 @@ export interface PipelineOptions {
   readonly load: Load
   /** Absent where callers have no limits. */
   readonly limits: RequestLimits | undefined
-  readonly telemetry: Telemetry
+  /** Absent where a server leaves it out. */
+  readonly telemetry: Telemetry | undefined
   readonly tasks: TaskService | undefined
   readonly caching: Required<Caching>
   readonly instructions: () => string | undefined
@@ -50,8 +51,8 @@ export interface PipelineOptions {
   readonly ready?: (() => Promise<void> | undefined) | undefined
   /** The lists of a caller, where those of everyone are not theirs. */
   readonly ownLists?: ((call: Call) => Promise<CallerLists | undefined> | undefined) | undefined
-  /** The methods that only sessions have. */
-  readonly sessionMethods: ReadonlyMap<string, CallMethod>
+  /** The methods that only sessions have. Absent where the session era is not served. */
+  readonly sessionMethods: ReadonlyMap<string, CallMethod> | undefined
 }
 
 /** Gives pages of lists. */
@@ -91,7 +92,7 @@ export class Pipeline implements CallHandler {
     const counts = call.method !== 'subscriptions/listen' // subscriptions do not count as load
     if (counts) load.enter()
     const method = this.#method(call)
-    const span = telemetry.start(call, method !== undefined)
+    const span = telemetry?.start(call, method !== undefined)
     let leave: (() => void) | undefined
     try {
       if (limits?.areSet === true && !call.forwardedBy) leave = await limits.enter(call)
@@ -181,7 +182,7 @@ export class Pipeline implements CallHandler {
   }
 
   #legacy(method: string): CallMethod | undefined {
-    return this.#options.sessionMethods.get(method)
+    return this.#options.sessionMethods?.get(method)
   }
 
   #list(listing: Listing): CallMethod {

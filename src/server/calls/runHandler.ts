@@ -3,7 +3,15 @@
  * run of a task and a round of a tool of an SDK server are such runs; what they differ in is a HandlerRun.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isBlank, type Journal, JournalError, Run, type RunOptions, type SharedClaims } from '../../journal/index.ts'
+import {
+  answererOf,
+  isBlank,
+  type Journal,
+  JournalError,
+  Run,
+  type RunOptions,
+  type SharedClaims,
+} from '../../journal/index.ts'
 import { runLater } from '../../protocol/index.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import type { Ledger } from '../../state/stores/index.ts'
@@ -136,12 +144,12 @@ export function sharedClaims(call: Call, name: string, { ledger, audience }: Sha
 export function callersApproval(
   caller: () => Pick<Call, 'principal'>,
   { approval }: { readonly approval: Approval | undefined },
-): Pick<RunSetup, 'approverId'> {
+): Pick<RunSetup, 'approver'> {
   if (approval === undefined) return {}
   return {
-    approverId: (approvers) => {
+    approver: (approvers) => {
       const { principal } = caller()
-      return approval.includes(approvers, principal, true) ? principal?.id : undefined
+      return approval.includes(approvers, principal, true) ? answererOf(principal) : undefined
     },
   }
 }

@@ -11,7 +11,14 @@ import type {
   LoggingLevel,
   Root,
 } from '@modelcontextprotocol/client'
-import type { OnceOptions, Question, Run, Stored } from '../../journal/index.ts'
+import {
+  type AnsweredBy,
+  answererOf,
+  type OnceOptions,
+  type Question,
+  type Run,
+  type Stored,
+} from '../../journal/index.ts'
 import { declares, type Era, type Json, reaches } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
@@ -176,9 +183,9 @@ export class Context extends Asking {
     return this.#call.principal
   }
 
-  /** The id of the principal who answered a question: the caller, or an approver that matches `by`. */
-  answeredBy(key: string): string | undefined {
-    return this.#run.answererOf(key, this.#call.principal?.id)
+  /** The principal who answered a question, as it was at that time: the caller, or an approver that matches `by`. */
+  answeredBy(key: string): AnsweredBy | undefined {
+    return this.#run.answererOf(key, answererOf(this.#call.principal))
   }
 
   /** The id of the task that this run belongs to, for those who are to answer it; undefined in an ordinary call. */

@@ -28,7 +28,8 @@ export interface EndpointParts {
   readonly refusalOf?: RefusalOf | undefined
   /** The address of a client as its proxy reports it. Absent where it is that of the connection. */
   readonly clientAddress?: ClientAddress | undefined
-  readonly messages: InstanceMessages
+  /** Absent where no other instance reaches this one. */
+  readonly messages: InstanceMessages | undefined
   readonly logger: () => Logger
 }
 
@@ -63,7 +64,9 @@ export class Endpoint {
   /** Returns the reply, or undefined when the answer goes through the sink. */
   handle(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {
     // Its seal admits it: neither Host nor Origin nor a token of a caller is checked.
-    if (request.header('content-type') === this.#parts.messages.mediaType) return this.#receive(request, sink)
+    const { messages } = this.#parts
+    if (messages !== undefined && request.header('content-type') === messages.mediaType)
+      return this.#receive(request, sink, messages)
     if (this.#parts.pages?.has(request.path)) return this.#page(request, sink, this.#parts.pages)
     const admitted = this.#admit(request, sink)
     if (!(admitted instanceof Promise)) return this.#serve(request, admitted, sink)
@@ -86,8 +89,7 @@ export class Endpoint {
     }
   }
 
-  async #receive(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {
-    const { messages } = this.#parts
+  async #receive(request: EndpointRequest, sink: HostSink, messages: InstanceMessages): Promise<HttpReply | undefined> {
     const refused = messages.refusalOf(request.header)
     if (refused !== undefined) return refused
     const chunks: Uint8Array[] = []

@@ -1,6 +1,6 @@
 /** The steps of a stop, each of which takes a moment here. */
 import { expect, test } from 'vitest'
-import type { Assembly } from '../assemble.ts'
+import type { ServerParts } from '../assemble.ts'
 import { Load } from './load.ts'
 import { Shutdown } from './shutdown.ts'
 
@@ -16,13 +16,13 @@ function begin() {
   const assembly = {
     load,
     subscriptions: { close: note('subscriptions closed') },
-    getStreams: { closeAll: note('streams closed') },
+    sessions: { getStreams: { closeAll: note('streams closed') } },
     legacyHttp: { drain: step('calls left'), handOffUnseen: step('unseen handed over'), idle: async () => {} },
-    cluster: { announceStop: step('told'), leave: step('left') },
+    clusterPart: { cluster: { announceStop: step('told'), leave: step('left') } },
     tasks: { drain: step('tasks drained'), close: step('tasks closed') },
     logger: { current: { info: (_: object, text: string) => void log.push(text) } },
   }
-  const shutdown = new Shutdown(assembly as unknown as Assembly)
+  const shutdown = new Shutdown(assembly as unknown as ServerParts)
   const connections = { announceClose: note('close announced'), close: step('connections closed') }
   shutdown.addListener(connections)
   return { shutdown, log }

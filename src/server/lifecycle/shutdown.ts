@@ -1,6 +1,6 @@
 /** Stops a server: others are notified, calls finish or are handed off, and then the connections are closed. */
 import { assertOptionNames, type OptionNames, settledWithin, unref } from '../../protocol/index.ts'
-import type { Assembly } from '../assemble.ts'
+import type { ServerParts } from '../assemble.ts'
 import type { Connections } from '../http/connections.ts'
 import type { Load } from './load.ts'
 
@@ -29,7 +29,7 @@ export function assertDrainOptions(options: DrainOptions): void {
 export class Shutdown {
   /** The hosts whose calls must finish. */
   readonly hosts = new Set<DrainableHost>()
-  readonly #assembly: Assembly
+  readonly #assembly: ServerParts
   readonly #level: 'info' | 'debug'
   #drained: Promise<void> | undefined
   /** Resolves when the other instances know that this one is being stopped. */
@@ -39,7 +39,7 @@ export class Shutdown {
   #options: Required<DrainOptions> = { deadlineMs: 0, idleMs: 0 }
 
   /** `level` is that of the two lines which a stop is in the log. */
-  constructor(assembly: Assembly, level: 'info' | 'debug' = 'info') {
+  constructor(assembly: ServerParts, level: 'info' | 'debug' = 'info') {
     this.#assembly = assembly
     this.#level = level
   }
@@ -66,26 +66,26 @@ export class Shutdown {
     await this.#announced
     const { legacyHttp } = this.#assembly
     connections.announceClose()
-    await Promise.race([legacyHttp.idle(), this.#patience])
-    await legacyHttp.handOffUnseen() // while clients that come back for it are still sent here
+    await Promise.race([legacyHttp?.idle(), this.#patience])
+    await legacyHttp?.handOffUnseen() // while clients that come back for it are still sent here
     await connections.close(this.#options.idleMs)
   }
 
   async #drain(options: Required<DrainOptions>, awaited: Promise<void> | undefined): Promise<void> {
-    const { load, subscriptions, getStreams, legacyHttp, cluster, scope, tasks, logger } = this.#assembly
+    const { load, subscriptions, sessions, legacyHttp, clusterPart, tasks, logger } = this.#assembly
     logger.current[this.#level]({ inFlight: load.inFlight }, 'Draining.')
     this.#options = options
     const { deadlineMs } = options
     const patience = new AbortController()
     this.#patience = new Promise((resolve) => unref(setTimeout(resolve, deadlineMs / 2)))
     void this.#patience.then(() => patience.abort())
-    this.#announced = cluster.announceStop()
+    this.#announced = clusterPart?.cluster.announceStop()
     const drained = drainAll(this.hosts, load, deadlineMs, awaited)
     subscriptions.close()
-    getStreams.closeAll()
-    await Promise.all([drained, legacyHttp.drain(patience.signal), tasks?.drain(deadlineMs)])
-    await legacyHttp.handOffUnseen()
-    await cluster.leave(scope)
+    sessions?.getStreams.closeAll()
+    await Promise.all([drained, legacyHttp?.drain(patience.signal), tasks?.drain(deadlineMs)])
+    await legacyHttp?.handOffUnseen()
+    await clusterPart?.cluster.leave(clusterPart.scope)
     await tasks?.close()
     logger.current[this.#level]({ inFlight: load.inFlight }, 'Drained.')
   }

@@ -4,6 +4,7 @@ import { HANDLER_OPTIONS, type HandlerOptions } from '../http/endpoint.ts'
 import { LISTEN_OPTIONS, type ListenOptions } from '../http/listen.ts'
 import { STDIO_OPTIONS, type StdioOptions } from '../stdio/host.ts'
 
+export { reachableHost, readAdvertised } from '../../cluster/index.ts'
 export { listen } from '../http/listen.ts'
 export { nodeHandler } from '../http/node.ts'
 export { lineLogger } from './lineLogger.ts'

@@ -12,6 +12,8 @@ const replacement: typeof hosts = {
   lineLogger: needsNode('listen'),
   listen: needsNode('listen'),
   nodeHandler: needsNode('nodeHandler'),
+  reachableHost: needsNode('listen'),
+  readAdvertised: needsNode('listen'),
   serveConnection: needsNode('stdio'),
 }
 
@@ -22,5 +24,7 @@ export const {
   lineLogger,
   listen,
   nodeHandler,
+  reachableHost,
+  readAdvertised,
   serveConnection,
 } = replacement

@@ -64,7 +64,7 @@ export class DeferredCalls {
   /** Lets a call wait. Gives the text of its result. */
   async wait(call: Call, { tool, args, hasOutput }: DeferredTool, journal: Journal): Promise<string> {
     const { desk, results, waitSeconds } = this.#options
-    const work = { tool, args, journal, same: sameOf(call, tool, args), ttlMs: waitSeconds * 1000 }
+    const work = { tool, args, journal, same: sameOf(call, tool, args), answerMs: waitSeconds * 1000 }
     const waiting = await desk.create(call, work)
     return results.complete(await this.#resultOf(call, waiting, hasOutput, () => call.channel.cancelled), call.peer)
   }
@@ -89,11 +89,12 @@ export class DeferredCalls {
   ): Promise<Json> {
     const { status, result, failure: error } = waiting
     if (status === 'working') return this.#unfinished(waiting, ['This call is still at work.'], hasOutput)
-    if (status === 'input_required') return this.#asking(caller, waiting, hasOutput)
+    const isOpen = status === 'input_required' && waiting.questions.size > 0
+    if (isOpen) return this.#asking(caller, waiting, hasOutput)
     if (!hasLeft()) await this.#options.desk.taken(caller, waiting.id)
     if (status === 'completed') return result ?? {}
     if (status === 'cancelled') return failure('The call was cancelled while it waited.')
-    return failure(error?.message ?? 'The call failed.')
+    return failure(error?.message ?? 'Nobody answered in time.')
   }
 
   #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Json {

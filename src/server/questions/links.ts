@@ -1,6 +1,6 @@
 /**
  * Links to the page of a question. The address holds a seal of the question and of the caller whose question it is: who has the link
- * may answer. It opens until it expires, and counts once, because a question is open once.
+ * may answer. It counts once, because a question is open once, and then says what became of it.
  */
 import type { Sealer } from '../../state/seal/index.ts'
 import { StateError } from '../../state/internal.ts'
@@ -8,26 +8,29 @@ import { isObject } from '../../protocol/index.ts'
 import { newId } from '../binding.ts'
 import type { LinkedQuestion } from '../taskPort.ts'
 
+/** How long a link says what became of its question after the time to answer, in seconds. */
+const TOLD_SECONDS = 604_800
+
 /** Between the path of the endpoint and the seal. */
 const SEGMENT = '/question/'
 
 export class QuestionLinks {
   readonly #sealer: Sealer
   readonly #url: () => string | undefined
-  readonly #ttlSeconds: number
+  readonly #waitSeconds: number
 
   /** `url`: the address of the endpoint as people reach it, if it is known. */
-  constructor(sealer: Sealer, url: () => string | undefined, ttlSeconds: number) {
+  constructor(sealer: Sealer, url: () => string | undefined, waitSeconds: number) {
     this.#sealer = sealer
     this.#url = url
-    this.#ttlSeconds = ttlSeconds
+    this.#waitSeconds = waitSeconds
   }
 
   /** Undefined if people cannot reach this server by an address that it knows. */
   to({ question, owner }: LinkedQuestion): string | undefined {
     const url = this.#url()
     if (url === undefined) return undefined
-    const content = { body: { question, owner }, id: newId(), ttlSeconds: this.#ttlSeconds }
+    const content = { body: { question, owner }, id: newId(), ttlSeconds: this.#waitSeconds + TOLD_SECONDS }
     return `${url.replace(/\/$/, '')}${SEGMENT}${this.#sealer.seal('link', {}, content)}`
   }
 

@@ -3,7 +3,7 @@ import { ProtocolError } from '../../protocol/index.ts'
 import { namesOf } from '../auth/approval.ts'
 import { assertNamed, type Principal } from '../auth/authenticator.ts'
 import { ServerError } from '../errors.ts'
-import type { OpenQuestionPage, QuestionDesk } from '../taskPort.ts'
+import type { KnownQuestion, OpenQuestionPage, QuestionDesk } from '../taskPort.ts'
 
 export interface OpenQuestionFilter {
   /** Who looks: only questions that this principal may answer are listed. */
@@ -59,17 +59,34 @@ export class ServerQuestions {
   }
 
   /**
+   * A question and what became of it, as long as its call is stored. Undefined for everybody but its caller and those who may
+   * answer it.
+   */
+  async find(id: string, principal: Principal): Promise<KnownQuestion | undefined> {
+    assertNamed(principal)
+    return this.#opened.known(id, { principal })
+  }
+
+  /**
    * Answers a question as this principal. Throws QUESTION_CLOSED where it is not open for them: it was answered, or is for others.
    */
   async answer(id: string, answer: QuestionAnswer, principal: Principal): Promise<void> {
     assertNamed(principal)
     const question = await this.#opened.find(id, { principal })
     if (question === undefined || (question.by === undefined && !this.#mayCall(principal, question.tool)))
-      throw closed()
+      throw await this.#closed(id, principal)
     const response = typeof answer === 'string' ? { action: answer } : { action: 'accept', content: answer }
     const problems = typeof answer === 'string' ? [] : this.#opened.problems(question, answer)
     if (problems.length > 0) throw new ProtocolError('PARAMS_INVALID', `The answer does not fit: ${problems.join(' ')}`)
-    if (!(await this.#opened.answer(question, { principal }, response))) throw closed()
+    if (!(await this.#opened.answer(question, { principal }, response, 'program')))
+      throw await this.#closed(id, principal)
+  }
+
+  /** The error names what became of the question to those who may see it. */
+  async #closed(id: string, principal: Principal): Promise<ServerError> {
+    const known = await this.#opened.known(id, { principal })
+    const isClosed = known !== undefined && known.outcome.state !== 'open'
+    return new ServerError('QUESTION_CLOSED', isClosed ? `This question is closed. ${known.sentence}` : CLOSED)
   }
 
   get #opened(): QuestionDesk {
@@ -79,9 +96,4 @@ export class ServerQuestions {
   }
 }
 
-function closed(): ServerError {
-  return new ServerError(
-    'QUESTION_CLOSED',
-    'No such question is open for this principal: it was answered, its call was cancelled, or others are asked.',
-  )
-}
+const CLOSED = 'No such question is open for this principal: others are asked, or its call is no longer stored.'

@@ -12,7 +12,7 @@ const STREAM = { name: 'stdio', position: 0, connected: true, noteOwed: () => {}
 export class StdioChannel implements Channel {
   readonly #send: (message: string) => void
   readonly #notify: (message: string) => void
-  readonly #pushes: PushBroker
+  readonly #pushes: PushBroker | undefined
   readonly #listeners: (() => void)[] = []
   #call: Call | undefined
   /** The journal id of the call, once it has asked. */
@@ -21,7 +21,7 @@ export class StdioChannel implements Channel {
   #finished = false
 
   /** `notify` may drop messages that are not read. */
-  constructor(send: (message: string) => void, notify: (message: string) => void, pushes: PushBroker) {
+  constructor(send: (message: string) => void, notify: (message: string) => void, pushes: PushBroker | undefined) {
     this.#send = send
     this.#notify = notify
     this.#pushes = pushes
@@ -46,10 +46,12 @@ export class StdioChannel implements Channel {
 
   async push(request: InputRequest, carried: CarriedCall): Promise<unknown> {
     const call = this.#call
-    if (call === undefined || this.#cancelled || this.#finished) throw new ScopeClosed(`The question "${carried.key}"`)
+    const pushes = this.#pushes
+    if (call === undefined || pushes === undefined || this.#cancelled || this.#finished)
+      throw new ScopeClosed(`The question "${carried.key}"`)
     this.#asked = carried.id
     const send = (message: Json): void => this.#send(JSON.stringify(message))
-    return this.#pushes.push(call, request, carried, STREAM, { send })
+    return pushes.push(call, request, carried, STREAM, { send })
   }
 
   onCancel(listener: () => void): void {
@@ -74,7 +76,7 @@ export class StdioChannel implements Channel {
   /** A question ends with its request: the client is notified of questions that need no answer. */
   #endQuestions(): void {
     if (this.#asked === undefined) return
-    for (const requestId of this.#pushes.end(this.#asked)) {
+    for (const requestId of this.#pushes?.end(this.#asked) ?? []) {
       const ended = { requestId, reason: 'The request it belongs to has ended.' }
       if (!this.#cancelled && !this.#finished) this.#send(notificationMessage('notifications/cancelled', ended))
     }

@@ -15,8 +15,8 @@ function serving(calls: CallHandler, lines: string) {
   const bus = localBus()
   const access = { assertWatchable() {}, canRead: () => true, canSee: () => true }
   const facts = new SessionFacts(bus, Date.now)
-  const common = { bus, facts, access, legacy: true, logger: new LoggerSlot(undefined) }
-  const parts = { ...common, calls, pushes: {} as PushBroker, sessions: {} as Sessions }
+  const sessions = { facts, pushes: {} as PushBroker, sessions: {} as Sessions }
+  const parts = { bus, access, calls, sessions, logger: new LoggerSlot(undefined) }
   const [input, output] = [new PassThrough(), new PassThrough()]
   input.write(lines)
   return { input, output, ended: serveStdio(parts, { input, output }, new Set()) }

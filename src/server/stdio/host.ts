@@ -27,13 +27,12 @@ import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { errorDetails, type LoggerSlot } from '../logger.ts'
 import { readLines } from './lines.ts'
 import { modernCall } from '../modern/request.ts'
-import type { PushBroker } from '../legacy/push/broker.ts'
 import { errorMessage, notificationMessage } from '../results.ts'
-import { legacyPeer, type Sessions, unknownPeer } from '../legacy/session.ts'
-import type { SessionFacts } from '../legacy/sessionFacts.ts'
+import { legacyPeer, unknownPeer } from '../legacy/session.ts'
 import { StdioChannel } from './channel.ts'
 import { withRedirectedConsole } from './consoleRedirect.ts'
 import { notificationFor, type WatchGuard } from '../modern/subscriptions.ts'
+import type { SessionPart } from '../legacy/sessionEra.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
 
 export interface StdioOptions {
@@ -59,12 +58,10 @@ export const STDIO_OPTIONS: OptionNames<StdioOptions> = {
 
 export interface StdioParts {
   readonly calls: CallHandler
-  readonly pushes: PushBroker
-  readonly sessions: Sessions
-  readonly facts: SessionFacts
+  /** Absent where the session era is not served. */
+  readonly sessions: Pick<SessionPart, 'pushes' | 'sessions' | 'facts'> | undefined
   readonly bus: EventBus
   readonly access: WatchGuard
-  readonly legacy: boolean
   readonly logger: LoggerSlot
 }
 
@@ -156,7 +153,7 @@ class Connection implements DrainableHost {
 
   /** Each message is served, and answered, by itself. */
   #takeBatch(values: readonly unknown[]): void {
-    assertBatch(values, this.#parts.legacy ? (this.#peer ?? unknownPeer(undefined)).version : MODERN_VERSION)
+    assertBatch(values, this.#parts.sessions ? (this.#peer ?? unknownPeer(undefined)).version : MODERN_VERSION)
     for (const value of values) {
       try {
         this.#dispatch(readBatched(value))
@@ -191,7 +188,7 @@ class Connection implements DrainableHost {
     const channel = new StdioChannel(
       (text) => this.send(text),
       (text) => this.#notify(text),
-      this.#parts.pushes,
+      this.#parts.sessions?.pushes,
     )
     let call: Call
     try {
@@ -208,13 +205,13 @@ class Connection implements DrainableHost {
   }
 
   #callOf(message: RequestMessage, channel: Channel): Call {
-    const { legacy, facts } = this.#parts
-    if (!legacy || hasEnvelope(message.params) || message.method === 'server/discover') {
+    const { sessions: era } = this.#parts
+    if (era === undefined || hasEnvelope(message.params) || message.method === 'server/discover') {
       return modernCall({ message, header: undefined, principal: this.#principal, channel })
     }
     if (message.method === 'initialize')
-      this.#peer = { ...legacyPeer(this.#parts.sessions.handshake(message.params)), session: this.#session }
-    const peer = { ...(this.#peer ?? unknownPeer(undefined)), logLevel: this.#peer && facts.levelOf(this.#session) }
+      this.#peer = { ...legacyPeer(era.sessions.handshake(message.params)), session: this.#session }
+    const peer = { ...(this.#peer ?? unknownPeer(undefined)), logLevel: this.#peer && era.facts.levelOf(this.#session) }
     const { id, method, params } = message
     return {
       id,
@@ -229,11 +226,11 @@ class Connection implements DrainableHost {
   }
 
   async #takeAnswer(message: Message & { kind: 'response' }): Promise<void> {
-    if (this.#peer === undefined) return
-    const { pushes, logger } = this.#parts
+    const { sessions, logger } = this.#parts
+    if (sessions === undefined || this.#peer === undefined) return
     try {
       // All calls of this connection began in this process, so no call has to be resumed.
-      await pushes.take(message, { peer: this.#peer, principal: this.#principal })
+      await sessions.pushes.take(message, { peer: this.#peer, principal: this.#principal })
     } catch (error) {
       // As over HTTP: the error goes to the sender of the answer, and the question stays open.
       if (!isExpected(error)) logger.current.error({ err: errorDetails(error) }, 'An answer could not be taken.')
@@ -242,15 +239,16 @@ class Connection implements DrainableHost {
   }
 
   #tellSession(event: ServerEvent): void {
-    if (this.#peer === undefined) return
-    const resourceSubscriptions = [...this.#parts.facts.watchedBy(this.#session)]
+    const { sessions, access } = this.#parts
+    if (sessions === undefined || this.#peer === undefined) return
+    const resourceSubscriptions = [...sessions.facts.watchedBy(this.#session)]
     const filter = {
       toolsListChanged: true,
       promptsListChanged: true,
       resourcesListChanged: true,
       resourceSubscriptions,
     } as const
-    const news = notificationFor(event, filter, this.#principal, this.#parts.access)
+    const news = notificationFor(event, filter, this.#principal, access)
     if (news !== undefined) this.send(notificationMessage(news.method, news.params))
   }
 }

@@ -3,7 +3,7 @@
  * request checks for one; without it, that check is the only cost.
  */
 import type { MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
-import { openTelemetry } from '#lazy/server/telemetry/openTelemetry'
+import { openTelemetry as api } from '#lazy/server/telemetry/openTelemetry'
 import type { Call } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { describeCall } from './attributes.ts'
@@ -26,13 +26,13 @@ export class Telemetry {
 
   /** `known`: whether this server has the method. Undefined when no SDK is registered. */
   start(call: Call, known: boolean): RequestSpan | undefined {
-    const api = openTelemetry()
-    if (api === undefined) return undefined
-    const tracer = this.#currentTracer(api)
+    const found = api()
+    if (found === undefined) return undefined
+    const tracer = this.#currentTracer(found)
     // The instance that forwards a call measures it.
-    const instruments = call.forwardedBy ? undefined : this.#currentInstruments(api)
+    const instruments = call.forwardedBy ? undefined : this.#currentInstruments(found)
     if (tracer === undefined && instruments === undefined) return undefined
-    return new RequestSpan(api, describeCall(call, known, this.#registry), call, tracer, instruments)
+    return new RequestSpan(found, describeCall(call, known, this.#registry), call, tracer, instruments)
   }
 
   #currentTracer({ trace }: OpenTelemetry): Tracer | undefined {
@@ -53,6 +53,11 @@ export class Telemetry {
     }
     return this.#instruments
   }
+}
+
+/** Spans and metrics of requests, by what is registered with OpenTelemetry's API. */
+export function openTelemetry(registry: Registry): Telemetry {
+  return new Telemetry(registry)
 }
 
 /**

@@ -58,7 +58,7 @@ async function answered(
     awaiting: async (id) => (id === task.id && task.approvers.size > 0 ? task : undefined),
     cancel: async (id) => (id === task.id ? { ...task, status: 'cancelled' } : undefined),
     answer: async (_, owner, { accepted, by }) => {
-      stored.push([owner === undefined ? 'another' : 'owner', by, [...accepted.keys()]])
+      stored.push([owner === undefined ? 'another' : 'owner', by?.id, [...accepted.keys()]])
       return task
     },
     list: async (_, after, limit) => {

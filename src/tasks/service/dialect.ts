@@ -1,5 +1,6 @@
 /** The parts of the `tasks/…` methods that both dialects share. */
 import { hash } from 'node:crypto'
+import { answererOf } from '../../journal/index.ts'
 import { hasEnded, type Json, progressMeta, ProtocolError } from '../../protocol/index.ts'
 import type { Call, TaskHost } from '../../server/index.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
@@ -47,7 +48,7 @@ export async function answerTask(
     host.assertMayCall(call, task.tool)
     assertAnswerable(task, answerable, responses)
   }
-  const answers = { ...sortAnswers(answerable, responses), by: call.principal?.id }
+  const answers = { ...sortAnswers(answerable, responses), by: answererOf(call.principal), way: 'client' as const }
   const store = await engine()
   return withClientErrors(store.answer(task.id, isOwner ? ownerOf(call) : undefined, answers))
 }

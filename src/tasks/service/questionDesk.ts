@@ -3,12 +3,15 @@
  * is that of its task and its key on the wire. A person sees the questions that they may answer; for everybody else a question
  * does not exist.
  */
+import { answererOf } from '../../journal/index.ts'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
-import { contentProblems, readFields } from '../../questions/index.ts'
+import { contentProblems, outcomeSentence, readFields } from '../../questions/index.ts'
 import type {
   QuestionAnswerer,
   Call,
   Caller,
+  AnswerWay,
+  KnownQuestion,
   NewDeferred,
   OpenQuestion,
   OpenQuestionPage,
@@ -22,7 +25,7 @@ import type {
   DeferredCall,
   WhichDeferred,
 } from '../../server/index.ts'
-import type { NewTask, OpenQuestionRecord, TaskEngine, TaskRecord } from '../engine.ts'
+import type { NewTask, OpenQuestionRecord, QuestionRecord, TaskEngine, TaskRecord } from '../engine.ts'
 import { assertKnown, digestOf, ownerOf, withClientErrors } from './dialect.ts'
 import { QuestionPages } from './questionPages.ts'
 import { waitForTask } from './waitFor.ts'
@@ -35,7 +38,9 @@ export interface DeskOptions {
   readonly store: (call: Call, work: StoredWork) => Promise<TaskRecord>
 }
 
-export type StoredWork = Pick<NewTask, 'tool' | 'args' | 'journal' | 'ttlMs' | 'same'> & { readonly waits?: boolean }
+export type StoredWork = Pick<NewTask, 'tool' | 'args' | 'journal' | 'ttlMs' | 'answerMs' | 'same'> & {
+  readonly waits?: boolean
+}
 
 /** How long a request waits for a call that is at work, in milliseconds. */
 const WAIT_MS = 10_000
@@ -52,7 +57,7 @@ export class EngineQuestionDesk implements QuestionDesk {
   }
 
   async create(call: Call, work: NewDeferred): Promise<DeferredCall> {
-    const { id } = await this.#options.store(call, { ...work, waits: true })
+    const { id } = await this.#options.store(call, { ...work, ttlMs: null, waits: true })
     return assertKnown(await this.#waiting(call, { ticket: id }))
   }
 
@@ -92,36 +97,22 @@ export class EngineQuestionDesk implements QuestionDesk {
   }
 
   async find(id: string, answerer: QuestionAnswerer): Promise<OpenQuestion | undefined> {
-    const engine = await this.#options.engine()
-    const { task, key } = readId(id)
-    const own = await engine.read(task, nameOf(answerer))
-    const record = own ?? (await engine.awaiting(task))
-    const request = record?.questions.get(key)
-    if (record === undefined || request === undefined) return undefined
-    const { tool, updatedAt: askedAt, createdAt, ttlMs } = record
-    const question: OpenQuestionRecord = {
-      task,
-      tool,
-      key,
-      request,
-      askedAt,
-      caller: {},
-      place: 0,
-      approvers: record.approvers.get(key),
-      expiresAt: ttlMs === null ? null : createdAt + ttlMs,
-      isOwner: own !== undefined,
-    }
-    const isFor =
-      'principal' in answerer ? this.#mayAnswer(question, answerer.principal) : question.approvers === undefined
-    return isFor ? toQuestion(question) : undefined
+    const row = await this.#read(id, answerer)
+    return row?.outcome.state === 'open' && this.#isFor(row, answerer) ? toQuestion(row) : undefined
   }
 
-  async answer({ id, by }: OpenQuestion, answerer: QuestionAnswerer, response: Json): Promise<boolean> {
+  async known(id: string, viewer: QuestionAnswerer): Promise<KnownQuestion | undefined> {
+    const row = await this.#read(id, viewer)
+    if (row === undefined || !(row.isOwner || this.#isFor(row, viewer))) return undefined
+    return { ...toQuestion(row), outcome: row.outcome, sentence: outcomeSentence(row.outcome) }
+  }
+
+  async answer({ id, by }: OpenQuestion, answerer: QuestionAnswerer, response: Json, way: AnswerWay): Promise<boolean> {
     const engine = await this.#options.engine()
     const { task, key } = readId(id)
     const owner = by === undefined ? nameOf(answerer) : undefined
-    const giver = 'principal' in answerer ? answerer.principal.id : undefined
-    return withClientErrors(engine.answerOne(task, owner, key, { response, by: giver }))
+    const giver = 'principal' in answerer ? answererOf(answerer.principal) : undefined
+    return withClientErrors(engine.answerOne(task, owner, key, { response, by: giver, way }))
   }
 
   problems({ requestedSchema }: OpenQuestion, content: Json): readonly string[] {
@@ -146,6 +137,16 @@ export class EngineQuestionDesk implements QuestionDesk {
     const signal = AbortSignal.timeout(WAIT_MS)
     const until = ({ status }: TaskRecord): boolean => status !== 'working'
     return (await waitForTask(engine, { id, read, until, signal })) ?? read()
+  }
+
+  async #read(id: string, viewer: QuestionAnswerer): Promise<QuestionRecord | undefined> {
+    const { task, key } = readId(id)
+    return (await this.#options.engine()).question(task, key, nameOf(viewer))
+  }
+
+  #isFor(row: QuestionRecord, answerer: QuestionAnswerer): boolean {
+    if ('principal' in answerer) return this.#mayAnswer(row, answerer.principal)
+    return row.approvers === undefined && row.isOwner
   }
 
   #mayAnswer({ approvers, isOwner }: OpenQuestionRecord, principal: Principal): boolean {

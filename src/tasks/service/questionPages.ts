@@ -24,10 +24,10 @@ const MAX_FORM_INPUTS = 2000
 const AMPERSAND = 0x26
 
 export class QuestionPages {
-  readonly #desk: Pick<QuestionDesk, 'find' | 'answer'>
+  readonly #desk: Pick<QuestionDesk, 'find' | 'known' | 'answer'>
   readonly #site: QuestionSite
 
-  constructor(desk: Pick<QuestionDesk, 'find' | 'answer'>, site: QuestionSite) {
+  constructor(desk: Pick<QuestionDesk, 'find' | 'known' | 'answer'>, site: QuestionSite) {
     this.#desk = desk
     this.#site = site
   }
@@ -43,7 +43,7 @@ export class QuestionPages {
     if (request.method !== 'GET' && request.method !== 'HEAD' && request.method !== 'POST')
       return notice(405, 'This page is a form', 'Open it in a browser, and send the form.')
     const question = await this.#desk.find(linked.question, { owner: linked.owner })
-    if (question === undefined) return closed()
+    if (question === undefined) return this.#closed(linked)
     return request.method === 'POST' ? this.#answer(request, linked, question) : this.#form(200, question)
   }
 
@@ -61,13 +61,20 @@ export class QuestionPages {
   }
 
   async #stored(
-    { owner }: LinkedQuestion,
+    linked: LinkedQuestion,
     question: OpenQuestion,
     response: { action: string; content?: unknown },
     heading: string,
   ): Promise<PageReply> {
-    const isStored = await this.#desk.answer(question, { owner }, response)
-    return isStored ? notice(200, heading, 'The call continues. You can close this page.') : closed()
+    const { owner } = linked
+    const isStored = await this.#desk.answer(question, { owner }, response, 'page')
+    return isStored ? notice(200, heading, 'The call continues. You can close this page.') : this.#closed(linked)
+  }
+
+  async #closed({ question, owner }: LinkedQuestion): Promise<PageReply> {
+    const known = await this.#desk.known(question, { owner })
+    const why = known?.sentence ?? 'Its call is no longer stored.'
+    return notice(410, 'This question is closed', why, 'Nothing was changed by this visit.')
   }
 
   #form(
@@ -100,16 +107,8 @@ async function formBody(request: PageRequest): Promise<URLSearchParams | undefin
   return inputs > MAX_FORM_INPUTS ? undefined : new URLSearchParams(Buffer.from(bytes).toString())
 }
 
-function closed(): PageReply {
-  return notice(
-    410,
-    'This question is closed',
-    'It was answered, or the call was cancelled, or its time is over. Nothing was changed by this visit.',
-  )
-}
-
-function notice(status: number, heading: string, sentence: string): PageReply {
-  return reply(status, noticePage(heading, sentence))
+function notice(status: number, heading: string, ...sentences: readonly string[]): PageReply {
+  return reply(status, noticePage(heading, ...sentences))
 }
 
 function reply(status: number, body: string): PageReply {

@@ -8,7 +8,7 @@
 import type { Journal } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
-import { readEntry, readObject, readString } from '../entry.ts'
+import { readAnswerer, readEntry, readObject, readString } from '../entry.ts'
 import { UNREADABLE } from '../errors.ts'
 import { journalOf } from '../journalRows.ts'
 import { emit, jsonRows, query, type SqlValue, type Transaction } from './driver.ts'
@@ -195,7 +195,7 @@ function readJournal(row: ClaimedRow): Journal {
       question: question === null ? undefined : readString(question),
       times: Number(times),
       response: response === null ? undefined : readObject(response),
-      by: by === null ? undefined : readString(by),
+      by: by === null ? undefined : readAnswerer(by),
     })),
   })
 }

@@ -22,8 +22,8 @@ interface PreparedTask {
   readonly member: string | null
   readonly tool: string
   readonly same: string | null
-  /** The columns of `calls`: when the call began, the arguments, the caller, and the state of its handler. */
-  readonly columns: readonly [number | null, string, string, string | null]
+  /** The columns of `calls`: when the call began, the arguments, the caller, the state of its handler, and `answerMs`. */
+  readonly columns: readonly [number | null, string, string, string | null, number | null]
   readonly steps: readonly (readonly [key: string, value: string | null])[]
   readonly answers: readonly (readonly [question: QuestionRow, response: string])[]
 }
@@ -58,6 +58,7 @@ function prepare(store: TaskStore, task: NewTask): PreparedTask {
       text('The arguments', task.args),
       text('The caller', task.caller),
       own === undefined ? null : text('The state of a handler', own),
+      task.answerMs ?? null,
     ],
     steps: Array.from(steps, ([key, { value }]) => {
       return [JSON.stringify(key), value === undefined ? null : text(`The result of the step "${key}"`, value)] as const
@@ -113,7 +114,8 @@ function* insert(store: TaskStore, prepared: PreparedTask): Transaction<TaskReco
 }
 
 const INSERT_CALL = statement(
-  ({ sql }) => `INSERT INTO ${sql.calls} (task, begun_at, args, caller, own) VALUES ($1, $2, $3, $4, $5)`,
+  ({ sql }) => `INSERT INTO ${sql.calls} (task, begun_at, args, caller, own, answer_ms)
+    VALUES ($1, $2, $3, $4, $5, CAST($6 AS bigint))`,
 )
 const INSERT_STEP = statement(({ sql }) => `INSERT INTO ${sql.steps} (task, key, done, value) VALUES ($1, $2, 1, $3)`)
 

@@ -22,10 +22,10 @@ import { createTask } from './create.ts'
 import type { DriverListener, TaskDriver, TaskEvent } from './driver.ts'
 import { FailureLog } from './failureLog.ts'
 import { Reclaim } from './reclaim.ts'
-import { openQuestions } from './openQuestions.ts'
+import { knownQuestion, openQuestions } from './openQuestions.ts'
 import { awaitingRef, existingTasks, listTasks, readTask, sameTask, taskRef } from './records.ts'
 import type { TaskStore } from './store.ts'
-import { answerTask, cancelTask, sweep } from './transitions.ts'
+import { answerTask, cancelTask, endUnanswered, sweep } from './transitions.ts'
 import { Watchers } from './watch.ts'
 import { Worker } from './worker.ts'
 
@@ -109,7 +109,7 @@ class SqlEngine implements TaskEngine, DriverListener {
     return ref && answerTask(store, ref, { ...answers, isOwner })
   }
 
-  readonly answerOne: TaskEngine['answerOne'] = async (id, owner, key, { response, by }) => {
+  readonly answerOne: TaskEngine['answerOne'] = async (id, owner, key, { response, by, way }) => {
     const { store } = this.#opened
     const isOwner = owner !== undefined
     const ref = isOwner ? taskRef(store, id, owner) : await awaitingRef(store, id)
@@ -118,12 +118,16 @@ class SqlEngine implements TaskEngine, DriverListener {
     const onStored = (stored: boolean): void => {
       isStored = stored
     }
-    await (ref && answerTask(store, ref, { accepted, refused: new Set(), by, isOwner }, onStored))
+    await (ref && answerTask(store, ref, { accepted, refused: new Set(), by, way, isOwner }, onStored))
     return isStored
   }
 
   readonly openQuestions = async (query: OpenQuestionQuery): Promise<readonly OpenQuestionRecord[]> => {
     return openQuestions(this.#opened.store, query)
+  }
+
+  readonly question: TaskEngine['question'] = async (id, key, owner) => {
+    return knownQuestion(this.#opened.store, id, key, owner)
   }
 
   readonly sameCall = async (owner: string, same: string): Promise<TaskRecord | undefined> => {
@@ -225,6 +229,7 @@ class SqlEngine implements TaskEngine, DriverListener {
 
   async #sweep(): Promise<void> {
     const { store, log } = this.#opened
+    await log.try('end tasks that were not answered', () => endUnanswered(store))
     await log.try('remove expired tasks', () => sweep(store))
   }
 }

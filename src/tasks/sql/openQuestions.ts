@@ -1,16 +1,17 @@
 /**
- * Lists of open questions. Each addressee has an index of its questions by their place, so that a page costs the same however
+ * Lists of open questions, and what became of one. Each addressee has an index of its questions by their place, so that a page costs the same however
  * many questions wait for others.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { OpenQuestionQuery, OpenQuestionRecord } from '../engine.ts'
-import { readApprovers, readEntry, readObject, readString } from '../entry.ts'
-import { keyOf, notExpired, type TaskStore } from './store.ts'
+import type { QuestionOutcome } from '../../server/index.ts'
+import type { OpenQuestionQuery, OpenQuestionRecord, QuestionRecord } from '../engine.ts'
+import { readAnswerer, readApprovers, readEntry, readObject, readString, unreadable } from '../entry.ts'
+import { isOpen, keyOf, notExpired, type TaskStore } from './store.ts'
 
 interface Row {
   readonly place: string | number
   readonly wire_key: string
-  readonly request: string
+  readonly request: string | null
   readonly approvers: string | null
   readonly asked_at: string | number
   readonly id: string
@@ -19,6 +20,9 @@ interface Row {
   readonly expires_at: string | number | null
   readonly caller: string
 }
+
+const COLUMNS = `q.place, q.wire_key, q.request, q.approvers, q.asked_at, t.id, t.tool, t.owner, c.caller,
+  coalesce(q.expires_at, t.expires_at) AS expires_at`
 
 /** The maximum number of names, each of which is a subquery. SQLite allows 500. */
 const MAX_NAMES = 400
@@ -46,17 +50,17 @@ function addressed({ sql }: TaskStore, name: string): string {
 
 function owned({ sql }: TaskStore, owner: string): string {
   return `SELECT * FROM (SELECT q.place FROM ${sql.tasks} AS t JOIN ${sql.questions} AS q ON q.task = t.number
-    WHERE t.owner = ${owner} AND t.status = 'input_required' AND q.state = 'open' AND q.approvers IS NULL
+    WHERE t.owner = ${owner} AND ${isOpen(sql)} AND q.approvers IS NULL
       AND q.place > CAST($1 AS bigint) ORDER BY q.place LIMIT CAST($2 AS bigint)) AS owned`
 }
 
 function pageText({ sql }: TaskStore, sources: readonly string[]): string {
-  return `SELECT q.place, q.wire_key, q.request, q.approvers, q.asked_at, t.id, t.tool, t.owner, t.expires_at, c.caller
+  return `SELECT ${COLUMNS}
     FROM (${sources.join(' UNION ')}) AS found
       JOIN ${sql.questions} AS q ON q.place = found.place
       JOIN ${sql.tasks} AS t ON t.number = q.task
       JOIN ${sql.calls} AS c ON c.task = t.number
-    WHERE q.state = 'open' AND t.status = 'input_required' AND ${notExpired(sql)}
+    WHERE ${isOpen(sql)} AND ${notExpired(sql)}
     ORDER BY q.place LIMIT CAST($2 AS bigint)`
 }
 
@@ -74,3 +78,56 @@ function recordOf(row: Row, ownerKey: string | undefined): OpenQuestionRecord {
     caller: readObject(row.caller),
   }
 }
+
+interface KnownRow extends Row {
+  readonly state: string
+  readonly is_over: number
+  readonly response: string | null
+  readonly answered_by: string | null
+  readonly way: string | null
+  readonly closed_at: string | number | null
+}
+
+export async function knownQuestion(
+  store: TaskStore,
+  id: string,
+  key: string,
+  owner: string | undefined,
+): Promise<QuestionRecord | undefined> {
+  const { sql, driver } = store
+  const [row] = await driver.read<KnownRow>(
+    `SELECT ${COLUMNS}, q.state, q.response, q.answered_by, q.way, q.closed_at,
+       CASE WHEN q.expires_at <= ${sql.now} THEN 1 ELSE 0 END AS is_over
+     FROM ${sql.tasks} AS t
+       JOIN ${sql.questions} AS q ON q.task = t.number JOIN ${sql.calls} AS c ON c.task = t.number
+     WHERE t.address = $1 AND q.wire_key = $2 AND ${notExpired(sql)}`,
+    [keyOf(store, id), JSON.stringify(key)],
+  )
+  // A question that was answered before its call became a task has no request.
+  if (row === undefined || row.request === null) return undefined
+  return { ...recordOf(row, owner === undefined ? undefined : keyOf(store, owner)), outcome: outcomeOf(row) }
+}
+
+function outcomeOf(row: KnownRow): QuestionOutcome {
+  const at = row.closed_at === null ? undefined : Number(row.closed_at)
+  switch (row.state) {
+    case 'open':
+      return row.is_over === 1 ? { state: 'expired', at: Number(row.expires_at) } : { state: 'open' }
+    case 'answered': {
+      const { action } = readObject(row.response)
+      const by = row.answered_by === null ? undefined : readAnswerer(row.answered_by)
+      const way = WAYS.find((known) => known === row.way)
+      return { state: action === 'decline' ? 'declined' : action === 'cancel' ? 'cancelled' : 'answered', at, by, way }
+    }
+    case 'expired':
+      return { state: 'expired', at: Number(row.expires_at) }
+    // A refused answer closed it too: it is asked again as another question.
+    case 'refused':
+    case 'withdrawn':
+      return { state: 'withdrawn', at }
+    default:
+      throw unreadable()
+  }
+}
+
+const WAYS = ['client', 'page', 'program', 'model'] as const

@@ -1,12 +1,19 @@
 /**
  * The questions of tasks.
  *
- * A row is open until it is answered, refused (and asked again in a new row) or closed with its task. The request is
- * removed when the row is no longer open; the row with its key stays as long as the task. While a row with approvers is
- * open, each name in their `by` is an addressee of it.
+ * A row is open until it is answered, refused (and asked again in a new row), expired, or withdrawn with its task. It
+ * stays as long as the task. While a row with approvers is open, each name in their `by` is an addressee of it.
  */
 import type { NewQuestion, TaskAnswers } from '../engine.ts'
-import { approversText, entryText, type QuestionText, readApprovers, readString, textOrNull } from '../entry.ts'
+import {
+  answererText,
+  approversText,
+  entryText,
+  type QuestionText,
+  readApprovers,
+  readString,
+  textOrNull,
+} from '../entry.ts'
 import { MAX_AUTOMATIC_REPEATS, nextWireKey, type QuestionRow } from '../journalRows.ts'
 import { change, query, type Transaction } from './driver.ts'
 import { keyOf, type TaskStore } from './store.ts'
@@ -14,9 +21,11 @@ import { keyOf, type TaskStore } from './store.ts'
 interface OpenRow extends QuestionText {
   readonly wire_key: string
   readonly place: string | number
+  readonly is_over: number
 }
 
-const COLUMNS = 'task, wire_key, key, question, times, state, request, response, approvers, answered_by, asked_at'
+const COLUMNS =
+  'task, wire_key, key, question, times, state, request, response, approvers, answered_by, asked_at, expires_at'
 
 /** The questions as they will be stored; throws if one is too large. */
 export function questionTexts({ settings }: TaskStore, questions: readonly NewQuestion[]): readonly QuestionText[] {
@@ -39,13 +48,14 @@ export function* askQuestions(store: TaskStore, task: number, questions: readonl
   )
   const taken = new Set(known.map(({ wire_key: wireKey }) => wireKey))
   const keys = known.map(({ key }) => key)
+  const expiry = `${sql.now} + (SELECT c.answer_ms FROM ${sql.calls} AS c WHERE c.task = $1)`
   for (const { key, question, times, request, approvers } of questions) {
     const asked = keys.filter((other) => other === key).length
     const wireKey = JSON.stringify(nextWireKey(readString(key), asked, (wire) => taken.has(JSON.stringify(wire))))
     taken.add(wireKey)
     keys.push(key)
     const insert = `INSERT INTO ${sql.questions} (${COLUMNS})
-      VALUES ($1, $2, $3, $4, $5, 'open', $6, NULL, $7, NULL, ${sql.now})`
+      VALUES ($1, $2, $3, $4, $5, 'open', $6, NULL, $7, NULL, ${sql.now}, ${expiry})`
     const values = [task, wireKey, key, question, times, request, approvers]
     if (approvers === null) yield* change(insert, values)
     else yield* address(store, yield* query<{ place: string | number }>(`${insert} RETURNING place`, values), approvers)
@@ -67,7 +77,7 @@ function* address(
 
 /** Adds a question that was answered before the call became a task. */
 export function* addAnswered(
-  { sql }: TaskStore,
+  { sql, settings }: TaskStore,
   task: number,
   { key, question, times, by }: QuestionRow,
   response: string,
@@ -75,27 +85,28 @@ export function* addAnswered(
   const text = JSON.stringify(key)
   yield* change(
     `INSERT INTO ${sql.questions} (${COLUMNS})
-     VALUES ($1, $2, $3, $4, $5, 'answered', NULL, $6, NULL, $7, ${sql.now})`,
-    [task, text, text, textOrNull(question), times, response, textOrNull(by)],
+     VALUES ($1, $2, $3, $4, $5, 'answered', NULL, $6, NULL, $7, ${sql.now}, NULL)`,
+    [task, text, text, textOrNull(question), times, response, answererText(by, settings.maxEntryBytes)],
   )
 }
 
 /**
  * Returns the number of questions that are still open, or undefined if nothing has changed. Only the owner can answer
- * questions that do not name their approvers.
+ * questions that do not name their approvers. A question whose time is over cannot be answered.
  */
 export function* answerQuestions(
   store: TaskStore,
   task: number,
-  { accepted, refused, by, isOwner }: TaskAnswers & { readonly isOwner: boolean },
+  { accepted, refused, by, way, isOwner }: TaskAnswers & { readonly isOwner: boolean },
 ): Transaction<number | undefined> {
   const all = yield* query<OpenRow>(
-    `SELECT wire_key, place, key, question, times, request, approvers FROM ${store.sql.questions}
+    `SELECT wire_key, place, key, question, times, request, approvers,
+       CASE WHEN expires_at <= ${store.sql.now} THEN 1 ELSE 0 END AS is_over FROM ${store.sql.questions}
      WHERE task = CAST($1 AS bigint) AND state = 'open' ORDER BY place`,
     [task],
   )
   const open = all
-    .filter(({ approvers }) => isOwner || approvers !== null)
+    .filter(({ approvers, is_over: isOver }) => isOver === 0 && (isOwner || approvers !== null))
     .map((row) => ({ row, wireKey: readString(row.wire_key) }))
   const answered = open.flatMap(({ row, wireKey }) => {
     const response = accepted.get(wireKey)
@@ -105,8 +116,13 @@ export function* answerQuestions(
   })
   const unanswered = open.filter(({ wireKey }) => refused.has(wireKey) && !accepted.has(wireKey)).map(({ row }) => row)
   if (answered.length + unanswered.length === 0) return undefined
-  for (const { row, response } of answered) yield* settle(store, task, row, 'answered', response, textOrNull(by))
-  for (const row of unanswered) yield* settle(store, task, row, 'refused', null, null)
+  const giver = answererText(by, store.settings.maxEntryBytes)
+  for (const { row, response } of answered) {
+    yield* settle(store, task, row, { state: 'answered', response, giver, way: way ?? null })
+  }
+  for (const row of unanswered) {
+    yield* settle(store, task, row, { state: 'refused', response: null, giver: null, way: null })
+  }
   const askedAgain = unanswered.filter(({ times }) => times < MAX_AUTOMATIC_REPEATS)
   yield* askQuestions(
     store,
@@ -116,7 +132,7 @@ export function* answerQuestions(
   return all.length - answered.length - unanswered.length + askedAgain.length
 }
 
-/** Removes the requests of a task that has ended. */
+/** Closes the questions of a task that has ended. */
 export function* closeQuestions({ sql }: TaskStore, task: number): Transaction<void> {
   yield* change(
     `DELETE FROM ${sql.addressees} WHERE place IN (
@@ -124,24 +140,32 @@ export function* closeQuestions({ sql }: TaskStore, task: number): Transaction<v
     [task],
   )
   yield* change(
-    `UPDATE ${sql.questions} SET state = 'closed', request = NULL WHERE task = CAST($1 AS bigint) AND state = 'open'`,
+    `UPDATE ${sql.questions} SET closed_at = ${sql.now},
+       state = CASE WHEN expires_at <= ${sql.now} THEN 'expired' ELSE 'withdrawn' END
+     WHERE task = CAST($1 AS bigint) AND state = 'open'`,
     [task],
   )
+}
+
+interface Settlement {
+  readonly state: 'answered' | 'refused'
+  readonly response: string | null
+  readonly giver: string | null
+  readonly way: string | null
 }
 
 function* settle(
   { sql }: TaskStore,
   task: number,
   { wire_key: wireKey, place, approvers }: OpenRow,
-  state: 'answered' | 'refused',
-  response: string | null,
-  by: string | null,
+  { state, response, giver, way }: Settlement,
 ): Transaction<void> {
   if (approvers !== null)
     yield* change(`DELETE FROM ${sql.addressees} WHERE place = CAST($1 AS bigint)`, [Number(place)])
   yield* change(
-    `UPDATE ${sql.questions} SET state = $3, request = NULL, response = $4, answered_by = $5
+    `UPDATE ${sql.questions} SET state = $3, response = $4, answered_by = $5, way = $6,
+       closed_at = ${sql.now}
      WHERE task = CAST($1 AS bigint) AND wire_key = $2`,
-    [task, wireKey, state, response, by],
+    [task, wireKey, state, response, giver, way],
   )
 }

@@ -7,7 +7,7 @@ import { readApprovers, readEntry, readObject, readProgress, readString, unreada
 import { cursorUnknown } from '../errors.ts'
 import { handlerKeysOf } from '../journalRows.ts'
 import { jsonRows, query, type Transaction } from './driver.ts'
-import { keyOf, notExpired, sameKey, statement, type TaskStore } from './store.ts'
+import { isOpen, keyOf, notExpired, sameKey, statement, type TaskStore } from './store.ts'
 
 const STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
 
@@ -35,7 +35,7 @@ export function taskRef(store: TaskStore, id: string, owner: string): TaskRef {
 }
 
 function columns({ sql }: TaskStore): string {
-  const open = `${sql.questions} AS q WHERE q.task = t.number AND q.state = 'open' AND t.status = 'input_required'`
+  const open = `${sql.questions} AS q WHERE q.task = t.number AND ${isOpen(sql)}`
   return `t.id, t.tool, t.status, t.message, t.progress, t.created_at, t.updated_at, t.expires_at, t.outcome,
     ${sql.jsonArrays('q.wire_key, q.key, q.request, q.approvers', open, 'q.place')} AS questions`
 }
@@ -65,8 +65,8 @@ export async function awaitingRef(store: TaskStore, id: string): Promise<TaskRef
   const { driver, sql } = store
   const [row] = await driver.read<TaskRef>(
     `SELECT t.address, t.owner FROM ${sql.tasks} AS t
-     WHERE t.address = $1 AND t.status = 'input_required' AND ${notExpired(sql)} AND EXISTS (
-       SELECT 1 FROM ${sql.questions} AS q WHERE q.task = t.number AND q.state = 'open' AND q.approvers IS NOT NULL)`,
+     WHERE t.address = $1 AND ${notExpired(sql)} AND EXISTS (
+       SELECT 1 FROM ${sql.questions} AS q WHERE q.task = t.number AND ${isOpen(sql)} AND q.approvers IS NOT NULL)`,
     [keyOf(store, id)],
   )
   return row

@@ -26,6 +26,11 @@ export function notExpired({ now }: Dialect): string {
   return `(t.expires_at IS NULL OR t.expires_at > ${now})`
 }
 
+/** A condition on `tasks AS t` and `questions AS q`: the question can be answered. */
+export function isOpen({ now }: Dialect): string {
+  return `q.state = 'open' AND t.status = 'input_required' AND (q.expires_at IS NULL OR q.expires_at > ${now})`
+}
+
 /** A condition on `tasks AS t`: the task is ready and not a suspect. It is the condition of the partial indexes. */
 export const READY = `t.status = 'working' AND t.worker IS NULL AND t.attempts < 2`
 

@@ -89,6 +89,33 @@ async function changeTask(
   })
 }
 
+/** Ends the tasks that wait for an answer whose time is over. */
+export async function endUnanswered(store: TaskStore): Promise<void> {
+  const { driver, sql } = store
+  const due = `SELECT DISTINCT q.task FROM ${sql.questions} AS q
+    WHERE q.state = 'open' AND q.expires_at <= ${sql.now} LIMIT ${SWEEP_BATCH}`
+  for (let found = SWEEP_BATCH; found === SWEEP_BATCH; ) {
+    const rows = await driver.read<{ task: string | number }>(due)
+    for (const { task } of rows) await endIfUnanswered(store, Number(task))
+    found = rows.length
+  }
+}
+
+function endIfUnanswered(store: TaskStore, task: number): Promise<void> {
+  const { driver, sql } = store
+  return driver.transaction(function* () {
+    const [row] = yield* query<{ address: string }>(
+      `SELECT t.address FROM ${sql.tasks} AS t WHERE t.number = CAST($1 AS bigint) AND EXISTS (
+         SELECT 1 FROM ${sql.questions} AS q WHERE q.task = t.number AND q.state = 'open' AND q.expires_at <= ${sql.now})
+       ${sql.forUpdate}`,
+      [task],
+    )
+    if (row === undefined) return
+    yield* failTask(store, task, 'Nobody answered in time.')
+    yield* emit({ kind: 'changed', task: row.address })
+  })
+}
+
 /**
  * Removes expired tasks in small batches, so that other writers never wait long. Expired tasks cannot be read even
  * before that.

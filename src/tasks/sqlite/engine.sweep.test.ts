@@ -34,3 +34,17 @@ test('the number of a removed task is never used again', async () => {
   await engine.create(newTask())
   expect(number()).toBeGreaterThan(before)
 })
+
+test('a task whose question was not answered in time fails, and keeps what became of it', async () => {
+  const engine = await harness.engine()
+  const { id } = await engine.create(newTask({ ttlMs: null, answerMs: 365 * 86_400_000 }))
+  const approvers = { by: ['role:manager'], fourEyes: false }
+  await (await harness.worker(engine).nextLease()).ask([question('a'), question('b', { approvers })], undefined)
+  nowMs += 364 * 86_400_000
+  expect((await engine.question(id, 'a', 'ann'))?.outcome).toEqual({ state: 'open' })
+  nowMs += 86_400_000
+  const failed = { status: 'failed', failure: { message: 'Nobody answered in time.' } }
+  await vi.waitFor(async () => expect(await engine.read(id, 'ann')).toMatchObject(failed), 5000)
+  expect((await engine.question(id, 'b', undefined))?.outcome).toEqual({ state: 'expired', at: expect.any(Number) })
+  expect(rowsIn('addressees')).toBe(0)
+})

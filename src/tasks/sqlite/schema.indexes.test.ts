@@ -20,6 +20,7 @@ async function doEverything(): Promise<void> {
   await lease.ask([question('a', { approvers: { by: ['bob'], fourEyes: false } })], undefined)
   await engine.awaiting(first.id)
   await engine.openQuestions({ owner: first.owner, names: ['bob', 'eve'], after: 0, limit: 10 })
+  await engine.question(first.id, 'a', first.owner)
   await engine.sameCall(first.owner, 'same')
   await engine.forgetCall(first.id, first.owner)
   await engine.answer(first.id, undefined, answering('a'))

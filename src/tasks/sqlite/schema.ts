@@ -46,7 +46,8 @@ const SCHEMA = `
 
   CREATE TABLE calls (
     task INTEGER PRIMARY KEY REFERENCES tasks ON DELETE CASCADE,
-    begun_at REAL, args TEXT NOT NULL, caller TEXT NOT NULL, own TEXT
+    begun_at REAL, args TEXT NOT NULL, caller TEXT NOT NULL, own TEXT,
+    answer_ms INTEGER -- how long each question is open; null: as long as the task
   ) STRICT;
 
   CREATE TABLE steps (
@@ -59,13 +60,16 @@ const SCHEMA = `
     place INTEGER PRIMARY KEY AUTOINCREMENT,
     task INTEGER NOT NULL REFERENCES tasks ON DELETE CASCADE,
     wire_key TEXT NOT NULL, key TEXT NOT NULL, question TEXT, times INTEGER NOT NULL,
-    asked_at INTEGER NOT NULL,
-    state TEXT NOT NULL, -- open, answered, refused or closed
+    asked_at INTEGER NOT NULL, expires_at INTEGER, closed_at INTEGER,
+    state TEXT NOT NULL, -- open, answered, refused, expired or withdrawn
     request TEXT, response TEXT,
     approvers TEXT, -- the rule on who may answer (JSON); null: the owner
-    answered_by TEXT,
+    answered_by TEXT, -- a principal (JSON)
+    way TEXT, -- where it was answered
     UNIQUE (task, wire_key)
   ) STRICT;
+
+  CREATE INDEX questions_by_expiry ON questions (expires_at) WHERE state = 'open' AND expires_at IS NOT NULL;
 
   -- One row for each name in the approvers of an open question.
   CREATE TABLE addressees (

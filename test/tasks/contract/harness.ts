@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { newJournal } from '../../../src/journal/index.ts'
+import { type AnsweredBy, newJournal } from '../../../src/journal/index.ts'
 import type { EngineOptions, NewQuestion, NewTask, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
 import { ManualWorker } from './manualWorker.ts'
 
@@ -69,6 +69,11 @@ export class ContractHarness {
     for (const clean of this.#cleanups.splice(0).toReversed()) await clean()
     this.#audience = ''
   }
+}
+
+/** A principal who answers. */
+export function answerer(id: string): AnsweredBy {
+  return { id, subject: id, claims: {} }
 }
 
 /** A task to create; each has an id and a call of its own. */

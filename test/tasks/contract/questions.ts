@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { newJournal } from '../../../src/journal/index.ts'
 import type { Lease, NewQuestion, TaskEngine } from '../../../src/tasks/engine.ts'
 import type { ManualWorker } from './manualWorker.ts'
-import { answering, answerTo, keysOf, newTask, question, request, type ContractHarness } from './harness.ts'
+import { answerer, answering, answerTo, keysOf, newTask, question, request, type ContractHarness } from './harness.ts'
 
 /** Questions, and every kind of answer. */
 export function declareQuestions(harness: ContractHarness): void {
@@ -41,15 +41,18 @@ export function declareQuestions(harness: ContractHarness): void {
     expect(awaiting).toMatchObject({ id: lease.id, status: 'input_required', statusMessage: undefined })
     expect([...(awaiting?.approvers ?? [])]).toEqual([['b', approvers]])
     expect(await other.read(lease.id, 'mia')).toBeUndefined()
-    expect(keysOf(await other.answer(lease.id, undefined, { ...answering('a'), by: 'mia' }))).toEqual(['a', 'b'])
-    const again = await other.answer(lease.id, undefined, { ...refusing('b'), by: 'mia' })
+    expect(keysOf(await other.answer(lease.id, undefined, { ...answering('a'), by: answerer('mia') }))).toEqual([
+      'a',
+      'b',
+    ])
+    const again = await other.answer(lease.id, undefined, { ...refusing('b'), by: answerer('mia') })
     expect([keysOf(again), again?.approvers.get('b~2')]).toEqual([['a', 'b~2'], approvers])
-    expect(keysOf(await other.answer(lease.id, undefined, { ...answering('b~2'), by: 'mia' }))).toEqual(['a'])
+    expect(keysOf(await other.answer(lease.id, undefined, { ...answering('b~2'), by: answerer('mia') }))).toEqual(['a'])
     expect(await other.awaiting(lease.id)).toBeUndefined()
-    expect(await other.answer(lease.id, undefined, { ...answering('a'), by: 'mia' })).toBeUndefined()
+    expect(await other.answer(lease.id, undefined, { ...answering('a'), by: answerer('mia') })).toBeUndefined()
     await engine.answer(lease.id, 'ann', answering('a'))
     const { answers } = (await worker.nextLease()).journal
-    expect([answers.get('a')?.by, answers.get('b')?.by]).toEqual([undefined, 'mia'])
+    expect([answers.get('a')?.by, answers.get('b')?.by]).toEqual([undefined, answerer('mia')])
   })
 
   test('a list of open questions has those for its names and those of its owner, in the order in which they were asked', async () => {
@@ -70,9 +73,9 @@ export function declareQuestions(harness: ContractHarness): void {
     expect(await listed(['role:manager'], undefined, first?.place)).toEqual(['c'])
     const other = await harness.engine({}, `${harness.audience} of another server`)
     expect(await other.openQuestions({ owner: 'ann', names: ['role:manager'], after: 0, limit: 10 })).toEqual([])
-    await engine.answer(lease.id, undefined, { ...refusing('b'), by: 'mia' })
+    await engine.answer(lease.id, undefined, { ...refusing('b'), by: answerer('mia') })
     expect(await listed(['sub:eve'])).toEqual(['b~2'])
-    await engine.answer(lease.id, undefined, { ...answering('b~2'), by: 'mia' })
+    await engine.answer(lease.id, undefined, { ...answering('b~2'), by: answerer('mia') })
     await engine.cancel(id, 'ann')
     expect(await listed(['role:manager', 'sub:eve'], 'ann')).toEqual(['a'])
   })
@@ -82,15 +85,55 @@ export function declareQuestions(harness: ContractHarness): void {
     const { engine, worker, lease } = await asking(harness, [question('a', { approvers }), question('b')])
     const other = await harness.engine()
     const answers = await Promise.all([
-      engine.answerOne(lease.id, undefined, 'a', { response: answerTo('x'), by: 'mia' }),
-      other.answerOne(lease.id, undefined, 'a', { response: answerTo('y'), by: 'max' }),
+      engine.answerOne(lease.id, undefined, 'a', { response: answerTo('x'), by: answerer('mia') }),
+      other.answerOne(lease.id, undefined, 'a', { response: answerTo('y'), by: answerer('max') }),
     ])
     expect(new Set(answers)).toEqual(new Set([true, false]))
-    expect(await engine.answerOne(lease.id, undefined, 'b', { response: answerTo('b'), by: 'mia' })).toBe(false)
-    expect(await engine.answerOne(lease.id, 'ann', 'c', { response: answerTo('c'), by: 'ann' })).toBe(false)
-    expect(await engine.answerOne(lease.id, 'ann', 'b', { response: answerTo('b'), by: 'ann' })).toBe(true)
+    expect(await engine.answerOne(lease.id, undefined, 'b', { response: answerTo('b'), by: answerer('mia') })).toBe(
+      false,
+    )
+    expect(await engine.answerOne(lease.id, 'ann', 'c', { response: answerTo('c'), by: answerer('ann') })).toBe(false)
+    expect(await engine.answerOne(lease.id, 'ann', 'b', { response: answerTo('b'), by: answerer('ann') })).toBe(true)
     const { answers: stored } = (await worker.nextLease()).journal
-    expect(stored.get('a')?.by).toBe(answers[0] ? 'mia' : 'max')
+    expect(stored.get('a')?.by).toEqual(answerer(answers[0] ? 'mia' : 'max'))
+  })
+
+  test('what became of a question is stored as long as its task', async () => {
+    const approvers = { by: ['role:manager'], fourEyes: false }
+    const keys = ['answered', 'declined', 'cancelled', 'withdrawn', 'own']
+    const questions = keys.map((key) => question(key, key === 'own' ? {} : { approvers }))
+    const { engine, lease } = await asking(harness, questions)
+    const outcome = async (key: string) => (await engine.question(lease.id, key, 'ann'))?.outcome
+    expect(await outcome('answered')).toEqual({ state: 'open' })
+    expect(await outcome('other')).toBeUndefined()
+    const by = { id: 'mia', subject: 'Mia', claims: { roles: ['manager'] } }
+    const answer = (key: string, action: string) =>
+      engine.answerOne(lease.id, undefined, key, { response: { action }, by, way: 'program' })
+    const answers = [answer('answered', 'accept'), answer('declined', 'decline'), answer('cancelled', 'cancel')]
+    expect(await Promise.all(answers)).toEqual([true, true, true])
+    await engine.answerOne(lease.id, 'ann', 'own', { response: { action: 'accept' }, way: 'page' })
+    await engine.cancel(lease.id, 'ann')
+    const at = expect.any(Number)
+    for (const state of ['answered', 'declined', 'cancelled'])
+      expect(await outcome(state)).toEqual({ state, at, by, way: 'program' })
+    expect(await outcome('own')).toEqual({ state: 'answered', at, by: undefined, way: 'page' })
+    expect(await outcome('withdrawn')).toEqual({ state: 'withdrawn', at })
+    const seen = await Promise.all(['ann', 'eve'].map((name) => engine.question(lease.id, 'own', name)))
+    expect(seen.map((each) => each?.isOwner)).toEqual([true, false])
+  })
+
+  test('a question whose time is over cannot be answered', async () => {
+    const engine = await harness.engine()
+    const worker = harness.worker(engine)
+    const { id } = await engine.create(newTask({ answerMs: 1 }))
+    const approvers = { by: ['role:manager'], fourEyes: false }
+    await (await worker.nextLease()).ask([question('a'), question('b', { approvers })], undefined)
+    await vi.waitFor(async () =>
+      expect((await engine.question(id, 'a', 'ann'))?.outcome).toEqual({ state: 'expired', at: expect.any(Number) }),
+    )
+    expect(await engine.answerOne(id, 'ann', 'a', { response: answerTo('a') })).toBe(false)
+    expect(await engine.openQuestions({ owner: 'ann', names: ['role:manager'], after: 0, limit: 10 })).toEqual([])
+    expect(await engine.awaiting(id)).toBeUndefined()
   })
 
   test('equal calls of one owner have one task until it is forgotten', async () => {
@@ -114,7 +157,7 @@ export function declareQuestions(harness: ContractHarness): void {
   test('a task that asks only its owner is found by nobody else', async () => {
     const { engine, lease } = await asking(harness, [question('a')])
     expect(await engine.awaiting(lease.id)).toBeUndefined()
-    expect(await engine.answer(lease.id, undefined, { ...answering('a'), by: 'mia' })).toBeUndefined()
+    expect(await engine.answer(lease.id, undefined, { ...answering('a'), by: answerer('mia') })).toBeUndefined()
   })
 
   test('an answer through another process lets the task go on', async () => {
