@@ -86,6 +86,7 @@ const LINES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['--config', gatewayFile, NASTY],
     [NASTY, '--config', gatewayFile, 'x'],
   ],
+  'gateway explain': [[gatewayFile, '--call', NASTY, JSON.stringify({ [NASTY]: NASTY })]],
 }
 
 /** How a command is told to write JSON; undefined where it cannot. */

@@ -4,7 +4,7 @@ import { type Call, type HandlerMethods, isLaterRound, type MethodParts } from '
 import { whyAbsent } from '../backends/connector.ts'
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 import { notThere } from '../errors.ts'
-import type { Decision } from '../rules/index.ts'
+import type { RuleDecision } from '../rules/index.ts'
 import type { BackendTarget } from './contents.ts'
 import type { RouteDirectory } from './directory.ts'
 import type { FormerDirectories } from './former.ts'
@@ -80,7 +80,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     throw why === undefined ? noTool(name) : notThere(backend.name, why)
   }
 
-  const report = (call: Call, target: BackendTarget, { dryRun, ...decision }: Decision): void => {
+  const report = (call: Call, target: BackendTarget, { dryRun, ...decision }: RuleDecision): void => {
     const recorded = recordedTarget(call, target)
     for (const [each, isDenied] of [[decision, true] as const, [dryRun, false] as const])
       if (each !== undefined && each.outcome !== 'allow')
@@ -175,7 +175,7 @@ function noTool(name: string): ProtocolError {
   return new ProtocolError('PARAMS_INVALID', `There is no tool "${name.slice(0, 100)}".`)
 }
 
-function deniedText({ rule, reason }: Decision): string {
+function deniedText({ rule, reason }: RuleDecision): string {
   return `Not allowed: ${reason}${rule === undefined || reason.includes(rule) ? '' : ` (${rule})`}`
 }
 

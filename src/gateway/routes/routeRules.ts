@@ -1,7 +1,7 @@
 /** The rules of the gateway as a route asks them: over its calls, its lists and the requests that it passes unread. */
 import type { Principal } from '../../server/index.ts'
 import type { CatalogNames } from '../catalog/index.ts'
-import type { Decision, Rules } from '../rules/index.ts'
+import type { RuleDecision, Rules } from '../rules/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { BackendTarget, RouteContents, RouteEntry } from './contents.ts'
 
@@ -12,8 +12,6 @@ export interface RouteRulesOptions {
   /** The name of the view; empty at other addresses. */
   readonly view: string
 }
-
-type Caller = Principal | undefined
 
 export class RouteRules {
   readonly #options: RouteRulesOptions
@@ -27,17 +25,17 @@ export class RouteRules {
   }
 
   /** Decides over a call of a tool. */
-  ofCall(caller: Caller, target: BackendTarget, args: unknown): Decision {
+  ofCall(caller: Principal | undefined, target: BackendTarget, args: unknown): RuleDecision {
     return this.#decide(caller, target.backend, target, { given: args })
   }
 
   /** Decides over prompts and resources of a server, which have neither a tool nor its arguments. */
-  ofServer(caller: Caller, backend: Pick<Backend, 'name'>): Decision {
+  ofServer(caller: Principal | undefined, backend: Pick<Backend, 'name'>): RuleDecision {
     return this.#decide(caller, backend)
   }
 
   /** The entries that are denied to a caller, whatever the arguments are. */
-  hidden(caller: Caller, contents: RouteContents): ReadonlySet<RouteEntry> {
+  hidden(caller: Principal | undefined, contents: RouteContents): ReadonlySet<RouteEntry> {
     const { tools, prompts, resources, templates } = contents
     const hidden = new Set<RouteEntry>()
     const isOpen = new Map<Backend, boolean>()
@@ -52,7 +50,7 @@ export class RouteRules {
   }
 
   /** Whether no rule needs to read the requests of this caller to a server. */
-  arePassed(caller: Caller, backend: Pick<Backend, 'name'>): boolean {
+  arePassed(caller: Principal | undefined, backend: Pick<Backend, 'name'>): boolean {
     switch (this.#options.rules().neededFor(backend.name)) {
       case 'nothing':
         return true
@@ -66,11 +64,11 @@ export class RouteRules {
   }
 
   #decide(
-    caller: Caller,
+    caller: Principal | undefined,
     { name: server }: Pick<Backend, 'name'>,
     target?: BackendTarget,
     args?: { readonly given: unknown },
-  ): Decision {
+  ): RuleDecision {
     const { rules, names, view } = this.#options
     const principal = caller ?? 'anonymous'
     const tool = target && {

@@ -7,13 +7,13 @@ import { matches } from '../catalog/patterns.ts'
 import { childrenOf, largestInput } from './cost.ts'
 
 /** The members of an object. */
-export type Members = Readonly<Record<string, unknown>> | ReadonlyMap<string, unknown>
+export type RuleValues = Readonly<Record<string, unknown>> | ReadonlyMap<string, unknown>
 
 export class PrincipalFacts {
   /** Empty for an anonymous caller, as is `subject`. */
   readonly id: string
   readonly subject: string
-  readonly claims: Members
+  readonly claims: RuleValues
   readonly scopes: readonly string[]
   readonly roles: readonly string[]
   readonly groups: readonly string[]
@@ -63,25 +63,25 @@ export class ToolFacts {
 }
 
 /** The values of the variables. One that is absent is unknown. */
-export interface Facts {
+export interface RuleFacts {
   readonly principal?: PrincipalFacts
   readonly server: string
   /** The name of the view that the request came through; empty at other addresses. */
   readonly view?: string
   readonly tool?: ToolFacts
-  readonly args?: Members
+  readonly args?: RuleValues
 }
 
-export type Variable = keyof Facts
+export type RuleVariable = keyof RuleFacts
 
 /** `unknown`: a variable that decides is unknown. */
-export type Verdict = boolean | 'unknown' | { readonly failure: string; readonly code: string }
+export type RuleVerdict = boolean | 'unknown' | { readonly failure: string; readonly code: string }
 
 export interface Expression {
   /** The largest input that it is evaluated for, in values. */
   readonly maxInput: number
   readonly mentions: ReadonlySet<string>
-  readonly evaluate: (facts: Facts) => Verdict
+  readonly evaluate: (facts: RuleFacts) => RuleVerdict
 }
 
 const MAX_LENGTH = 2000
@@ -141,16 +141,16 @@ function compiled(text: string): Expression | { readonly fault: string } {
 const TOO_COSTLY =
   'could take too long for large arguments: nest fewer of all(), exists(), filter() and map(), and join fewer texts and lists.'
 
-type Run = ReturnType<Environment['parse']>
+type Evaluator = ReturnType<Environment['parse']>
 
-function evaluated(run: Run, mentions: ReadonlySet<string>, facts: Facts): Verdict {
+function evaluated(run: Evaluator, mentions: ReadonlySet<string>, facts: RuleFacts): RuleVerdict {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0 // the interpreter makes an error for each missing member, and stacks take most of their time
   try {
     const value: unknown = run(facts)
     return typeof value === 'boolean' ? value : { failure: 'It is neither true nor false.', code: 'not_bool' }
   } catch (error) {
-    for (const name of mentions) if (facts[name as Variable] === undefined) return 'unknown'
+    for (const name of mentions) if (facts[name as RuleVariable] === undefined) return 'unknown'
     const isKnown = error instanceof EvaluationError || error instanceof CheckError
     const sentence = isKnown ? error.summary : 'It has no value.'
     return { failure: `${sentence.slice(0, MAX_SENTENCE).replace(/\.$/, '')}.`, code: isKnown ? error.code : 'failed' }
@@ -187,7 +187,7 @@ function isComprehension(ast: ASTNode): boolean {
   return ast.op === 'rcall' && MACROS.has(ast.args[0])
 }
 
-const VARIABLES: ReadonlySet<string> = new Set<Variable>(['principal', 'server', 'view', 'tool', 'args'])
+const VARIABLES: ReadonlySet<string> = new Set<RuleVariable>(['principal', 'server', 'view', 'tool', 'args'])
 
 function variablesIn(ast: ASTNode): readonly string[] {
   const own = ast.op === 'id' && VARIABLES.has(ast.args) ? [ast.args] : []

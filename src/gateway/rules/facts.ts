@@ -2,7 +2,7 @@
 import { isObject, type Json } from '../../protocol/index.ts'
 import { namedBy, type Principal } from '../../server/internal.ts'
 import { asMaps, sizeOf } from './cost.ts'
-import { AnnotationFacts, type Members, PrincipalFacts, ToolFacts } from './expression.ts'
+import { AnnotationFacts, type RuleValues, PrincipalFacts, ToolFacts } from './expression.ts'
 
 /** A value with its size, up to which it was counted. */
 export interface Sized<T> {
@@ -71,7 +71,7 @@ export function toolFacts({ name, ownName, listed = {} }: RuledTool): Sized<Tool
 }
 
 /** Arguments as an expression reads them; undefined if they are no object. */
-export function argumentFacts(args: unknown): Sized<Members> | undefined {
+export function argumentFacts(args: unknown): Sized<RuleValues> | undefined {
   if (args === undefined) return { value: {}, size: 1 }
   if (!isObject(args)) return undefined
   const { size, isOdd } = sizeOf(args, MAX_COUNTED)

@@ -6,10 +6,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Principal } from '../../server/internal.ts'
 import type { ApprovalTerms, ApprovalRule, CallRule, RuleSettings } from './settings.ts'
-import { compile, type Expression, type Facts, type Verdict } from './expression.ts'
+import { compile, type Expression, type RuleFacts, type RuleVerdict } from './expression.ts'
 import { argumentFacts, principalFacts, type RuledTool, type Sized, toolFacts } from './facts.ts'
 
-export interface Decision {
+export interface RuleDecision {
   /** `depends`: something unknown decides, such as the arguments. */
   readonly outcome: 'allow' | 'deny' | 'approve' | 'depends'
   /** The rule that decided, such as `gateway.deny[0]`; absent if none did. */
@@ -21,11 +21,11 @@ export interface Decision {
   /** Why the rule could not be decided: a code without values. */
   readonly failure?: string
   /** The decision if rules in a dry run counted, where it is another one. */
-  readonly dryRun?: Decision
+  readonly dryRun?: RuleDecision
 }
 
 /** What is decided. A member that is absent is unknown. */
-export interface Subject {
+export interface RuledRequest {
   readonly principal?: Principal | 'anonymous'
   readonly server: string
   /** The name of a view; empty at other addresses. */
@@ -36,14 +36,14 @@ export interface Subject {
 
 /** A subject as expressions see it. */
 interface Judged {
-  readonly facts: Facts
+  readonly facts: RuleFacts
   /** The size of the largest variable. */
   readonly size: number
 }
 
 type RuleList = 'deny' | 'allow' | 'approve'
 
-interface Rule {
+interface CompiledRule {
   readonly name: string
   readonly expression: Expression
   readonly reason: string | undefined
@@ -56,7 +56,7 @@ export class Rules {
   /** With the rules in a dry run, if there are some. */
   readonly #withDry: RuleSet | undefined
   readonly #needed = new Map<string, 'nothing' | 'caller' | 'call'>()
-  readonly #tools = new WeakMap<object, Sized<NonNullable<Facts['tool']>>>()
+  readonly #tools = new WeakMap<object, Sized<NonNullable<RuleFacts['tool']>>>()
 
   /** The settings were checked when they were read. */
   constructor(settings: RuleSettings) {
@@ -95,7 +95,7 @@ export class Rules {
     return needed
   }
 
-  decide(subject: Subject): Decision {
+  decide(subject: RuledRequest): RuleDecision {
     const judged = this.#judged(subject)
     if (judged === undefined) return NO_OBJECT
     const decision = this.#counting.decide(judged)
@@ -105,17 +105,17 @@ export class Rules {
   }
 
   /** The verdict of each rule that counts, in the order of deciding. */
-  verdicts(subject: Subject): readonly { readonly name: string; readonly verdict: string }[] {
+  verdicts(subject: RuledRequest): readonly { readonly name: string; readonly verdict: string }[] {
     const judged = this.#judged(subject)
     return judged === undefined ? [] : this.#counting.verdicts(judged)
   }
 
-  #judged({ principal, server, view, tool, args }: Subject): Judged | undefined {
+  #judged({ principal, server, view, tool, args }: RuledRequest): Judged | undefined {
     const caller = principal && principalFacts(principal === 'anonymous' ? undefined : principal)
     const named = tool && this.#toolFacts(tool)
     const given = args && argumentFacts(args.given)
     if (args !== undefined && given === undefined) return undefined
-    const facts: Facts = {
+    const facts: RuleFacts = {
       server,
       ...(view !== undefined && { view }),
       ...(caller && { principal: caller.value }),
@@ -126,7 +126,7 @@ export class Rules {
   }
 
   /** The definition is the same object until the lists are read again. */
-  #toolFacts(tool: RuledTool): Sized<NonNullable<Facts['tool']>> {
+  #toolFacts(tool: RuledTool): Sized<NonNullable<RuleFacts['tool']>> {
     const { listed } = tool
     if (listed === undefined) return toolFacts(tool)
     const known = this.#tools.get(listed) ?? toolFacts(tool)
@@ -136,24 +136,24 @@ export class Rules {
 }
 
 /** The first rule of a list that matches or cannot be decided. */
-interface Found {
-  readonly rule?: Rule
+interface FirstMatch {
+  readonly rule?: CompiledRule
   readonly failure?: { readonly failure: string; readonly code: string }
   /** Whether the verdict of an earlier rule is unknown. */
   readonly isUnknown: boolean
 }
 
-const NONE: Found = { isUnknown: false }
+const NONE: FirstMatch = { isUnknown: false }
 
 class RuleSet {
-  readonly #deny: readonly Rule[]
-  readonly #approve: readonly Rule[]
+  readonly #deny: readonly CompiledRule[]
+  readonly #approve: readonly CompiledRule[]
   /** Undefined if a call needs no rule that allows it. */
-  readonly #allow: readonly Rule[] | undefined
+  readonly #allow: readonly CompiledRule[] | undefined
 
   constructor(settings: RuleSettings, counts: (rule: CallRule) => boolean) {
     // The number of a rule in the file is its name.
-    const rulesIn = (list: RuleList): readonly Rule[] =>
+    const rulesIn = (list: RuleList): readonly CompiledRule[] =>
       (settings[list] ?? []).flatMap((rule, at) => (counts(rule) ? [ruleOf(list, rule, at)] : []))
     this.#deny = rulesIn('deny')
     this.#allow = settings.allow && rulesIn('allow')
@@ -177,11 +177,11 @@ class RuleSet {
     })
   }
 
-  get #rules(): readonly Rule[] {
+  get #rules(): readonly CompiledRule[] {
     return [...this.#deny, ...(this.#allow ?? []), ...this.#approve]
   }
 
-  decide(judged: Judged): Decision {
+  decide(judged: Judged): RuleDecision {
     const deny = first(this.#deny, judged)
     if (deny.failure) return failed(deny.rule, deny.failure)
     if (deny.rule) return decided('deny', deny.rule, 'denies this')
@@ -197,7 +197,7 @@ class RuleSet {
   }
 }
 
-function first(rules: readonly Rule[], judged: Judged): Found {
+function first(rules: readonly CompiledRule[], judged: Judged): FirstMatch {
   let isUnknown = false
   for (const rule of rules) {
     const verdict = verdictOf(rule, judged)
@@ -212,13 +212,13 @@ function listsOf({ deny = [], allow, approve = [], dryRun = false }: RuleSetting
   return { deny, approve, dryRun, ...(allow && { allow }) }
 }
 
-function verdictOf({ expression }: Rule, { facts, size }: Judged): Verdict {
+function verdictOf({ expression }: CompiledRule, { facts, size }: Judged): RuleVerdict {
   if (size <= expression.maxInput) return expression.evaluate(facts)
   const failure = `It takes inputs of at most ${expression.maxInput} values, and these have more.`
   return { failure, code: 'too_large' }
 }
 
-function failed(rule: Rule | undefined, { failure, code }: { failure: string; code: string }): Decision {
+function failed(rule: CompiledRule | undefined, { failure, code }: { failure: string; code: string }): RuleDecision {
   const name = rule?.name ?? ''
   return {
     outcome: 'deny',
@@ -228,11 +228,15 @@ function failed(rule: Rule | undefined, { failure, code }: { failure: string; co
   }
 }
 
-function decided(outcome: 'allow' | 'deny' | 'approve', { name, reason, approval }: Rule, verb: string): Decision {
+function decided(
+  outcome: 'allow' | 'deny' | 'approve',
+  { name, reason, approval }: CompiledRule,
+  verb: string,
+): RuleDecision {
   return { outcome, rule: name, reason: reason ?? `${name} ${verb}.`, ...(approval && { approval }) }
 }
 
-function ruleOf(list: RuleList, given: CallRule | ApprovalRule, at: number): Rule {
+function ruleOf(list: RuleList, given: CallRule | ApprovalRule, at: number): CompiledRule {
   const name = `gateway.${list}[${at}]`
   const expression = compile(given.if)
   if ('fault' in expression) throw new TypeError(`${name}.if ${expression.fault}`)
@@ -240,11 +244,11 @@ function ruleOf(list: RuleList, given: CallRule | ApprovalRule, at: number): Rul
   return { name, expression, reason: given.reason, approval }
 }
 
-const NO_RULE: Decision = { outcome: 'allow', reason: 'No rule denies this.' }
-const NOT_ALLOWED: Decision = {
+const NO_RULE: RuleDecision = { outcome: 'allow', reason: 'No rule denies this.' }
+const NOT_ALLOWED: RuleDecision = {
   outcome: 'deny',
   rule: 'gateway.allow',
   reason: 'No rule under gateway.allow allows this.',
 }
-const DEPENDS: Decision = { outcome: 'depends', reason: 'The arguments decide.' }
-const NO_OBJECT: Decision = { outcome: 'deny', reason: 'The arguments must be an object.', failure: 'no_object' }
+const DEPENDS: RuleDecision = { outcome: 'depends', reason: 'The arguments decide.' }
+const NO_OBJECT: RuleDecision = { outcome: 'deny', reason: 'The arguments must be an object.', failure: 'no_object' }

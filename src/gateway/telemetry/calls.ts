@@ -50,7 +50,7 @@ export class CallRecorder {
   }
 
   /** Records a call that a rule denied, or would have denied. */
-  decided({ id, method, principal, header }: Call, target: CallTarget, by: DecidedBy): void {
+  decided({ id, method, principal, header }: Call, target: CallTarget, by: DecidedCall): void {
     const { logger, metrics, route } = this.#options
     const { server, name } = target
     const isDenied = by.isDenied
@@ -80,7 +80,7 @@ export class CallRecorder {
 }
 
 /** The rule that decided over a call. */
-export interface DecidedBy {
+export interface DecidedCall {
   /** Whether it counts; otherwise it is in a dry run. */
   readonly isDenied: boolean
   readonly rule: string | undefined
