@@ -70,7 +70,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
       'telemetry',
     ],
   },
-  tasks: { service: [], sql: [], sqlite: ['service', 'sql'] },
+  tasks: { pages: [], service: ['pages'], sql: [], sqlite: ['service', 'sql'] },
   postgres: { bus: [], tasks: [] },
   client: {
     answerers: ['questions'],

@@ -78,6 +78,11 @@ class NodeHttpRequest implements EndpointRequest {
     return pathOf(this.#req)
   }
 
+  get query(): string {
+    const { originalUrl, url = '/' } = this.#req
+    return queryOf(originalUrl ?? url)
+  }
+
   get loopback(): boolean {
     return this.#loopback ?? isLocalHost(this.#req.socket.localAddress ?? '')
   }
@@ -157,6 +162,11 @@ export function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
   const whole = originalUrl ?? url
   const query = whole.indexOf('?')
   return query < 0 ? whole : whole.slice(0, query)
+}
+
+function queryOf(address: string): string {
+  const at = address.indexOf('?')
+  return at < 0 ? '' : address.slice(at + 1)
 }
 
 // A cache of lower-case header names by their original spelling. Clients use few spellings.

@@ -3,7 +3,7 @@
  * is that of its task and its key on the wire. A person sees the questions that they may answer; for everybody else a question
  * does not exist.
  */
-import { answererOf } from '../../journal/index.ts'
+import { answererOf, type Approvers } from '../../journal/index.ts'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import { contentProblems, outcomeSentence, readFields } from '../../questions/index.ts'
 import type {
@@ -27,13 +27,13 @@ import type {
 } from '../../server/index.ts'
 import type { NewTask, OpenQuestionRecord, QuestionRecord, TaskEngine, TaskRecord } from '../engine.ts'
 import { assertKnown, digestOf, ownerOf, withClientErrors } from './dialect.ts'
-import { QuestionPages } from './questionPages.ts'
+import { QuestionPages } from '../pages/questionPages.ts'
 import { waitForTask } from './waitFor.ts'
 
 export interface DeskOptions {
   /** Resolves with the engine once it is open. */
   readonly engine: () => Promise<TaskEngine>
-  readonly host: Pick<TaskHost, 'mayAnswer'>
+  readonly host: Pick<TaskHost, 'mayAnswer' | 'logger'>
   /** Stores a task of this call. */
   readonly store: (call: Call, work: StoredWork) => Promise<TaskRecord>
 }
@@ -51,6 +51,7 @@ const MAX_PORTIONS = 20
 
 export class EngineQuestionDesk implements QuestionDesk {
   readonly #options: DeskOptions
+  readonly #pages = new WeakMap<QuestionSite, QuestionPages>()
 
   constructor(options: DeskOptions) {
     this.#options = options
@@ -120,7 +121,14 @@ export class EngineQuestionDesk implements QuestionDesk {
   }
 
   page(request: PageRequest, site: QuestionSite): Promise<PageReply> {
-    return new QuestionPages(this, site).serve(request)
+    const pages = this.#pages.get(site) ?? new QuestionPages(this, site, this.#options.host.logger)
+    this.#pages.set(site, pages)
+    return pages.serve(request)
+  }
+
+  async approversOf(id: string): Promise<Approvers | undefined> {
+    const { task, key } = readId(id)
+    return (await (await this.#options.engine()).question(task, key, undefined))?.approvers
   }
 
   ownerOf(caller: Pick<Caller, 'principal'>): string {
