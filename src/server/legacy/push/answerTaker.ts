@@ -116,9 +116,8 @@ export class AnswerTaker {
       await this.#claimNext(asking, asking.claims.generation)
       asking.open.renew(asking.claims.generation)
     }
-    await Promise.all(
-      this.#options.calls.movable().flatMap((asking) => (asking.claims.carried ? [asking.arrive(reclaim(asking))] : [])),
-    )
+    const carried = this.#options.calls.movable().filter(({ claims }) => claims.carried)
+    await Promise.all(carried.map((asking) => asking.arrive(reclaim(asking))))
   }
 
   /** Delays answers to this call until it is decided whether it is resumed here. */

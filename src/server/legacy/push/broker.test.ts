@@ -576,7 +576,7 @@ describe('a process that others took for gone', () => {
     const self = new Self('http://new/mcp')
     const other = process({ ledger, self })
     const handOff: PushBrokerOptions['handOff'] = async ({ name, call: handedOff }) => {
-      await undefined // the message is on its way
+      await Promise.resolve() // the message is on its way
       void pushes.reclaim()
       resumed(handedOff && (await other.resume(handedOff, name, caller)))
       return self
