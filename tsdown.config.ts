@@ -4,7 +4,11 @@ import manifest from './package.json' with { type: 'json' }
 
 // One entry per subpath export, found by its source condition, the program behind `bin`, and what it starts as a process.
 const entry: Record<string, string> = {}
-for (const target of [...Object.values(manifest.exports), { 'pannier-source': './src/cli/main.ts' }, { 'pannier-source': './src/cli/dev/runner.ts' }]) {
+for (const target of [
+  ...Object.values(manifest.exports),
+  { 'pannier-source': './src/cli/main.ts' },
+  { 'pannier-source': './src/cli/dev/runner.ts' },
+]) {
   if (typeof target === 'string') continue
   const source = target['pannier-source']
   if (existsSync(source)) entry[source.replace('./src/', '').replace('.ts', '')] = source

@@ -79,8 +79,8 @@ async function dev(program: string, { port, stdio = false }: DevFlags, context: 
   }
   try {
     void restarts.restart()
-    const served = stdio ? address.promise.then((url) => serveOnStdio(name, url)) : undefined
-    await Promise.race([aborted(signal), ...(served === undefined ? [] : [served])])
+    const ends = [aborted(signal), ...(stdio ? [serveOnStdio(name, address.promise)] : [])]
+    await Promise.race(ends)
     return EXIT.ok
   } finally {
     watch.close()
@@ -99,8 +99,9 @@ async function frontAt(port: number, restarts: Restarts): Promise<Front> {
 }
 
 /** A gateway connects the one client of standard input to the address, which outlives each run. */
-async function serveOnStdio(name: string, url: string): Promise<void> {
+async function serveOnStdio(name: string, address: Promise<string>): Promise<void> {
   const { createGateway, gatewayConfigOf } = await import('../../gateway/index.ts')
+  const url = await address
   const entry = { url, pannier: { prefix: false } }
   const gateway = createGateway(await gatewayConfigOf({ mcpServers: { [name]: entry } }))
   await gateway.stdio()

@@ -2,11 +2,11 @@
  * The runs of one program, one after the other. The next run starts beside the one that serves, takes over when it listens,
  * and only then does the run before stop. So there is always one to answer, and a program that fails to start changes nothing.
  */
-import type { Run, RunEnd } from './run.ts'
+import type { DevRun, RunEnd } from './run.ts'
 
-export interface RestartOptions {
+export interface DevRestartOptions {
   /** Starts the program; `before` is the address of the run that serves. */
-  readonly start: (before: string | undefined) => Promise<Run>
+  readonly start: (before: string | undefined) => Promise<DevRun>
   /** A run has taken over. */
   readonly onServing: (url: URL) => void
   /** A run has ended without a server. `isServed`: whether the run before still serves. */
@@ -19,14 +19,14 @@ export interface RestartOptions {
 const STOP_MS = 2000
 
 export class Restarts {
-  readonly #options: RestartOptions
-  readonly #alive = new Set<Run>()
-  #serving: Run | undefined
+  readonly #options: DevRestartOptions
+  readonly #alive = new Set<DevRun>()
+  #serving: DevRun | undefined
   /** The latest start; requests wait for it where no run serves. */
   #latest: Promise<void> = Promise.resolve()
   #starts = 0
 
-  constructor(options: RestartOptions) {
+  constructor(options: DevRestartOptions) {
     this.#options = options
   }
 
@@ -77,7 +77,7 @@ export class Restarts {
     onFailed(outcome.ended, before?.url !== undefined)
   }
 
-  #keep(run: Run): void {
+  #keep(run: DevRun): void {
     this.#alive.add(run)
     void run.ended.then(() => {
       this.#alive.delete(run)

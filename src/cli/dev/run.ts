@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isRunReport, RUN_VARIABLE, type RunSettings } from './reports.ts'
 
-export interface RunOptions extends RunSettings {
+export interface DevRunOptions extends RunSettings {
   /** An absolute path. */
   readonly program: string
   /** The folder in which it runs, with its `.env`. */
@@ -20,7 +20,7 @@ export interface RunOptions extends RunSettings {
 
 export type RunEnd = 'portInUse' | 'noServer' | 'failed'
 
-export interface Run {
+export interface DevRun {
   /** The address of the server; undefined once the process has ended. */
   readonly url: string | undefined
   /** The address when the program serves, or how it ended without that. */
@@ -33,7 +33,14 @@ export interface Run {
 
 const runner = fileURLToPath(new URL(`./runner${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
 
-export async function startRun({ program, folder, before, isQuiet, onFile, ...settings }: RunOptions): Promise<Run> {
+export async function startRun({
+  program,
+  folder,
+  before,
+  isQuiet,
+  onFile,
+  ...settings
+}: DevRunOptions): Promise<DevRun> {
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     ...(before !== undefined && { PANNIER_PEERS: process.env['PANNIER_PEERS'] ?? before }),
@@ -49,11 +56,11 @@ export async function startRun({ program, folder, before, isQuiet, onFile, ...se
   return watchRun(child, onFile)
 }
 
-function watchRun(child: ChildProcess, onFile: (path: string) => void): Run {
+function watchRun(child: ChildProcess, onFile: (path: string) => void): DevRun {
   let url: string | undefined
   let end: RunEnd = 'failed'
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const started = new Promise<Awaited<Run['started']>>((resolve) => {
+  const started = new Promise<Awaited<DevRun['started']>>((resolve) => {
     child.on('message', (report) => {
       if (!isRunReport(report)) return // the program may send messages, too
       switch (report.kind) {
