@@ -9,7 +9,7 @@ import type { Sealer } from '../state/seal/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 import type { Call, Caller, Peer } from './call.ts'
 import type { Logger } from './logger.ts'
-import type { LoginSettings } from './questions/loginOptions.ts'
+import type { LoginOptions } from './questions/loginOptions.ts'
 import type { WireError } from './wireErrors.ts'
 
 /** Given to `createServer({ tasks })`. */
@@ -79,8 +79,8 @@ export interface QuestionDesk {
   answer(question: OpenQuestion, answerer: QuestionAnswerer, response: Json, way: AnswerWay): Promise<boolean>
   /** What is wrong with the content of an answer, in sentences that quote no value. */
   problems(question: OpenQuestion, content: Json): readonly string[]
-  /** Serves the page of a question. */
-  page(request: PageRequest, site: QuestionSite): Promise<PageReply>
+  /** Serves the pages of the questions. */
+  pages(site: QuestionSite): (request: PageRequest) => Promise<PageReply>
   /** Who may answer a stored question; undefined if that is its caller, or if the question is not stored. */
   approversOf(id: string): Promise<Approvers | undefined>
   /** Names the caller in links to its own questions. */
@@ -125,7 +125,7 @@ export interface QuestionSite {
 
 /** How people log in at the pages. */
 export interface SiteLogin {
-  readonly settings: LoginSettings
+  readonly options: LoginOptions
   /** Seals what a browser keeps. */
   readonly sealer: Sealer
   /** Where the provider sends people back to, once the address of the pages is known. */

@@ -10,7 +10,6 @@ import type { Results } from '../results.ts'
 import type { QuestionDesk, QuestionSite } from '../taskPort.ts'
 import type { Pages } from '../http/endpoint.ts'
 import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
-import { loginSettings } from './loginOptions.ts'
 import type { NamesOf } from './openQuestions.ts'
 import { CONTINUE_TOOL, DeferredCalls } from './deferredCalls.ts'
 
@@ -48,12 +47,13 @@ export function openQuestionsPart(
     links,
     server: options.title ?? options.name,
     login: login && {
-      settings: loginSettings(login),
+      options: login,
       sealer,
       returnUrl: () => links.returnUrl,
       isReturn: isLoginPath,
     },
   }
+  const servePage = desk.pages(site)
   const waiting = new DeferredCalls({
     desk,
     links,
@@ -69,7 +69,7 @@ export function openQuestionsPart(
       has: (path) => isQuestionPath(path) || (site.login !== undefined && isLoginPath(path)),
       serve: async (request, address) => {
         await limits?.enterPage(address)
-        return desk.page(request, site)
+        return servePage(request)
       },
     },
     namesOf,

@@ -11,6 +11,7 @@ import type * as openid from 'openid-client'
 import { type HeaderReader, isObject } from '../../protocol/index.ts'
 import { digestOf, StateError } from '../../state/internal.ts'
 import type { PageReply, PageRequest, Principal, SiteLogin } from '../../server/index.ts'
+import { type LoginSettings, loginSettings } from './loginSettings.ts'
 import { newCookie, readCookie } from './cookies.ts'
 
 const BEGUN_SECONDS = 600
@@ -38,10 +39,12 @@ interface BegunLogin {
 
 export class PageLogin {
   readonly #site: SiteLogin
+  readonly #settings: LoginSettings
   #provider: Promise<Provider> | undefined
 
   constructor(site: SiteLogin) {
     this.#site = site
+    this.#settings = loginSettings(site.options)
   }
 
   /** Who is logged in, by the cookie of a request. */
@@ -54,7 +57,8 @@ export class PageLogin {
   /** Sends a person to the provider, to return to this page. */
   async begin({ header }: PageRequest, page: string): Promise<PageReply> {
     const { library, config } = await this.#open()
-    const { settings, sealer } = this.#site
+    const { sealer } = this.#site
+    const settings = this.#settings
     const browser = readCookie(header, BROWSER, this.#isSecure) ?? randomBytes(18).toString('base64url')
     const begun: BegunLogin = { nonce: library.randomNonce(), verifier: library.randomPKCECodeVerifier(), page }
     const content = { body: begun, id: library.randomState(), ttlSeconds: BEGUN_SECONDS }
@@ -72,7 +76,8 @@ export class PageLogin {
 
   /** Takes what the provider sends a person back with. Throws LoginFailed. */
   async finish({ header, query }: PageRequest): Promise<PageReply> {
-    const { settings, sealer } = this.#site
+    const { sealer } = this.#site
+    const settings = this.#settings
     const begun = this.#begunBy(header, query)
     const principal = settings.principal(await this.#claims(begun, query))
     if (principal === undefined) throw new LoginFailed(403, 'Your account may not log in here.')
@@ -111,7 +116,7 @@ export class PageLogin {
 
   /** The provider, read once. After a failure the next login tries again. */
   #open(): Promise<Provider> {
-    this.#provider ??= openProvider(this.#site).catch((cause: unknown) => {
+    this.#provider ??= openProvider(this.#settings).catch((cause: unknown) => {
       this.#provider = undefined
       throw new LoginFailed(503, 'The login service does not answer. Try again in a moment.', { cause })
     })
@@ -144,8 +149,7 @@ interface Provider {
   readonly config: openid.Configuration
 }
 
-async function openProvider({ settings }: SiteLogin): Promise<Provider> {
-  const { issuer, clientId, clientSecret } = settings
+async function openProvider({ issuer, clientId, clientSecret }: LoginSettings): Promise<Provider> {
   const library = await import('openid-client')
   const execute = issuer.startsWith('http:') ? [library.allowInsecureRequests] : []
   const options = { execute, timeout: PROVIDER_SECONDS }

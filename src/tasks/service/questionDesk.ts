@@ -51,7 +51,6 @@ const MAX_PORTIONS = 20
 
 export class EngineQuestionDesk implements QuestionDesk {
   readonly #options: DeskOptions
-  readonly #pages = new WeakMap<QuestionSite, QuestionPages>()
 
   constructor(options: DeskOptions) {
     this.#options = options
@@ -120,10 +119,9 @@ export class EngineQuestionDesk implements QuestionDesk {
     return contentProblems(readFields(requestedSchema), content)
   }
 
-  page(request: PageRequest, site: QuestionSite): Promise<PageReply> {
-    const pages = this.#pages.get(site) ?? new QuestionPages(this, site, this.#options.host.logger)
-    this.#pages.set(site, pages)
-    return pages.serve(request)
+  pages(site: QuestionSite): (request: PageRequest) => Promise<PageReply> {
+    const pages = new QuestionPages(this, site, this.#options.host.logger)
+    return (request) => pages.serve(request)
   }
 
   async approversOf(id: string): Promise<Approvers | undefined> {
