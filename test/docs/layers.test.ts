@@ -1,7 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client'
-import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import {
   type Answerers,
   compose,
