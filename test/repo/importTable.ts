@@ -78,7 +78,6 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     echo: ['layer', 'transports'],
     jar: ['config', 'layer'],
     layer: [],
-    modern: ['layer', 'transports'],
     questions: ['layer'],
     rounds: ['config', 'layer', 'questions', 'suspend'],
     scope: ['layer', 'transports'],

@@ -45,10 +45,11 @@ export function send(res: ServerResponse, { status, headers, type = 'application
     return
   }
   // A flat list of headers and one string: Node sends head and body in one write, and does not copy the headers.
-  const head = ['content-type', type, 'content-length', String(Buffer.byteLength(body))]
+  const bytes = Buffer.byteLength(body)
+  const head = ['content-type', type, 'content-length', String(bytes)]
   if (headers !== undefined) head.push(...Object.entries(headers).flat())
   res.writeHead(status, head)
-  res.end(body)
+  res.end(body, bytes === body.length ? 'latin1' : 'utf8')
   giveUpUnread(res)
 }
 
