@@ -8,6 +8,7 @@ import { gatewayCommand } from './commands/gateway.ts'
 import { jarCommand } from './commands/jar.ts'
 import { loginCommand } from './commands/login.ts'
 import { keysCommand } from './commands/keys.ts'
+import { answerCommand, questionsCommand } from './commands/questions.ts'
 import { probeCommand } from './commands/probe.ts'
 import { promptsCommand, resourcesCommand, toolsCommand } from './commands/lists.ts'
 import { resumeCommand } from './commands/resume.ts'
@@ -65,6 +66,8 @@ export function createProgram(server: readonly string[] | undefined): Command {
     .addCommand(readCommand(server))
     .addCommand(resumeCommand(server))
     .addCommand(taskCommand(server))
+    .addCommand(questionsCommand())
+    .addCommand(answerCommand())
     .addCommand(loginCommand())
     .commandsGroup('Find out about servers:')
     .addCommand(probeCommand(server))

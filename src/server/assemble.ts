@@ -126,8 +126,17 @@ export function assemble<Part extends ClusterPart | undefined>(
 
   const mayCall = (who: Principal | undefined, tool: string): boolean => access.canSee(who, 'tools', tool)
   const callerLimits = requestLimits(options.limits, relaying !== undefined)
-  const questioned = { desk: tasks?.questions, sealer: sessionSealer, results, registry, mayCall, limits: callerLimits }
+  const questioned = {
+    desk: tasks?.questions,
+    sealer: sessionSealer,
+    results,
+    registry,
+    mayCall,
+    limits: callerLimits,
+    questions: () => questions,
+  }
   const questionsPart = openQuestionsPart(options, questioned)
+  const questions = new ServerQuestions(() => tasks?.questions, mayCall, questionsPart?.namesOf, clock)
 
   const sessions =
     clusterPart && options.legacy !== false
@@ -193,6 +202,7 @@ export function assemble<Part extends ClusterPart | undefined>(
     authenticate: toAuthenticate(options.principal),
     documents: documentsOf(options.principal),
     pages: questionsPart?.pages,
+    programs: questionsPart?.programs,
     clientAddress: options.limits?.clientAddress,
     refusalOf: callerLimits && ((...request) => callerLimits.refusalOf(...request)),
     messages: clusterPart?.cluster,
@@ -225,7 +235,7 @@ export function assemble<Part extends ClusterPart | undefined>(
     sessions,
     legacyHttp,
     tasks,
-    questions: new ServerQuestions(() => tasks?.questions, mayCall, questionsPart?.namesOf, clock),
+    questions,
     questionsPart,
     open: async () => {
       reachable = true

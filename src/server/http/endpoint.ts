@@ -24,6 +24,8 @@ export interface EndpointParts {
   readonly documents: Documents
   /** The pages of questions. Absent where no question has one. */
   readonly pages?: Pages | undefined
+  /** What programs ask for below the endpoint. Absent where there is nothing. */
+  readonly programs?: Programs | undefined
   /** Refuses an admitted request before its body is read, because of a limit. Absent where callers have no limits. */
   readonly refusalOf?: RefusalOf | undefined
   /** The address of a client as its proxy reports it. Absent where it is that of the connection. */
@@ -38,6 +40,12 @@ export interface Pages {
   has(path: string): boolean
   /** `address`: where the request comes from, if known. */
   serve(request: EndpointRequest, address: string | undefined): Promise<HttpReply>
+}
+
+/** Addresses for programs, below the path of the endpoint. Callers are admitted as at the endpoint itself. */
+export interface Programs {
+  has(path: string): boolean
+  serve(request: EndpointRequest, principal: Principal | undefined, address: string | undefined): Promise<HttpReply>
 }
 
 type ClientAddress = (request: { readonly header: HeaderReader }) => string | undefined
@@ -99,7 +107,7 @@ export class Endpoint {
 
   #serve(request: EndpointRequest, admitted: Admission | HttpReply, sink: HostSink): Promise<HttpReply | undefined> {
     if ('status' in admitted) return Promise.resolve(admitted)
-    const { clientAddress, refusalOf, handler } = this.#parts
+    const { clientAddress, refusalOf, handler, programs } = this.#parts
     try {
       sink.address = clientAddress?.(request) ?? sink.address
     } catch (error) {
@@ -107,6 +115,8 @@ export class Endpoint {
     }
     const refused = refusalOf?.(request.header, admitted.principal, sink.address)
     if (refused !== undefined) return Promise.resolve(this.fail(refused))
+    if (programs?.has(request.path))
+      return programs.serve(request, admitted.principal, sink.address).catch((error: unknown) => this.fail(error))
     return handler.handle(request, admitted, sink)
   }
 }

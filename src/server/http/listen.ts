@@ -71,8 +71,8 @@ export async function listen(parts: EndpointParts, options: ListenOptions): Prom
   return openListener(options, (req, res) => {
     if (req.url === path) return handler(req, res) // the usual case
     const asked = pathOf(req)
-    if (withoutSlash(asked) === endpointPath || parts.documents.has(asked) || parts.pages?.has(asked))
-      return handler(req, res)
+    const isBelow = parts.pages?.has(asked) || parts.programs?.has(asked)
+    if (withoutSlash(asked) === endpointPath || parts.documents.has(asked) || isBelow) return handler(req, res)
     send(res, refusal(404, `The endpoint is at ${path}.`))
   })
 }

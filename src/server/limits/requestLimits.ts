@@ -101,9 +101,9 @@ export class RequestLimits {
     return this.#begin(caller)
   }
 
-  /** Counts a request for the page of a question, which names no caller. */
-  async enterPage(address: string | undefined): Promise<void> {
-    await this.#count(callerOf(undefined, undefined, address))
+  /** Counts a request for the page of a question, which names no caller, or for a list of questions. */
+  async enterPage(address: string | undefined, principal?: Principal): Promise<void> {
+    await this.#count(callerOf(principal, undefined, address))
   }
 
   /** Whether it matters which requests are calls. */

@@ -105,8 +105,7 @@ export class DeferredCalls {
     const questions = Array.from(waiting.questions, ([key, { params }]) => {
       const by = waiting.approvers.get(key)?.by
       const id = `${waiting.id}:${key}`
-      const url =
-        by === undefined ? links.to({ question: id, owner }) : hasLogin ? links.to({ question: id }) : undefined
+      const url = links.of({ id, by }, owner, hasLogin)
       const { message = '' } = (params ?? {}) as { message?: string }
       return { id, message, ...(url !== undefined && { url }), ...(by !== undefined && { by }) }
     })

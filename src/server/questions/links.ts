@@ -7,7 +7,7 @@ import type { Sealer } from '../../state/seal/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { isObject } from '../../protocol/index.ts'
 import { newId } from '../binding.ts'
-import type { LinkedQuestion } from '../taskPort.ts'
+import type { LinkedQuestion, OpenQuestion } from '../taskPort.ts'
 
 /** How long a link says what became of its question after the time to answer, in seconds. */
 const TOLD_SECONDS = 604_800
@@ -33,6 +33,12 @@ export class QuestionLinks {
     if (pages === undefined) return undefined
     const content = { body: { question, owner }, id: newId(), ttlSeconds: this.#waitSeconds + TOLD_SECONDS }
     return `${pages}${this.#sealer.seal('link', {}, content)}`
+  }
+
+  /** The link to a question for this caller, or for those in `by`, who need a login. */
+  of({ id, by }: Pick<OpenQuestion, 'id' | 'by'>, owner: string, hasLogin: boolean): string | undefined {
+    if (by === undefined) return this.to({ question: id, owner })
+    return hasLogin ? this.to({ question: id }) : undefined
   }
 
   /** Undefined for an address that is no link of this server, or an expired one. */

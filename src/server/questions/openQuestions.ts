@@ -5,6 +5,8 @@ import { assertNamed, type Principal } from '../auth/authenticator.ts'
 import { ServerError } from '../errors.ts'
 import type { KnownQuestion, OpenQuestionPage, QuestionDesk } from '../taskPort.ts'
 
+export const MAX_PAGE = 1000
+
 export interface OpenQuestionFilter {
   /** Who looks: only questions that this principal may answer are listed. */
   for: Principal
@@ -52,8 +54,8 @@ export class ServerQuestions {
     limit = 100,
   }: OpenQuestionFilter): Promise<OpenQuestionPage> {
     assertNamed(principal)
-    if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
-      throw new TypeError('The limit of a page of questions is a whole number from 1 to 1000.')
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE)
+      throw new TypeError(`The limit of a page of questions is a whole number from 1 to ${MAX_PAGE}.`)
     const askedBefore = olderThanMs === undefined ? undefined : this.#clock() - olderThanMs
     return this.#opened.list({ principal, names: this.#names(principal), tool, askedBefore, cursor, limit })
   }

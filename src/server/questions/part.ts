@@ -8,14 +8,16 @@ import { questionsOf, type ServerOptions } from '../options.ts'
 import type { RequestLimits } from '../limits/requestLimits.ts'
 import type { Results } from '../results.ts'
 import type { QuestionDesk, QuestionSite } from '../taskPort.ts'
-import type { Pages } from '../http/endpoint.ts'
+import type { Pages, Programs } from '../http/endpoint.ts'
 import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
-import type { NamesOf } from './openQuestions.ts'
+import type { NamesOf, ServerQuestions } from './openQuestions.ts'
+import { QuestionPrograms } from './programs.ts'
 import { CONTINUE_TOOL, DeferredCalls } from './deferredCalls.ts'
 
 export interface QuestionsPart {
   readonly waiting: DeferredCalls
   readonly pages: Pages
+  readonly programs: Programs
   readonly namesOf: NamesOf | undefined
   /** Sets the address of the pages, where the options name none. */
   listensAt(url: string): void
@@ -30,12 +32,13 @@ export interface QuestionsPartOptions {
   readonly mayCall: (principal: Principal | undefined, tool: string) => boolean
   /** Absent where callers have no limits. */
   readonly limits: RequestLimits | undefined
+  readonly questions: () => ServerQuestions
 }
 
 /** Undefined where no call waits for people. */
 export function openQuestionsPart(
   options: ServerOptions,
-  { desk, sealer, results, registry, mayCall, limits }: QuestionsPartOptions,
+  { desk, sealer, results, registry, mayCall, limits, questions }: QuestionsPartOptions,
 ): QuestionsPart | undefined {
   const settings = questionsOf(options)
   if (settings === undefined) return undefined
@@ -63,8 +66,20 @@ export function openQuestionsPart(
     hasLogin: login !== undefined,
   })
   registry.addTool(continueTool(waiting))
+  const programs = new QuestionPrograms({
+    questions,
+    server: site.server,
+    linkOf: ({ id, by }, principal) => links.of({ id, by }, desk.ownerOf({ principal }), login !== undefined),
+  })
   return {
     waiting,
+    programs: {
+      has: (path) => programs.has(path),
+      serve: async (request, principal, address) => {
+        await limits?.enterPage(address, principal)
+        return programs.serve(request, principal)
+      },
+    },
     pages: {
       has: (path) => isQuestionPath(path) || (site.login !== undefined && isLoginPath(path)),
       serve: async (request, address) => {
