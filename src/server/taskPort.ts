@@ -67,6 +67,8 @@ export interface QuestionDesk {
   create(call: Call, work: NewDeferred): Promise<DeferredCall>
   /** A waiting call of this caller, once it waits for an answer or has ended; after some seconds also while it works. */
   waiting(caller: Pick<Caller, 'principal'>, which: WhichDeferred): Promise<DeferredCall | undefined>
+  /** The waiting call, once its questions are answered; after some seconds, or when the signal is aborted, as it is. */
+  answered(caller: Pick<Caller, 'principal'>, id: string, signal: AbortSignal): Promise<DeferredCall>
   /** The result of a waiting call was sent, so the same call begins again from now on. */
   taken(caller: Pick<Caller, 'principal'>, id: string): Promise<void>
   /** Open questions that this principal may answer, oldest first. */

@@ -19,7 +19,7 @@ import { errorDetails, type Logger, shortened } from '../logger.ts'
 import { ServerError, UnwritableResultError } from '../errors.ts'
 import { assertNeeds } from '../handler/askable.ts'
 import type { InputRequired } from '../handler/questions.ts'
-import type { RoundRunner, Invocation } from './rounds.ts'
+import type { RoundRunner, Invocation, WaitElsewhere } from './rounds.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
@@ -87,7 +87,8 @@ async function runDeferrable(
   const waits: DeferredTool = { tool: entry.name, args, hasOutput: entry.output !== undefined }
   const again = isLaterRound(call) ? undefined : await waiting.again(call, waits)
   if (again !== undefined) return again
-  const wait = (journal: Journal): Promise<string> => waiting.wait(carried(call), waits, journal).catch(throwRefusal)
+  const wait: WaitElsewhere = (journal, responses) =>
+    waiting.wait(carried(call), { ...waits, responses }, journal).catch(throwRefusal)
   return runTool(entry, call, args, { ...round, wait }, options)
 }
 
@@ -105,7 +106,8 @@ function runTool(
   const detach = create && ((journal: Journal) => create(journal).catch(throwRefusal))
   const mode = detach === undefined ? 'never' : taskModeOf(name, task, call, wait !== undefined)
   if (mode === 'at-once' && detach !== undefined) return rounds.createTask(call, subject, detach)
-  if (mode === 'waiting' && wait !== undefined) return rounds.createTask(call, subject, wait)
+  if (mode === 'waiting' && wait !== undefined)
+    return rounds.createTask(call, subject, async (journal) => String(await wait(journal)))
   assertNeeds(name, needs, call, wait !== undefined)
   return rounds.run(call, mode === 'detachable' ? { ...round, detach } : round)
 }

@@ -62,9 +62,15 @@ export interface Invocation<T> {
   readonly hasTaskOption?: boolean
   /** Makes a task of the call, where its handler may say so. Gives the text of the result. */
   readonly detach?: ((journal: Journal) => Promise<string>) | undefined
-  /** Lets the call wait for somebody whom its client cannot ask. Gives the text of the result. */
-  readonly wait?: ((journal: Journal) => Promise<string>) | undefined
+  /** Lets the call wait for somebody whom its client cannot ask. */
+  readonly wait?: WaitElsewhere | undefined
 }
+
+/**
+ * Gives the text of the result, or pages that the person is to open first. `responses`: what became of these pages; absent where
+ * nothing can be asked.
+ */
+export type WaitElsewhere = (journal: Journal, responses?: Json) => Promise<string | ReadonlyMap<string, InputRequest>>
 
 export class RoundRunner {
   readonly #options: RoundRunnerOptions
@@ -232,9 +238,21 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   }
 
   async detached(journal: Journal): Promise<R> {
-    const leave = this.#invocation.detach ?? this.#invocation.wait
-    if (leave === undefined) throw new TypeError('This call cannot become a task.')
-    return this.#results.task(await leave(journal))
+    const { detach, wait } = this.#invocation
+    if (detach !== undefined) return this.#results.task(await detach(journal))
+    if (wait === undefined) throw new TypeError('This call cannot become a task.')
+    return this.#waited(journal, wait, this.#call.params['inputResponses'] as Json | undefined)
+  }
+
+  /** The call waits elsewhere. In its next round it finds there what it has stored, by the id of its journal. */
+  async #waited(journal: Journal, wait: WaitElsewhere, responses: Json = {}): Promise<R> {
+    const waiting = await wait(journal, responses)
+    if (typeof waiting === 'string') return this.#results.task(waiting)
+    const { carrier, maxRounds } = this.#options
+    if (!this.#call.peer.takesInputRequired) return this.#waited(journal, wait, await this.#pushAll(journal, waiting))
+    assertRoundLeft(journal, maxRounds)
+    const requestState = await carrier.save(this.#call, this.#invocation.subject, journal, waiting.values())
+    return this.#results.inputRequired(waiting, requestState, this.#call.peer, this.#stateMeta)
   }
 
   /** A handler in explicit style returned its questions. */
@@ -267,13 +285,17 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   /** The next round of a handler in explicit style, for a client that is asked in place. */
   async #answeredInPlace(journal: Journal, requests: ReadonlyMap<string, InputRequest>): Promise<Call> {
     assertRoundLeft(journal, MAX_ROUNDS_IN_PLACE)
+    const inputResponses = await this.#pushAll(journal, requests)
+    const call = this.#call
+    return { ...call, params: { ...call.params, inputResponses }, resumed: nextRound(journal) }
+  }
+
+  async #pushAll(journal: Journal, requests: ReadonlyMap<string, InputRequest>): Promise<Json> {
     const answers = Array.from(
       requests,
       async ([key, request]) => [key, await this.#push(journal, key, request)] as const,
     )
-    const inputResponses = Object.fromEntries(await Promise.all(answers))
-    const call = this.#call
-    return { ...call, params: { ...call.params, inputResponses }, resumed: nextRound(journal) }
+    return Object.fromEntries(await Promise.all(answers))
   }
 
   #completed(result: Json): R {

@@ -7,7 +7,7 @@
  */
 import type { CallToolResult, InputRequest } from '@modelcontextprotocol/client'
 import type { Journal } from '../../journal/index.ts'
-import type { Json } from '../../protocol/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call, Caller } from '../call.ts'
@@ -39,12 +39,22 @@ export interface DeferredTool {
   readonly args: Json
   /** Whether its results must have structured content, which a result that waits has not. */
   readonly hasOutput: boolean
+  /** What became of the pages that the client was to open; absent where it is not asked. */
+  readonly responses?: Json | undefined
 }
 
 const ANY_FORM: InputRequest = {
   method: 'elicitation/create',
   params: { message: '', requestedSchema: { type: 'object', properties: {} } },
 }
+
+const ANY_PAGE: InputRequest = {
+  method: 'elicitation/create',
+  params: { mode: 'url', message: '', url: '', elicitationId: '' },
+}
+
+/** Of the keys of pages, so that they are not those of the questions. */
+const PAGE_PREFIX = 'page '
 
 export class DeferredCalls {
   readonly #options: DeferredCallsOptions
@@ -63,12 +73,62 @@ export class DeferredCalls {
     return this.#options.results.complete(result, call.peer)
   }
 
-  /** Lets a call wait. Gives the text of its result. */
-  async wait(call: Call, { tool, args, hasOutput }: DeferredTool, journal: Journal): Promise<string> {
+  /**
+   * Lets a call wait. Gives the text of its result, or the pages that a client without forms is to open. Equal journals have one
+   * waiting call.
+   */
+  async wait(
+    call: Call,
+    { tool, args, hasOutput, responses }: DeferredTool,
+    journal: Journal,
+  ): Promise<string | ReadonlyMap<string, InputRequest>> {
     const { desk, results, waitSeconds } = this.#options
     const work = { tool, args, journal, same: sameOf(call, tool, args), answerMs: waitSeconds * 1000 }
-    const waiting = await desk.create(call, work)
+    const stored = await desk.create(call, work)
+    const pages = responses === undefined ? NO_PAGES : this.#pagesFor(call, stored)
+    if (pages.size > 0 && ![...pages.keys()].some((key) => isObject(responses?.[key]))) return pages
+    const waiting = pages.size === 0 ? stored : await this.#opened(call, stored, pages, responses ?? {})
     return results.complete(await this.#resultOf(call, waiting, hasOutput, () => call.channel.cancelled), call.peer)
+  }
+
+  /** Pages of the caller's own questions, for a client that opens pages and shows no forms. */
+  #pagesFor(call: Call, { id, status, questions, approvers }: DeferredCall): ReadonlyMap<string, InputRequest> {
+    const { desk, links, hasLogin } = this.#options
+    if (status !== 'input_required' || approvers.size > 0 || !isAskable(call, ANY_PAGE)) return NO_PAGES
+    const owner = desk.ownerOf(call)
+    const pages = new Map<string, InputRequest>()
+    for (const [key, request] of questions) {
+      const question = `${id}:${key}`
+      const url = links.of({ id: question, by: undefined }, owner, hasLogin)
+      if (url === undefined) return NO_PAGES
+      const page = { mode: 'url', message: messageOf(request), url } as const
+      const params = call.peer.era === 'legacy' ? { ...page, elicitationId: question } : page
+      pages.set(`${PAGE_PREFIX}${key}`, { method: 'elicitation/create', params: params as never })
+    }
+    return pages
+  }
+
+  /** A person who did not open the page has declined. After another one, an answer is waited for while the client waits. */
+  async #opened(
+    call: Call,
+    { id }: DeferredCall,
+    pages: ReadonlyMap<string, InputRequest>,
+    responses: Json,
+  ): Promise<DeferredCall> {
+    const { desk } = this.#options
+    const owner = desk.ownerOf(call)
+    for (const key of pages.keys()) {
+      const response = responses[key]
+      const action = isObject(response) ? response['action'] : undefined
+      if (action !== 'decline' && action !== 'cancel') continue
+      const question = await desk.find(`${id}:${key.slice(PAGE_PREFIX.length)}`, { owner })
+      if (question !== undefined) await desk.answer(question, { owner }, { action }, 'client')
+    }
+    const left = new AbortController()
+    call.channel.onCancel(() => left.abort())
+    const waiting = await desk.answered(call, id, left.signal)
+    if (call.peer.era === 'legacy') for (const { params } of pages.values()) notifyComplete(call, waiting, params)
+    return waiting
   }
 
   /** The result of `continue_call`. */
@@ -102,12 +162,11 @@ export class DeferredCalls {
   #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Json {
     const { desk, links, hasLogin } = this.#options
     const owner = desk.ownerOf(caller)
-    const questions = Array.from(waiting.questions, ([key, { params }]) => {
+    const questions = Array.from(waiting.questions, ([key, request]) => {
       const by = waiting.approvers.get(key)?.by
       const id = `${waiting.id}:${key}`
       const url = links.of({ id, by }, owner, hasLogin)
-      const { message = '' } = (params ?? {}) as { message?: string }
-      return { id, message, ...(url !== undefined && { url }), ...(by !== undefined && { by }) }
+      return { id, message: messageOf(request), ...(url !== undefined && { url }), ...(by !== undefined && { by }) }
     })
     const sentences = [
       'This call waits for a person, and this client cannot show them the question. Pass this on:',
@@ -128,6 +187,19 @@ export class DeferredCalls {
     const error = hasOutput && { isError: true }
     return { ...result, ...error, _meta: { [WAITING_META]: { ticket: id, questions: questions ?? [] } } }
   }
+}
+
+const NO_PAGES: ReadonlyMap<string, InputRequest> = new Map()
+
+/** Revisions of the session era have a notification for the end of what a page asks. */
+function notifyComplete({ channel }: Call, { status }: DeferredCall, params: unknown): void {
+  if (status === 'input_required' || !isObject(params)) return
+  channel.notify('notifications/elicitation/complete', { elicitationId: params['elicitationId'] })
+}
+
+function messageOf({ params }: InputRequest): string {
+  const message: unknown = isObject(params) ? params['message'] : undefined
+  return typeof message === 'string' ? message : ''
 }
 
 interface ShownQuestion {

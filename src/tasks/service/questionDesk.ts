@@ -44,6 +44,8 @@ export type StoredWork = Pick<NewTask, 'tool' | 'args' | 'journal' | 'ttlMs' | '
 
 /** How long a request waits for a call that is at work, in milliseconds. */
 const WAIT_MS = 10_000
+/** How long a request waits for a person who has opened a page. Clients give up after a minute. */
+const ANSWER_WAIT_MS = 45_000
 /** The number of rows that are read at a time, until a page is full. */
 const PORTION = 100
 /** The maximum for one page: the rule of a server may refuse all rows of a portion. */
@@ -63,6 +65,16 @@ export class EngineQuestionDesk implements QuestionDesk {
 
   waiting(caller: Pick<Caller, 'principal'>, which: WhichDeferred): Promise<DeferredCall | undefined> {
     return this.#waiting(caller, which)
+  }
+
+  async answered(caller: Pick<Caller, 'principal'>, id: string, signal: AbortSignal): Promise<DeferredCall> {
+    const engine = await this.#options.engine()
+    const owner = ownerOf(caller)
+    const read = (): Promise<TaskRecord | undefined> => engine.read(id, owner)
+    const until = ({ status }: TaskRecord): boolean => status !== 'input_required'
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WAIT_MS)])
+    await waitForTask(engine, { id, read, until, signal: patience })
+    return assertKnown(await this.#waiting(caller, { ticket: id }))
   }
 
   async taken(caller: Pick<Caller, 'principal'>, id: string): Promise<void> {

@@ -244,7 +244,7 @@ export class PushStates {
 /** URL mode of 2025-11-25 requires an id, which later revisions do not have. */
 function inSessionEra(request: InputRequest, id: string): InputRequest {
   if (request.method !== 'elicitation/create' || request.params.mode !== 'url') return request
-  return { ...request, params: { ...request.params, elicitationId: id } }
+  return { ...request, params: { ...request.params, elicitationId: request.params.elicitationId ?? id } }
 }
 
 function withState(message: Json, place: EchoPlace, state: string): Json {

@@ -17,7 +17,7 @@ interface ListFlags extends QuestionFlags {
   readonly olderThan?: string
 }
 
-interface AnswerFlags extends QuestionFlags {
+interface OneAnswerFlags extends QuestionFlags {
   readonly answer?: readonly string[]
   readonly decline?: boolean
 }
@@ -53,7 +53,7 @@ export function answerCommand(): Command {
     .argument('<id>', 'the id of the question')
     .option('--answer <field=value>', 'a field of the form, typed by its schema (repeatable)', collect)
     .option('--decline', 'say no')
-    .action((url: string, id: string, flags: AnswerFlags) =>
+    .action((url: string, id: string, flags: OneAnswerFlags) =>
       runCommand(async ({ display, signal }) => {
         if ((flags.answer === undefined) === (flags.decline !== true))
           throw new InputError('Give --answer field=value, or --decline.')
