@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { ClientError, plainText } from '../client/index.ts'
 import { StateError } from '../state/internal.ts'
+import { auditCommand } from './commands/audit.ts'
 import { callCommand, promptCommand, readCommand } from './commands/calls.ts'
 import { gatewayCommand } from './commands/gateway.ts'
 import { jarCommand } from './commands/jar.ts'
@@ -69,6 +70,7 @@ export function createProgram(server: readonly string[] | undefined): Command {
     .addCommand(probeCommand(server))
     .commandsGroup('Serve servers:')
     .addCommand(gatewayCommand())
+    .addCommand(auditCommand())
     .commandsGroup('Manage stored state and keys:')
     .addCommand(jarCommand())
     .addCommand(keysCommand())

@@ -6,6 +6,7 @@ import {
   type Connections,
   drainOnTerm,
   errorDetails,
+  keyringOf,
   lineLogger,
   LoggerSlot,
   type NodeHandler,
@@ -27,6 +28,7 @@ import { NOT_FOUND, type RouteCatalogue, Routes, UNION_PATH } from './routes/rou
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { ServedBackends } from './servedBackends.ts'
+import { type CallAudit, openAudit } from './telemetry/audit.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 import { Via } from './loops.ts'
 
@@ -39,6 +41,7 @@ export class Gateway {
   readonly #metrics: GatewayMetrics
   readonly #definitions: Definitions
   readonly #database: GatewayDatabase | undefined
+  readonly #audit: CallAudit | undefined
   readonly #served: ServedBackends
   readonly #setupWarnings = new SetupWarnings({
     judged: () => this.judged(),
@@ -68,16 +71,23 @@ export class Gateway {
       reached: () => this.#reached,
       logger: () => this.#logger.current,
     })
+    const server = serverOptions(options, this.#logger, {
+      limits: () => this.#config.settings.limits,
+      database: this.#database,
+    })
+    this.#audit = openAudit(options.settings.audit, {
+      file: options.file,
+      keyring: keyringOf(server),
+      logger: () => this.#logger.current,
+    })
     this.#routes = new Routes({
       backends: () => this.backends,
       ready: () => this.#served.ready,
       listDeadlineMs: options.settings.listDeadlineMs,
-      server: serverOptions(options, this.#logger, {
-        limits: () => this.#config.settings.limits,
-        database: this.#database,
-      }),
+      server,
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
+      audit: this.#audit,
       via: this.#via,
       others: async () => this.#database?.leases.gateway.lookAround() ?? [],
       onUnopened: this.#unopened,
@@ -262,6 +272,7 @@ export class Gateway {
     await drained
     await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
+    this.#audit?.close()
     this.#logger.current.info(this.#underWay(), 'Drained.')
   }
 
