@@ -11,8 +11,6 @@ import {
   LoggerSlot,
   type NodeHandler,
   openListener,
-  pathOf,
-  send,
   serveStdio,
 } from '../server/internal.ts'
 import type { Cell } from '../probe/index.ts'
@@ -24,7 +22,7 @@ import { type BackendConfig, type GatewayConfig, namedServers } from './config/i
 import { assertDatabaseUsable, type GatewayDatabase, openDatabase, pinStoreOf } from './database.ts'
 import { Definitions } from './definitions.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './listeners.ts'
-import { NOT_FOUND, type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
+import { type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { ServedBackends } from './servedBackends.ts'
@@ -75,11 +73,7 @@ export class Gateway {
       limits: () => this.#config.settings.limits,
       database: this.#database,
     })
-    this.#audit = openAudit(options.settings.audit, {
-      file: options.file,
-      keyring: keyringOf(server),
-      logger: () => this.#logger.current,
-    })
+    this.#audit = openAudit(options, keyringOf(server), () => this.#logger.current)
     this.#routes = new Routes({
       backends: () => this.backends,
       ready: () => this.#served.ready,
@@ -193,19 +187,13 @@ export class Gateway {
   /** A handler for `node:http`, Express or Fastify, for all addresses of the gateway. */
   nodeHandler(): NodeHandler {
     this.#start()
-    return (req, res) => {
-      const route = this.#routes.at(pathOf(req), (name) => req.headers[name]?.toString())
-      if (route === undefined) send(res, NOT_FOUND)
-      else route.node(req, res)
-    }
+    return this.#routes.node
   }
 
   /** Answers one web-standard request. */
   readonly fetch = async (request: Request): Promise<Response> => {
     this.#start()
-    const route = this.#routes.at(new URL(request.url).pathname, (name) => request.headers.get(name) ?? undefined)
-    if (route !== undefined) return route.fetch(request)
-    return new Response(NOT_FOUND.body ?? null, { status: 404, headers: { 'content-type': 'application/json' } })
+    return this.#routes.fetch(request)
   }
 
   /** Serves all servers on standard input and output until the input ends. */

@@ -108,17 +108,19 @@ function callerOf(principal: Principal | undefined, client: string | undefined):
   return { subject, ...(issuer !== undefined && { issuer }), ...name }
 }
 
-export interface AuditPlace {
+interface AuditedGateway {
   /** The mcp.json file. */
-  readonly file: string | undefined
-  readonly keyring: Keyring
-  readonly logger: () => Logger
+  readonly file?: string | undefined
+  readonly settings: { readonly audit?: AuditSettings }
 }
 
 /** Undefined if the settings name no folder. Throws if it cannot be written to. */
-export function openAudit(settings: AuditSettings | undefined, place: AuditPlace): CallAudit | undefined {
+export function openAudit(
+  { file, settings: { audit: settings } }: AuditedGateway,
+  keyring: Keyring,
+  logger: () => Logger,
+): CallAudit | undefined {
   if (settings === undefined) return undefined
-  const { file, keyring, logger } = place
   const folder = file === undefined ? settings.folder : resolve(dirname(file), settings.folder)
   try {
     const log = auditFolder({ folder, keyring, keepDays: settings.keepDays, logger })
