@@ -133,7 +133,7 @@ export class Routes {
   #at(path: string, header: HeaderReader): Route | undefined {
     const plain = path.endsWith('/') ? path.slice(0, -1) : path
     const hasDocument = ({ assembly }: Route): boolean => assembly.endpoint.documents.has(path)
-    return this.#byPath.get(plain) ?? this.#former.at(plain, header) ?? this.#byPath.values().find(hasDocument)
+    return this.#byPath.get(plain) ?? this.#former.at(plain, header) ?? this.#all.find(hasDocument)
   }
 
   /** Applies a configuration. Routes that stay keep their calls and connections. */
