@@ -29,7 +29,7 @@ export interface AuditedCall {
 }
 
 /** A call that has ended, or a round of it. */
-export interface EndedCall extends AuditedCall {
+export interface CallEntry extends AuditedCall {
   readonly kind: 'call'
   readonly outcome: 'complete' | 'asked' | 'failed' | 'refused' | 'cancelled'
   readonly error?: string
@@ -68,4 +68,4 @@ export interface QuestionEntry {
   readonly way?: string
 }
 
-export type AuditEntry = EndedCall | DecidedEntry | QuestionEntry
+export type AuditEntry = CallEntry | DecidedEntry | QuestionEntry

@@ -9,7 +9,7 @@ import type { BackendTarget } from './contents.ts'
 import type { RouteDirectory } from './directory.ts'
 import type { FormerDirectories } from './former.ts'
 import type { OwnLists } from './ownLists.ts'
-import { recordedTarget } from './recorded.ts'
+import { recordedTarget } from './relayedCall.ts'
 import { mirroredIn, Relay, type RelayOptions } from './relay.ts'
 
 export interface RouteMethodsOptions extends RelayOptions {
