@@ -10,7 +10,6 @@ import type { CallInPlace } from '../placement/forwarding.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
 import type { CallTarget } from '../telemetry/metrics.ts'
 import type { CallState } from './clientState.ts'
-import type { BackendTarget } from './contents.ts'
 import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
 import { inTime, whenAbsent } from '../waiting.ts'
 
@@ -103,8 +102,14 @@ export async function runInPlace(parts: MethodParts, parked: ParkedRounds, inPla
   }
 }
 
+interface NamedTarget {
+  readonly backend: { readonly name: string }
+  readonly name: string
+  readonly listed?: Json | undefined
+}
+
 /** The target for the records. Addresses of resources may hold secrets, so none is recorded. */
-export function recordedTarget({ method }: Call, { backend, name, listed }: BackendTarget): CallTarget {
+export function recordedTarget({ method }: Call, { backend, name, listed }: NamedTarget): CallTarget {
   const isNamed = method === 'tools/call' || method === 'prompts/get'
   return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
 }
