@@ -72,7 +72,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
       'telemetry',
     ],
   },
-  tasks: { service: [], sql: [], sqlite: ['service', 'sql'] },
+  tasks: { pages: [], service: ['pages'], sql: [], sqlite: ['service', 'sql'] },
   postgres: { bus: [], tasks: [] },
   client: {
     answerers: ['questions'],
@@ -80,7 +80,6 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     echo: ['layer', 'transports'],
     jar: ['config', 'layer'],
     layer: [],
-    modern: ['layer', 'transports'],
     questions: ['layer'],
     rounds: ['config', 'layer', 'questions', 'suspend'],
     scope: ['layer', 'transports'],

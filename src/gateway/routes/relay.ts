@@ -217,7 +217,7 @@ export class Relay {
   }
 
   /** Asks on the caller's stream. The server's own state is the state of the handler. */
-  #askInPlace(relaying: RelayingCall): Promise<string> {
+  async #askInPlace(relaying: RelayingCall): Promise<string> {
     const { recorded, target, params } = relaying
     const { call } = recorded
     const { requestState: _, inputResponses: __, ...first } = params
