@@ -42,7 +42,7 @@ export { type ProtectedResource, type ProtectedResourceOptions, protectedResourc
 export type { StdioOptions } from './stdio/host.ts'
 export type { Call, Caller, Channel, Peer } from './call.ts'
 export type { LoginOptions } from './questions/loginOptions.ts'
-export type { OpenQuestionFilter, NamesOf, QuestionAnswer, ServerQuestions } from './questions/openQuestions.ts'
+export type { NamesOf, ServerQuestions } from './questions/openQuestions.ts'
 export type {
   QuestionAnswerer,
   NewDeferred,
@@ -55,6 +55,14 @@ export type {
   LinkedQuestion,
   PageReply,
   PageRequest,
+  DeferredCalls,
+  DeferredCallsSite,
+  DeferredTool,
+  OpenQuestionFilter,
+  ProgramQuestions,
+  ProgramRequest,
+  QuestionAnswer,
+  ProgramSite,
   QuestionDesk,
   QuestionOutcome,
   QuestionSite,

@@ -81,8 +81,14 @@ export interface QuestionDesk {
   answer(question: OpenQuestion, answerer: QuestionAnswerer, response: Json, way: AnswerWay): Promise<boolean>
   /** What is wrong with the content of an answer, in sentences that quote no value. */
   problems(question: OpenQuestion, content: Json): readonly string[]
+  deferred(site: DeferredCallsSite): DeferredCalls
   /** Serves the pages of the questions. */
   pages(site: QuestionSite): (request: PageRequest) => Promise<PageReply>
+  /** Serves the lists of the questions for programs. */
+  programs(site: ProgramSite): {
+    has(path: string): boolean
+    serve(request: ProgramRequest, principal: Principal | undefined): Promise<PageReply>
+  }
   /** Who may answer a stored question; undefined if that is its caller, or if the question is not stored. */
   approversOf(id: string): Promise<Approvers | undefined>
   /** Names the caller in links to its own questions. */
@@ -107,6 +113,80 @@ export interface PageReply {
   /** The media type of the body. */
   readonly type: string
   readonly body: string
+}
+
+/** What calls that wait for people need of their server. */
+export interface DeferredCallsSite {
+  readonly links: {
+    of(question: Pick<OpenQuestion, 'id' | 'by'>, owner: string, hasLogin: boolean): string | undefined
+  }
+  readonly results: { complete(result: Json, peer: Peer): string }
+  /** The tool that continues such a call. */
+  readonly continueTool: string
+  readonly waitSeconds: number
+  /** Whether people log in at the pages, so that questions for others have one, too. */
+  readonly hasLogin: boolean
+  /** Whether a caller may still call a tool. */
+  readonly mayCall: (principal: Principal | undefined, tool: string) => boolean
+}
+
+/** A tool that was called, with its arguments. */
+export interface DeferredTool {
+  readonly tool: string
+  readonly args: Json
+  /** Whether its results must have structured content, which a result that waits has not. */
+  readonly hasOutput: boolean
+  /** What became of the pages that the client was to open. */
+  readonly responses?: Json | undefined
+  /** Whether the client can be asked to open pages. @default false */
+  readonly mayAsk?: boolean
+}
+
+/** Calls whose clients cannot be asked. */
+export interface DeferredCalls {
+  /** The same call of a caller with a name, if it waits or its result was not fetched: the text of the result. */
+  again(call: Call, tool: DeferredTool): Promise<string | undefined>
+  /** Lets a call wait. Gives the text of its result, or the pages that its client is to open. */
+  wait(call: Call, tool: DeferredTool, journal: Journal): Promise<string | ReadonlyMap<string, InputRequest>>
+  /** The result of `continue_call`. `hasLeft`: whether the client will not get it. */
+  continued(caller: Pick<Caller, 'principal'>, ticket: string, hasLeft: () => boolean): Promise<Json>
+}
+
+/** A request of a program, whose body is JSON. */
+export interface ProgramRequest extends PageRequest {
+  json(): Promise<unknown>
+}
+
+export interface OpenQuestionFilter {
+  /** Who looks: only questions that this principal may answer are listed. */
+  for: Principal
+  /** Only questions of this tool. @default all */
+  tool?: string
+  /** Only questions that are at least this old, in milliseconds. @default all */
+  olderThanMs?: number
+  /** The `nextCursor` of the page before. @default the first page */
+  cursor?: string
+  /** How many questions a page has, at most 1000. @default 100 */
+  limit?: number
+}
+
+/** The content of an accepted form, or what else a person may say. */
+export type QuestionAnswer = Readonly<Record<string, unknown>> | 'decline' | 'cancel'
+
+/** The questions, for who is known by name. */
+export interface ProgramQuestions {
+  open(filter: OpenQuestionFilter): Promise<OpenQuestionPage>
+  find(id: string, principal: Principal): Promise<KnownQuestion | undefined>
+  answer(id: string, answer: QuestionAnswer, principal: Principal): Promise<void>
+}
+
+/** What programs read and answer. */
+export interface ProgramSite {
+  readonly questions: () => ProgramQuestions
+  /** The name of the server. */
+  readonly server: string
+  /** The page of a question, if it has one for this principal. */
+  readonly linkOf: (question: OpenQuestion, principal: Principal) => string | undefined
 }
 
 /** Where the pages are. */

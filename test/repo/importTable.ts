@@ -114,6 +114,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     options: [],
     output: [],
     login: [],
+    questions: ['options', 'output'],
     serving: ['output'],
     dev: [],
     commands: ['options', 'output', 'serving', 'dev'],

@@ -24,9 +24,8 @@ import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
 import { taskModeOf, callOf, runTask, type TaskRunOptions } from './taskRun.ts'
-import type { DeferredTool, DeferredCalls } from '../questions/deferredCalls.ts'
 import { knownCaller } from '../limits/quotaCaller.ts'
-import type { RunOutcome, TaskHost, TaskService, TaskWork } from '../taskPort.ts'
+import type { DeferredCalls, DeferredTool, RunOutcome, TaskHost, TaskService, TaskWork } from '../taskPort.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { isExpected, isUnanswered, toWireError } from '../wireErrors.ts'
 
@@ -88,7 +87,7 @@ async function runDeferrable(
   const again = isLaterRound(call) ? undefined : await waiting.again(call, waits)
   if (again !== undefined) return again
   const wait: WaitElsewhere = (journal, responses) =>
-    waiting.wait(carried(call), { ...waits, responses }, journal).catch(throwRefusal)
+    waiting.wait(carried(call), { ...waits, responses, mayAsk: responses !== undefined }, journal).catch(throwRefusal)
   return runTool(entry, call, args, { ...round, wait }, options)
 }
 

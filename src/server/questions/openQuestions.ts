@@ -3,30 +3,19 @@ import { ProtocolError } from '../../protocol/index.ts'
 import { namesOf } from '../auth/approval.ts'
 import { assertNamed, type Principal } from '../auth/authenticator.ts'
 import { ServerError } from '../errors.ts'
-import type { KnownQuestion, OpenQuestionPage, QuestionDesk } from '../taskPort.ts'
-
-export const MAX_PAGE = 1000
-
-export interface OpenQuestionFilter {
-  /** Who looks: only questions that this principal may answer are listed. */
-  for: Principal
-  /** Only questions of this tool. @default all */
-  tool?: string
-  /** Only questions that are at least this old, in milliseconds. @default all */
-  olderThanMs?: number
-  /** The `nextCursor` of the page before. @default the first page */
-  cursor?: string
-  /** How many questions a page has, at most 1000. @default 100 */
-  limit?: number
-}
-
-/** The content of an accepted form, or what else a person may say. */
-export type QuestionAnswer = Readonly<Record<string, unknown>> | 'decline' | 'cancel'
+import type {
+  KnownQuestion,
+  OpenQuestionFilter,
+  OpenQuestionPage,
+  ProgramQuestions,
+  QuestionAnswer,
+  QuestionDesk,
+} from '../taskPort.ts'
 
 /** The names in `by` that a principal has, for a server whose `approves` reads other claims than the default. */
 export type NamesOf = (principal: Principal) => readonly string[]
 
-export class ServerQuestions {
+export class ServerQuestions implements ProgramQuestions {
   readonly #desk: () => QuestionDesk | undefined
   readonly #names: NamesOf
   readonly #mayCall: (principal: Principal, tool: string) => boolean
@@ -54,8 +43,8 @@ export class ServerQuestions {
     limit = 100,
   }: OpenQuestionFilter): Promise<OpenQuestionPage> {
     assertNamed(principal)
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE)
-      throw new TypeError(`The limit of a page of questions is a whole number from 1 to ${MAX_PAGE}.`)
+    if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
+      throw new TypeError('The limit of a page of questions is a whole number from 1 to 1000.')
     const askedBefore = olderThanMs === undefined ? undefined : this.#clock() - olderThanMs
     return this.#opened.list({ principal, names: this.#names(principal), tool, askedBefore, cursor, limit })
   }

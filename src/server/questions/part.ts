@@ -7,12 +7,12 @@ import type { Registry } from '../catalog/registry.ts'
 import { questionsOf, type ServerOptions } from '../options.ts'
 import type { RequestLimits } from '../limits/requestLimits.ts'
 import type { Results } from '../results.ts'
-import type { QuestionDesk, QuestionSite } from '../taskPort.ts'
+import type { DeferredCalls, QuestionDesk, QuestionSite } from '../taskPort.ts'
 import type { Pages, Programs } from '../http/endpoint.ts'
 import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
 import type { NamesOf, ServerQuestions } from './openQuestions.ts'
-import { QuestionPrograms } from './programs.ts'
-import { CONTINUE_TOOL, DeferredCalls } from './deferredCalls.ts'
+
+const CONTINUE_TOOL = 'continue_call'
 
 export interface QuestionsPart {
   readonly waiting: DeferredCalls
@@ -57,8 +57,8 @@ export function openQuestionsPart(
     },
   }
   const servePage = desk.pages(site)
-  const waiting = new DeferredCalls({
-    desk,
+  const waiting = desk.deferred({
+    continueTool: CONTINUE_TOOL,
     links,
     results,
     waitSeconds,
@@ -66,7 +66,7 @@ export function openQuestionsPart(
     hasLogin: login !== undefined,
   })
   registry.addTool(continueTool(waiting))
-  const programs = new QuestionPrograms({
+  const programs = desk.programs({
     questions,
     server: site.server,
     linkOf: ({ id, by }, principal) => links.of({ id, by }, desk.ownerOf({ principal }), login !== undefined),

@@ -18,7 +18,10 @@ import type {
   OpenQuestionsQuery,
   PageReply,
   PageRequest,
+  DeferredCalls,
+  DeferredCallsSite,
   Principal,
+  ProgramSite,
   QuestionDesk,
   QuestionSite,
   TaskHost,
@@ -27,6 +30,8 @@ import type {
 } from '../../server/index.ts'
 import type { NewTask, OpenQuestionRecord, QuestionRecord, TaskEngine, TaskRecord } from '../engine.ts'
 import { assertKnown, digestOf, ownerOf, withClientErrors } from './dialect.ts'
+import { StoredCalls } from '../pages/deferredCalls.ts'
+import { QuestionPrograms } from '../pages/programs.ts'
 import { QuestionPages } from '../pages/questionPages.ts'
 import { waitForTask } from './waitFor.ts'
 
@@ -134,6 +139,14 @@ export class EngineQuestionDesk implements QuestionDesk {
   pages(site: QuestionSite): (request: PageRequest) => Promise<PageReply> {
     const pages = new QuestionPages(this, site, this.#options.host.logger)
     return (request) => pages.serve(request)
+  }
+
+  deferred(site: DeferredCallsSite): DeferredCalls {
+    return new StoredCalls(this, site)
+  }
+
+  programs(site: ProgramSite): QuestionPrograms {
+    return new QuestionPrograms(site)
   }
 
   async approversOf(id: string): Promise<Approvers | undefined> {

@@ -3,36 +3,30 @@
  * gives one and what became of it, and `POST …/questions/ID` answers it.
  */
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
-import type { Principal } from '../auth/authenticator.ts'
-import { ServerError } from '../errors.ts'
-import type { Programs } from '../http/endpoint.ts'
-import type { EndpointRequest, HttpReply } from '../http/exchange.ts'
-import { refusal } from '../http/refusal.ts'
-import type { OpenQuestion } from '../taskPort.ts'
-import { MAX_PAGE, type OpenQuestionFilter, type QuestionAnswer, type ServerQuestions } from './openQuestions.ts'
+import type {
+  OpenQuestion,
+  OpenQuestionFilter,
+  PageReply,
+  Principal,
+  ProgramRequest,
+  ProgramSite,
+  QuestionAnswer,
+} from '../../server/index.ts'
 
 const PATH = /\/questions(?:\/([^/]+))?$/
 
-interface ProgramsOptions {
-  readonly questions: () => ServerQuestions
-  /** The name of the server. */
-  readonly server: string
-  /** The page of a question, if it has one for this principal. */
-  readonly linkOf: (question: OpenQuestion, principal: Principal) => string | undefined
-}
+export class QuestionPrograms {
+  readonly #site: ProgramSite
 
-export class QuestionPrograms implements Programs {
-  readonly #options: ProgramsOptions
-
-  constructor(options: ProgramsOptions) {
-    this.#options = options
+  constructor(site: ProgramSite) {
+    this.#site = site
   }
 
   has(path: string): boolean {
     return PATH.test(path)
   }
 
-  async serve(request: EndpointRequest, principal: Principal | undefined): Promise<HttpReply> {
+  async serve(request: ProgramRequest, principal: Principal | undefined): Promise<PageReply> {
     if (principal === undefined) return refusal(401, 'Questions are listed for callers with a name.')
     const id = idIn(request.path)
     if (request.method === 'GET') return id === undefined ? this.#list(request, principal) : this.#known(id, principal)
@@ -40,34 +34,34 @@ export class QuestionPrograms implements Programs {
     return refusal(405, 'Lists are read with GET, and an answer to …/questions/ID is sent with POST.')
   }
 
-  async #list({ query }: EndpointRequest, principal: Principal): Promise<HttpReply> {
+  async #list({ query }: ProgramRequest, principal: Principal): Promise<PageReply> {
     const given = new URLSearchParams(query)
-    const { questions, server } = this.#options
+    const { questions, server } = this.#site
     if ((given.get('server') ?? server) !== server) return ok({ questions: [] })
     const { questions: found, nextCursor } = await questions().open(filterIn(given, principal))
     const shown = found.map((question) => this.#shown(question, principal))
     return ok({ questions: shown, ...(nextCursor !== undefined && { nextCursor }) })
   }
 
-  async #known(id: string, principal: Principal): Promise<HttpReply> {
-    const known = await this.#options.questions().find(id, principal)
+  async #known(id: string, principal: Principal): Promise<PageReply> {
+    const known = await this.#site.questions().find(id, principal)
     return known === undefined ? refusal(404, NOT_FOUND) : ok(this.#shown(known, principal))
   }
 
-  async #answer(request: EndpointRequest, id: string, principal: Principal): Promise<HttpReply> {
+  async #answer(request: ProgramRequest, id: string, principal: Principal): Promise<PageReply> {
     const answer = readAnswer(await request.json())
     if (answer === undefined) return refusal(400, SHAPE)
     try {
-      await this.#options.questions().answer(id, answer, principal)
+      await this.#site.questions().answer(id, answer, principal)
       return await this.#known(id, principal)
     } catch (error) {
-      if (error instanceof ServerError && error.code === 'QUESTION_CLOSED') return refusal(409, error.message)
+      if (isClosed(error)) return refusal(409, error.message)
       throw error
     }
   }
 
   #shown(question: OpenQuestion, principal: Principal): Json {
-    const { server, linkOf } = this.#options
+    const { server, linkOf } = this.#site
     const url = linkOf(question, principal)
     return { ...question, server, ...(url !== undefined && { url }) }
   }
@@ -76,8 +70,24 @@ export class QuestionPrograms implements Programs {
 const NOT_FOUND = 'There is no such question for this caller.'
 const SHAPE = 'An answer is { "action": "accept", "content": { … } }, or has the action "decline" or "cancel".'
 
-function ok(value: Json): HttpReply {
-  return { status: 200, headers: { 'cache-control': 'no-store' }, body: JSON.stringify(value) }
+/** The largest page. */
+const MAX_PAGE = 1000
+
+function ok(value: Json): PageReply {
+  return reply(200, value)
+}
+
+function refusal(status: number, message: string): PageReply {
+  return reply(status, { error: { message } })
+}
+
+function reply(status: number, value: Json): PageReply {
+  return { status, headers: { 'cache-control': 'no-store' }, type: 'application/json', body: JSON.stringify(value) }
+}
+
+/** Classes of the server are not imported here. */
+function isClosed(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && error.code === 'QUESTION_CLOSED'
 }
 
 function idIn(path: string): string | undefined {

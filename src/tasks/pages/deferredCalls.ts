@@ -7,41 +7,20 @@
  */
 import type { CallToolResult, InputRequest } from '@modelcontextprotocol/client'
 import type { Journal } from '../../journal/index.ts'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { declaresAll, isObject, type Json, neededCapability } from '../../protocol/index.ts'
+import type {
+  Call,
+  Caller,
+  DeferredCall,
+  DeferredCalls,
+  DeferredCallsSite,
+  DeferredTool,
+  QuestionDesk,
+} from '../../server/index.ts'
 import { digestOf } from '../../state/internal.ts'
-import type { Principal } from '../auth/authenticator.ts'
-import type { Call, Caller } from '../call.ts'
-import { failure } from '../catalog/content.ts'
-import { isAskable } from '../handler/askable.ts'
-import type { Results } from '../results.ts'
-import type { QuestionDesk, DeferredCall } from '../taskPort.ts'
-import type { QuestionLinks } from './links.ts'
-
-export const CONTINUE_TOOL = 'continue_call'
 
 /** `_meta` of a result that waits, for programs. */
 const WAITING_META = 'dev.pannier/waiting'
-
-export interface DeferredCallsOptions {
-  readonly desk: QuestionDesk
-  readonly links: QuestionLinks
-  readonly results: Results
-  readonly waitSeconds: number
-  /** Whether people log in at the pages, so that questions for others have one, too. */
-  readonly hasLogin: boolean
-  /** Whether a caller may still call a tool. */
-  readonly mayCall: (principal: Principal | undefined, tool: string) => boolean
-}
-
-/** A tool that was called, with its arguments. */
-export interface DeferredTool {
-  readonly tool: string
-  readonly args: Json
-  /** Whether its results must have structured content, which a result that waits has not. */
-  readonly hasOutput: boolean
-  /** What became of the pages that the client was to open; absent where it is not asked. */
-  readonly responses?: Json | undefined
-}
 
 const ANY_FORM: InputRequest = {
   method: 'elicitation/create',
@@ -56,11 +35,11 @@ const ANY_PAGE: InputRequest = {
 /** Of the keys of pages, so that they are not those of the questions. */
 const PAGE_PREFIX = 'page '
 
-export class DeferredCalls {
-  readonly #options: DeferredCallsOptions
+export class StoredCalls implements DeferredCalls {
+  readonly #options: DeferredCallsSite & { readonly desk: QuestionDesk }
 
-  constructor(options: DeferredCallsOptions) {
-    this.#options = options
+  constructor(desk: QuestionDesk, site: DeferredCallsSite) {
+    this.#options = { ...site, desk }
   }
 
   /** The same call of a caller with a name, if it waits or its result was not fetched: the text of the result. */
@@ -79,15 +58,16 @@ export class DeferredCalls {
    */
   async wait(
     call: Call,
-    { tool, args, hasOutput, responses }: DeferredTool,
+    { tool, args, hasOutput, responses = {}, mayAsk = false }: DeferredTool,
     journal: Journal,
   ): Promise<string | ReadonlyMap<string, InputRequest>> {
     const { desk, results, waitSeconds } = this.#options
     const work = { tool, args, journal, same: sameOf(call, tool, args), answerMs: waitSeconds * 1000 }
     const stored = await desk.create(call, work)
-    const pages = responses === undefined ? NO_PAGES : this.#pagesFor(call, stored)
-    if (pages.size > 0 && ![...pages.keys()].some((key) => isObject(responses?.[key]))) return pages
-    const waiting = pages.size === 0 ? stored : await this.#opened(call, stored, pages, responses ?? {})
+    const asked = Object.keys(responses).filter((key) => key.startsWith(PAGE_PREFIX))
+    const waiting = asked.length === 0 ? stored : await this.#opened(call, stored, asked, responses)
+    const pages = mayAsk ? this.#pagesFor(call, waiting) : NO_PAGES
+    if (pages.size > 0 && !asked.some((key) => pages.has(key))) return pages
     return results.complete(await this.#resultOf(call, waiting, hasOutput, () => call.channel.cancelled), call.peer)
   }
 
@@ -109,25 +89,21 @@ export class DeferredCalls {
   }
 
   /** A person who did not open the page has declined. After another one, an answer is waited for while the client waits. */
-  async #opened(
-    call: Call,
-    { id }: DeferredCall,
-    pages: ReadonlyMap<string, InputRequest>,
-    responses: Json,
-  ): Promise<DeferredCall> {
+  async #opened(call: Call, { id }: DeferredCall, asked: readonly string[], responses: Json): Promise<DeferredCall> {
     const { desk } = this.#options
     const owner = desk.ownerOf(call)
-    for (const key of pages.keys()) {
-      const response = responses[key]
+    const keys = asked.map((key) => key.slice(PAGE_PREFIX.length))
+    for (const key of keys) {
+      const response = responses[`${PAGE_PREFIX}${key}`]
       const action = isObject(response) ? response['action'] : undefined
       if (action !== 'decline' && action !== 'cancel') continue
-      const question = await desk.find(`${id}:${key.slice(PAGE_PREFIX.length)}`, { owner })
+      const question = await desk.find(`${id}:${key}`, { owner })
       if (question !== undefined) await desk.answer(question, { owner }, { action }, 'client')
     }
     const left = new AbortController()
     call.channel.onCancel(() => left.abort())
     const waiting = await desk.answered(call, id, left.signal)
-    if (call.peer.era === 'legacy') for (const { params } of pages.values()) notifyComplete(call, waiting, params)
+    if (call.peer.era === 'legacy') notifyComplete(call, waiting, keys)
     return waiting
   }
 
@@ -181,7 +157,7 @@ export class DeferredCalls {
     hasOutput: boolean,
     questions?: readonly Json[],
   ): Json {
-    const next = `Afterwards call the tool ${CONTINUE_TOOL} with {"ticket":${JSON.stringify(id)}} for the result.`
+    const next = `Afterwards call the tool ${this.#options.continueTool} with {"ticket":${JSON.stringify(id)}} for the result.`
     const result: CallToolResult = { content: [{ type: 'text', text: [...sentences, next].join('\n\n') }] }
     // A client refuses a result without structured content where the tool has an output schema, but not an error.
     const error = hasOutput && { isError: true }
@@ -192,14 +168,13 @@ export class DeferredCalls {
 const NO_PAGES: ReadonlyMap<string, InputRequest> = new Map()
 
 /** Revisions of the session era have a notification for the end of what a page asks. */
-function notifyComplete({ channel }: Call, { status }: DeferredCall, params: unknown): void {
-  if (status === 'input_required' || !isObject(params)) return
-  channel.notify('notifications/elicitation/complete', { elicitationId: params['elicitationId'] })
+function notifyComplete({ channel }: Call, { id, questions }: DeferredCall, keys: readonly string[]): void {
+  const answered = keys.filter((key) => !questions.has(key))
+  for (const key of answered) channel.notify('notifications/elicitation/complete', { elicitationId: `${id}:${key}` })
 }
 
 function messageOf({ params }: InputRequest): string {
-  const message: unknown = isObject(params) ? params['message'] : undefined
-  return typeof message === 'string' ? message : ''
+  return params !== undefined && 'message' in params ? params.message : ''
 }
 
 interface ShownQuestion {
@@ -216,4 +191,12 @@ function sentenceOf({ message, url, by }: ShownQuestion): string {
 
 function sameOf({ principal }: Pick<Caller, 'principal'>, tool: string, args: Json): string | undefined {
   return principal === undefined ? undefined : digestOf([tool, args])
+}
+
+function failure(text: string): Json {
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+function isAskable({ peer }: Call, request: InputRequest): boolean {
+  return declaresAll(peer.capabilities, neededCapability(request))
 }
