@@ -24,7 +24,7 @@ import { createSealers, keyringOf, warnOfMissingKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
 import { knownCaller } from './limits/quotaCaller.ts'
 import { MAX_ROUNDS, RoundRunner } from './calls/rounds.ts'
-import { architectureOf, assertParts, cachingOf, identityOf, type ServerOptions } from './options.ts'
+import { architectureOf, assertParts, cachingOf, identityOf, type ServerOptions, withWorkStore } from './options.ts'
 import type { CallHandler } from './call.ts'
 import { ownHandlers, Pipeline } from './calls/pipeline.ts'
 import type { Relaying } from './calls/relaying.ts'
@@ -49,10 +49,11 @@ export interface Wings<Part extends ClusterPart | undefined> {
 export type ServerParts = ReturnType<typeof assemble<ClusterPart | undefined>>
 
 export function assemble<Part extends ClusterPart | undefined>(
-  options: ServerOptions,
+  given: ServerOptions,
   wings: Wings<Part>,
   relaying?: Relaying,
 ) {
+  const options = withWorkStore(given)
   const { store, clock = Date.now, ttlSeconds = DEFAULT_TTL_SECONDS, exposeErrors = true } = options
   const lifetime = new CallLifetime({ ttlSeconds, maxCallSeconds: options.maxCallSeconds, clock })
   const identity = identityOf(options)

@@ -27,8 +27,21 @@ export interface Caching {
   cacheScope?: 'public' | 'private'
 }
 
+/** One store for what waits: carried states, tasks with their questions, and single uses. */
+export interface WorkStore extends CarryStore {
+  readonly tasks: Tasks
+  readonly ledger: Ledger
+}
+
+/** The options, with what their store serves. */
+export function withWorkStore(options: ServerOptions): ServerOptions {
+  const { store } = options
+  if (store === undefined || !('tasks' in store)) return options
+  return { ...options, tasks: options.tasks ?? store.tasks, ledger: options.ledger ?? store.ledger }
+}
+
 export interface QuestionOptions {
-  /** The address of this endpoint as people reach it, for links to the page of a question. @default where the server listens */
+  /** The address of this endpoint as people reach it, for links to the page of a question. @default where the server listens; with `stdio`, a port of this machine */
   url?: string
   /** How long a question can be answered, in seconds; then its call fails. @default 604800, a week */
   waitSeconds?: number
@@ -80,8 +93,11 @@ export interface ServerOptions extends GuardOptions {
    * otherwise. @default 'client'; the store, if there is one, for session-era clients that echo no state
    */
   carry?: Carry
-  /** Needed by every carry mode but 'client' and 'process'. */
-  store?: CarryStore
+  /**
+   * Needed by every carry mode but 'client' and 'process'. `sqliteStore` and `postgresStore` also serve `tasks` and `ledger`, where
+   * these options are left out.
+   */
+  store?: CarryStore | WorkStore
   /** Called when `carry: 'both'` finds that client and store differ. */
   onDifference?: (difference: Difference) => void
   /** Where `once` claims its single use. @default the memory of this process */

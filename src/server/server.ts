@@ -34,7 +34,7 @@ import { FETCH_OPTIONS, type FetchHandler, type FetchHandlerOptions, fetchHandle
 import type { GuardOptions } from './http/hostGuard.ts'
 import type { EndpointParts, HandlerOptions } from './http/endpoint.ts'
 import type { NodeHandler } from './http/node.ts'
-import { assertOptionNames } from '../protocol/index.ts'
+import { assertOptionNames, ProtocolError } from '../protocol/index.ts'
 import type { ServerQuestions } from './questions/openQuestions.ts'
 import { SERVER_OPTIONS, type ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
@@ -221,8 +221,29 @@ export class Server {
     this.#watchSignals(options.drainOnTerm)
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('stdio')
+    const pages = await this.#servePages()
     await serveConnection(this.#assembly, options, this.#shutdown.hosts)
+    await pages?.connections.close(0)
     this.#ignoreTerm()
+  }
+
+  /** A connection of standard input and output has no address, so that the pages of questions get one of this machine. */
+  async #servePages() {
+    const { questionsPart, endpoint } = this.#assembly
+    if (questionsPart === undefined || questionsPart.hasAddress) return undefined
+    const handler = {
+      handle: () => Promise.reject(new ProtocolError('METHOD_UNKNOWN', 'Only questions have pages here.')),
+    }
+    const parts = {
+      ...endpoint,
+      handler,
+      programs: undefined,
+      messages: undefined,
+      documents: new Map<string, string>(),
+    }
+    const listening = await listen(parts, {})
+    questionsPart.listensAt(listening.url)
+    return listening
   }
 
   /** Why the server does not run tasks now, in a sentence: their store fails. Undefined while it works, and without one. */

@@ -28,4 +28,5 @@ export {
   postgresLedger,
   postgresTasks,
 } from '../postgres/index.ts'
+export { sqliteStore } from './sqlite/workStore.ts'
 export { type SqliteEngineOptions, type SqliteTasksOptions, sqliteEngine, sqliteTasks } from './sqlite/engine.ts'

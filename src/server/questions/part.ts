@@ -19,6 +19,8 @@ export interface QuestionsPart {
   readonly pages: Pages
   readonly programs: Programs
   readonly namesOf: NamesOf | undefined
+  /** Whether the address of the pages is known. */
+  readonly hasAddress: boolean
   /** Sets the address of the pages, where the options name none. */
   listensAt(url: string): void
 }
@@ -88,6 +90,9 @@ export function openQuestionsPart(
       },
     },
     namesOf,
+    get hasAddress() {
+      return url !== undefined
+    },
     listensAt: (address) => {
       url ??= address
     },
