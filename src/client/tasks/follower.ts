@@ -85,7 +85,7 @@ export class TaskFollower {
     return new SessionDialect(taskId, { requests, sending, hasRounds: server.hasRounds, onChange })
   }
 
-  /** The connection is over. Where it was lost, the errors of the callers hold the ids of their tasks, which go on. */
+  /** Ends all following with the connection. If that was lost, the errors have the ids of the tasks, which continue. */
   end(isLost: boolean): void {
     for (const call of this.#calls.values()) {
       const { isOver, poller } = call
