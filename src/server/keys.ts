@@ -28,29 +28,29 @@ export function keyringOf({ keys: given }: ServerOptions): Keyring {
 // A session id is sent as a header, and servers and proxies limit the size of headers.
 const MAX_SESSION_BYTES = 4096
 // A client sends the state of a question back with its answer, in one body.
-const MAX_PUSHED = { maxBytes: 2 * 1024 * 1024, maxBodyBytes: 2 * 1024 * 1024 }
-const MAX_STORED = { maxBytes: 16 * 1024 * 1024, maxBodyBytes: 16 * 1024 * 1024 }
+const MAX_PUSHED_BYTES = 2 * 1024 * 1024
+// 16 MB, in base64.
+const MAX_STORED_BYTES = 22 * 1024 * 1024
 
 /** The sealers of a server, by where what they seal goes. */
 export function createSealers(
-  { compress = false, maxStateBytes = 65_536, sessionTtlSeconds = DAY_SECONDS }: ServerOptions,
+  { maxStateBytes = 65_536, sessionTtlSeconds = DAY_SECONDS }: ServerOptions,
   sealing: SealOptions,
 ) {
-  const travelling = compress ? sealing : { ...sealing, deflateAboveBytes: Infinity }
   return {
     /** For states of rounds, which travel with clients. */
-    sealer: createSealer({ ...travelling, maxBytes: maxStateBytes }),
+    sealer: createSealer({ ...sealing, maxBytes: maxStateBytes }),
     /** For states of pushed questions. */
-    pushSealer: createSealer({ ...travelling, ...MAX_PUSHED }),
-    sessionSealer: createSealer({ ...travelling, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
+    pushSealer: createSealer({ ...sealing, maxBytes: MAX_PUSHED_BYTES }),
+    sessionSealer: createSealer({ ...sealing, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
     /** For the store, and for other instances. */
-    vault: createSealer({ ...sealing, ...MAX_STORED }),
+    vault: createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES }),
   }
 }
 
 /** A sealer for messages between the instances of a server. */
 export function messageSealer(sealing: SealOptions): Sealer {
-  return createSealer({ ...sealing, ...MAX_STORED })
+  return createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES })
 }
 
 const NO_KEYS =

@@ -43,7 +43,7 @@ export class Tickets {
 
   /** `audience` names the route. */
   constructor(sealing: Pick<SealOptions, 'keyring' | 'audience' | 'ttlSeconds'>) {
-    this.#sealer = createSealer({ ...sealing, deflateAboveBytes: Infinity, maxBytes: MAX_BYTES })
+    this.#sealer = createSealer({ ...sealing, maxBytes: MAX_BYTES })
   }
 
   seal(call: Call, subject: TicketSubject, ticket: ParkTicket): string {

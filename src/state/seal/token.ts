@@ -5,13 +5,12 @@
  *           version  flags  key id  nonce    ciphertext   tag
  *
  * Invariants:
- * - flags: bit 0 is "deflated", bits 1 to 3 number the purpose, the rest are zero;
+ * - flags: bits 1 to 4 number the purpose, the rest are zero;
  * - the associated data is version, flags, key id and the purpose's name, so every byte of a token is authenticated;
  * - a token has exactly one encoding as text;
  * - nonces are random: change the sealing key before 2^32 seals (NIST SP 800-38D, 8.3).
  */
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { StateError } from '../errors.ts'
 import { readBase64url, type RingKey } from './keyring.ts'
 
@@ -32,7 +31,6 @@ const PURPOSES: readonly Purpose[] = [
 ]
 
 const VERSION = 1
-const DEFLATED = 1
 const HEADER_BYTES = 6
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -40,37 +38,27 @@ const CONTENT_AT = HEADER_BYTES + NONCE_BYTES
 const CIPHER = 'aes-256-gcm'
 const CIPHER_OPTIONS = { authTagLength: TAG_BYTES }
 const NONCE_BATCH = 256
-// For journals, level 3 takes half the time of the default level, and the result is at most 5 % larger.
-const DEFLATE_LEVEL = 3
 
-/** The plaintext of a token, deflated or not. */
-export interface Plain {
-  readonly content: Buffer
-  readonly deflated: boolean
-}
-
-/** A key with the associated data of every purpose, deflated or not, computed once. */
+/** A key with the associated data of every purpose, computed once. */
 interface TokenKey {
   readonly ringKey: RingKey
   readonly associatedData: readonly Buffer[]
 }
 
 export function makeTokenKey(ringKey: RingKey): TokenKey {
-  const associatedData = PURPOSES.flatMap((purpose, number) =>
-    [0, DEFLATED].map((deflated) => {
-      const header = Buffer.from([VERSION, (number << 1) | deflated, 0, 0, 0, 0])
-      header.writeUInt32BE(ringKey.tag, 2)
-      return Buffer.concat([header, Buffer.from(purpose)])
-    }),
-  )
+  const associatedData = PURPOSES.map((purpose, number) => {
+    const header = Buffer.from([VERSION, number << 1, 0, 0, 0, 0])
+    header.writeUInt32BE(ringKey.tag, 2)
+    return Buffer.concat([header, Buffer.from(purpose)])
+  })
   return { ringKey, associatedData }
 }
 
-export function encrypt(key: TokenKey, purpose: Purpose, nonce: Uint8Array, plain: Plain): string {
-  const associatedData = associatedDataFor(key, flagsOf(purpose, plain.deflated))
+export function encrypt(key: TokenKey, purpose: Purpose, nonce: Uint8Array, text: string): string {
+  const associatedData = associatedDataFor(key, purpose)
   const cipher = createCipheriv(CIPHER, key.ringKey.secret, nonce, CIPHER_OPTIONS)
   cipher.setAAD(associatedData)
-  const content = cipher.update(plain.content)
+  const content = cipher.update(text, 'utf8')
   cipher.final() // returns nothing: GCM is a stream mode
   const token = Buffer.allocUnsafe(CONTENT_AT + content.length + TAG_BYTES)
   associatedData.copy(token, 0, 0, HEADER_BYTES)
@@ -80,9 +68,8 @@ export function encrypt(key: TokenKey, purpose: Purpose, nonce: Uint8Array, plai
   return token.toString('base64url')
 }
 
-export function decrypt(keys: ReadonlyMap<number, TokenKey>, purpose: Purpose, token: string): Plain {
+export function decrypt(keys: ReadonlyMap<number, TokenKey>, purpose: Purpose, token: string): string {
   const bytes = readToken(token)
-  const flags = bytes.readUInt8(1)
   const tag = bytes.readUInt32BE(2)
   const key = keys.get(tag)
   if (!key)
@@ -90,12 +77,12 @@ export function decrypt(keys: ReadonlyMap<number, TokenKey>, purpose: Purpose, t
       tag,
       [...keys.values()].map(({ ringKey }) => ringKey.id),
     )
-  if (flags >> 1 !== PURPOSES.indexOf(purpose)) {
+  if (bytes.readUInt8(1) >> 1 !== PURPOSES.indexOf(purpose)) {
     throw new StateError('STATE_PURPOSE', `State was sealed for another purpose than ${purpose}.`)
   }
   const nonce = bytes.subarray(HEADER_BYTES, CONTENT_AT)
   const decipher = createDecipheriv(CIPHER, key.ringKey.secret, nonce, CIPHER_OPTIONS)
-  decipher.setAAD(associatedDataFor(key, flags))
+  decipher.setAAD(associatedDataFor(key, purpose))
   decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
   const content = decipher.update(bytes.subarray(CONTENT_AT, -TAG_BYTES))
   try {
@@ -103,7 +90,7 @@ export function decrypt(keys: ReadonlyMap<number, TokenKey>, purpose: Purpose, t
   } catch {
     throw new StateError('STATE_TAMPERED', 'State failed verification; send it back exactly as it was received.')
   }
-  return { content, deflated: (flags & DEFLATED) !== 0 }
+  return content.toString()
 }
 
 /** What a token says of itself without a key. */
@@ -119,17 +106,14 @@ function readToken(token: string): Buffer {
     bytes !== undefined &&
     bytes.length > CONTENT_AT + TAG_BYTES &&
     bytes[0] === VERSION &&
+    (bytes.readUInt8(1) & 1) === 0 &&
     bytes.readUInt8(1) >> 1 < PURPOSES.length
   if (sound) return bytes
   throw new StateError('STATE_MALFORMED', 'State is not a token of ours; send it back exactly as it was received.')
 }
 
-function flagsOf(purpose: Purpose, deflated: boolean): number {
-  return (PURPOSES.indexOf(purpose) << 1) | (deflated ? DEFLATED : 0)
-}
-
-function associatedDataFor(key: TokenKey, flags: number): Buffer {
-  const associatedData = key.associatedData[flags]
+function associatedDataFor(key: TokenKey, purpose: Purpose): Buffer {
+  const associatedData = key.associatedData[PURPOSES.indexOf(purpose)]
   if (associatedData) return associatedData
   throw new StateError('STATE_OPTION', `The purpose of a seal is one of ${PURPOSES.join(', ')}.`)
 }
@@ -148,30 +132,6 @@ export function randomNonces(): NonceSource {
     next += NONCE_BYTES
     return batch.subarray(next - NONCE_BYTES, next)
   }
-}
-
-/** Deflates bytes, or returns undefined if that saves less than a tenth. */
-export function deflate(bytes: Uint8Array): Buffer | undefined {
-  const small = deflateRawSync(bytes, { level: DEFLATE_LEVEL })
-  return small.length < bytes.length * 0.9 ? small : undefined
-}
-
-/** Inflates bytes, and refuses more output than a limit. */
-export function inflate(bytes: Uint8Array, maxOutputLength: number): Buffer {
-  // A chunk size that holds a typical journal avoids joining several chunks.
-  const chunkSize = Math.min(Math.max(bytes.length * 8, 4096), Math.max(maxOutputLength, 64))
-  try {
-    return inflateRawSync(bytes, { maxOutputLength, chunkSize })
-  } catch (error) {
-    throw error instanceof RangeError
-      ? new StateError('STATE_TOO_LARGE', 'State is larger than this server opens; raise maxBytes on every instance.')
-      : new StateError('STATE_MALFORMED', 'State was deflated in a way this version cannot read.')
-  }
-}
-
-/** The text of a token. */
-export function unpack({ content, deflated }: Plain, maxInflatedBytes: number): string {
-  return (deflated ? inflate(content, maxInflatedBytes) : content).toString()
 }
 
 /** The likeliest cause is an instance with other keys, so the sentence names the ids, which are no secrets. */
