@@ -42,15 +42,6 @@ function codeOf(run: () => unknown): string {
   return 'accepted'
 }
 
-function errorOf(run: () => unknown): Error {
-  try {
-    run()
-  } catch (error) {
-    return error as Error
-  }
-  return new Error('It was accepted.')
-}
-
 describe('sealing and opening', () => {
   proves('MRTR-19 ST-9', 'a seal gives back body, id, round and times, and shows none of them', () => {
     const token = sealerAt(nowMs).seal('request', binding, content)
