@@ -25,7 +25,7 @@ export interface ParkTicket {
   readonly trace?: CallTrace | undefined
 }
 
-/** What a ticket is bound to beside its caller. */
+/** The binding of a ticket beside its caller. */
 export interface TicketSubject {
   readonly server: string
   /** The server's own name of the tool, prompt or resource. */
