@@ -20,7 +20,7 @@ import { requestLimits } from './limits/requestLimits.ts'
 import { WatchedResources } from './limits/watchedResources.ts'
 import { localBus } from './lifecycle/eventBus.ts'
 import { Load } from './lifecycle/load.ts'
-import { createSealers, keyringOf, warnOfMissingKeys } from './keys.ts'
+import { createSealers, keyringOf, messageSealer, warnOfMissingKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
 import { knownCaller } from './limits/quotaCaller.ts'
 import { MAX_ROUNDS, RoundRunner } from './calls/rounds.ts'
@@ -66,9 +66,14 @@ export function assemble<Part extends ClusterPart | undefined>(
   const keyring = keyringOf(options)
   const audience = options.audience ?? options.name
   const ledger = options.ledger ?? memoryLedger()
-  const { sealer, vault, sessionSealer, pushSealer } = createSealers(options, { keyring, audience, ttlSeconds, clock })
+  const sealing = { keyring, audience, ttlSeconds, clock }
+  const { sealer, vault, sessionSealer, pushSealer } = createSealers(options, sealing)
 
-  const clusterPart = wings.joinCluster(options, { sealer: vault, ttlSeconds, clock, logger: log }, relaying)
+  const clusterPart = wings.joinCluster(
+    options,
+    { sealer: messageSealer(sealing), ttlSeconds, clock, logger: log },
+    relaying,
+  )
   const bus = clusterPart?.bus ?? options.bus ?? localBus()
   const isReachable = (): boolean => clusterPart?.cluster.self.url !== undefined || options.bus !== undefined
   const architecture = architectureOf(options)

@@ -1,6 +1,7 @@
-import { DAY_SECONDS } from '../protocol/index.ts'
+import { DAY_SECONDS, host } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import {
+  createRoundSealer,
   createSealer,
   ephemeralKeyring,
   type Keyring,
@@ -16,7 +17,7 @@ const NO_KEY =
 
 /** The ring that was configured, or one of this process alone. */
 export function keyringOf({ keys: given }: ServerOptions): Keyring {
-  const keys = given ?? process.env['PANNIER_KEYS']
+  const keys = given ?? host?.env?.['PANNIER_KEYS']
   if (keys === undefined) return ephemeralKeyring()
   if (keys === '') throw new StateError('KEYS_EMPTY', NO_KEY)
   if (Array.isArray(keys))
@@ -39,12 +40,12 @@ export function createSealers(
   const travelling = compress ? sealing : { ...sealing, deflateAboveBytes: Infinity }
   return {
     /** For states of rounds, which travel with clients. */
-    sealer: createSealer({ ...travelling, maxBytes: maxStateBytes }),
+    sealer: createRoundSealer({ ...travelling, maxBytes: maxStateBytes }),
     /** For states of pushed questions. */
     pushSealer: createSealer({ ...travelling, ...MAX_PUSHED }),
     sessionSealer: createSealer({ ...travelling, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
-    /** For the store, and for other instances. */
-    vault: createSealer({ ...sealing, ...MAX_STORED }),
+    /** For the store. */
+    vault: createRoundSealer({ ...sealing, ...MAX_STORED }),
   }
 }
 
