@@ -105,7 +105,7 @@ export interface PageReply {
 export interface QuestionSite {
   readonly links: {
     /** Undefined for an address that is no link of this server, or an expired one. */
-    open(path: string): LinkedQuestion | undefined
+    open(path: string): Promise<LinkedQuestion | undefined>
     /** The origin of the pages, where it is known. */
     readonly origin: string | undefined
   }

@@ -2,7 +2,7 @@
  * Links to the page of a question. The address holds a seal of the question and of the caller whose question it is: who has the link
  * may answer. It counts once, because a question is open once, and then says what became of it.
  */
-import type { Sealer } from '../../state/seal/index.ts'
+import type { RoundSealer } from '../../state/seal/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { isObject } from '../../protocol/index.ts'
 import { newId } from '../binding.ts'
@@ -15,29 +15,30 @@ const TOLD_SECONDS = 604_800
 const SEGMENT = '/question/'
 
 export class QuestionLinks {
-  readonly #sealer: Sealer
+  readonly #sealer: RoundSealer
   readonly #url: () => string | undefined
   readonly #waitSeconds: number
 
   /** `url`: the address of the endpoint as people reach it, if it is known. */
-  constructor(sealer: Sealer, url: () => string | undefined, waitSeconds: number) {
+  constructor(sealer: RoundSealer, url: () => string | undefined, waitSeconds: number) {
     this.#sealer = sealer
     this.#url = url
     this.#waitSeconds = waitSeconds
   }
 
   /** Undefined if people cannot reach this server by an address that it knows. */
-  to({ question, owner }: LinkedQuestion): string | undefined {
+  async to({ question, owner }: LinkedQuestion): Promise<string | undefined> {
     const url = this.#url()
     if (url === undefined) return undefined
     const content = { body: { question, owner }, id: newId(), ttlSeconds: this.#waitSeconds + TOLD_SECONDS }
-    return `${url.replace(/\/$/, '')}${SEGMENT}${this.#sealer.seal('link', {}, content)}`
+    return `${url.replace(/\/$/, '')}${SEGMENT}${await this.#sealer.seal('link', {}, content)}`
   }
 
   /** Undefined for an address that is no link of this server, or an expired one. */
-  open(path: string): LinkedQuestion | undefined {
+  async open(path: string): Promise<LinkedQuestion | undefined> {
     try {
-      const { body } = this.#sealer.open('link', {}, path.slice(path.lastIndexOf(SEGMENT) + SEGMENT.length))
+      const token = path.slice(path.lastIndexOf(SEGMENT) + SEGMENT.length)
+      const { body } = await this.#sealer.open('link', {}, token)
       return isObject(body) ? { question: String(body['question']), owner: String(body['owner']) } : undefined
     } catch (error) {
       if (error instanceof StateError) return undefined

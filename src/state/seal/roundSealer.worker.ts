@@ -1,10 +1,9 @@
 /** In place of roundSealer.ts where Node's cipher may be missing: the same tokens, by WebCrypto. */
-import { assertOptionNames, findNodeModule, joined, utf8Of, utf8Text } from '../../protocol/index.ts'
+import { assertOptionNames, joined, utf8Of, utf8Text } from '../../protocol/index.ts'
 import { readClaims, writeClaims } from './claims.ts'
 import { keysOf, type RingKey } from './keyring.ts'
 import {
   assertTokenSize,
-  createSealer,
   type RoundSealer,
   SEAL_OPTIONS,
   type SealOptions,
@@ -29,7 +28,7 @@ import {
 } from './token.ts'
 
 export function createRoundSealer(options: SealOptions): RoundSealer {
-  return findNodeModule('node:crypto') === undefined ? createWebSealer(options, randomNonces()) : createSealer(options)
+  return createWebSealer(options, randomNonces())
 }
 
 /** With the nonces passed in, so that test vectors can fix them. */

@@ -33,7 +33,7 @@ export class QuestionPages {
   }
 
   async serve(request: PageRequest): Promise<PageReply> {
-    const linked = this.#site.links.open(request.path)
+    const linked = await this.#site.links.open(request.path)
     if (linked === undefined)
       return notice(
         404,
