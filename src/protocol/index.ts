@@ -91,7 +91,7 @@ export {
   TASKS_EXTENSION,
   type TaskStatus,
 } from './tasks.ts'
-export { type AsyncContext, createAsyncContext } from './runtime/asyncContext.ts'
+export { createAsyncContext } from './runtime/asyncContext.ts'
 export { findNodeModule, host, nodeModule } from './runtime/nodeModule.ts'
 export {
   fromBase64url,

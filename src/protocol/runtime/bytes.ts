@@ -44,5 +44,5 @@ export function sha256(data: string | Uint8Array, form: 'hex' | 'base64url'): st
 }
 
 function bufferOf(bytes: Uint8Array): Buffer {
-  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -67,11 +67,11 @@ function readKey(given: KeyLike): ReadKey {
 
 function readPublic(isPrivate: boolean, create: () => KeyObject): ReadKey {
   if (isPrivate) throw notPublic()
+  nodeModule('node:crypto') // throws its own sentence where it is missing
   let key: KeyObject
   try {
     key = create()
-  } catch (error) {
-    if (findNodeModule('node:crypto') === undefined) throw error
+  } catch {
     // Without the cause, whose message may contain the key.
     throw new TypeError('The key cannot be read; give a public key as PEM, JWK, KeyObject or CryptoKey.')
   }

@@ -35,7 +35,7 @@ const codeOf = (opening: () => unknown): Promise<unknown> =>
     .then(opening)
     .then(
       () => 'opened',
-      (error: { code?: string }) => error.code,
+      (error: unknown) => (error as { code?: string }).code,
     )
 
 test.each(cases)('$name', async ({ keys, audience, purpose, binding, clockMs, nonce, deflated, token, ...vector }) => {
