@@ -21,22 +21,38 @@ export interface Place {
 }
 
 /** A program that prints its addresses as its first line of JSON. */
-export async function startProgram(command: readonly string[], given: Given, cwd = root): Promise<Served> {
-  const [program = '', ...args] = command
+function startProgram(command: readonly string[], given: Given): Promise<Served> {
+  return startServer(command, given, { cwd: root, ready: /^\{"/ })
+}
+
+interface StartOptions {
+  readonly cwd: string
+  /** The line by which the program says that it serves. */
+  readonly ready: RegExp
+  /** @default what the line says */
+  readonly base?: string
+}
+
+export async function startServer(
+  [program = '', ...args]: readonly string[],
+  given: Given,
+  { cwd, ready, base: known }: StartOptions,
+): Promise<Served> {
   const { NODE_OPTIONS: _, ...environment } = process.env
   const env = { ...environment, GIVEN: JSON.stringify(given), PANNIER_LOG_LEVEL: 'error' }
   const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
   for await (const line of createInterface({ input: child.stdout })) {
-    if (!line.startsWith('{"')) continue
-    const { own, base } = JSON.parse(line) as { own?: string; base: string }
+    if (!ready.test(line)) continue
+    const said = known === undefined ? (JSON.parse(line) as { own?: string; base: string }) : { base: known }
+    const { own, base }: { own?: string; base: string } = said
     child.stdout.resume()
     const url = (path = '/mcp'): string => (path === '/mcp' ? (own ?? `${base}/mcp`) : base + path)
     return { url, close: () => ended(child) }
   }
-  throw new Error(`${command.join(' ')} ended before it printed its address.`)
+  throw new Error(`${program} ${args.join(' ')} ended before it served.`)
 }
 
-export async function ended(child: ChildProcess): Promise<void> {
+async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL')) await once(child, 'exit')
 }
 
