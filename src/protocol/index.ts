@@ -106,7 +106,6 @@ export {
   utf8Text,
 } from '#runtime/protocol/runtime/bytes'
 export {
-  type BackoffOptions,
   backoffMs,
   DAY_MS,
   DAY_SECONDS,
