@@ -42,9 +42,9 @@ describe.each(places)('against $name', ({ maker, host }) => {
 
   test('tools are listed, called with typed arguments, and get their questions answered', async () => {
     const [tools, added, cooked] = await Promise.all([
-      pannier(line('tools')),
-      pannier(line('call', 'add', '--arg', 'a=1', '--arg', 'b=2.5')),
-      pannier(line('call', 'cook', '--yes')),
+      hosted(line('tools')),
+      hosted(line('call', 'add', '--arg', 'a=1', '--arg', 'b=2.5')),
+      hosted(line('call', 'cook', '--yes')),
     ])
     expect(tools).toMatchObject({
       status: 0,

@@ -83,9 +83,13 @@ const CHANGES = new Map<string, () => Promise<object>>([
 
 test.each([
   ['changed', 'one process', {}],
-  ['of servers that are not there', 'one process', {}],
-  ['removed', 'two workers', WORKERS],
   ['of servers of the other era', 'two workers', WORKERS],
+  ...(isLong
+    ? ([
+        ['of servers that are not there', 'one process', {}],
+        ['removed', 'two workers', WORKERS],
+      ] as const)
+    : []),
 ] as const)(
   'calls that wait are answered although their entries are now %s, with %s',
   async (change, _, options) => {
