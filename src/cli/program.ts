@@ -2,7 +2,9 @@
 import { Command, CommanderError } from 'commander'
 import { ClientError, plainText } from '../client/index.ts'
 import { StateError } from '../state/internal.ts'
+import { auditCommand } from './commands/audit.ts'
 import { callCommand, promptCommand, readCommand } from './commands/calls.ts'
+import { devCommand } from './commands/dev.ts'
 import { gatewayCommand } from './commands/gateway.ts'
 import { jarCommand } from './commands/jar.ts'
 import { loginCommand } from './commands/login.ts'
@@ -68,7 +70,9 @@ export function createProgram(server: readonly string[] | undefined): Command {
     .commandsGroup('Find out about servers:')
     .addCommand(probeCommand(server))
     .commandsGroup('Serve servers:')
+    .addCommand(devCommand())
     .addCommand(gatewayCommand())
+    .addCommand(auditCommand())
     .commandsGroup('Manage stored state and keys:')
     .addCommand(jarCommand())
     .addCommand(keysCommand())
