@@ -15,7 +15,6 @@ const STEERING = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/u
 
 const start = (args: readonly string[], given: Given = {}) =>
   startPannier(args, { ...given, env: { XDG_DATA_HOME: folder, DONE: done, ...given.env } })
-const pannier = (args: readonly string[], given?: Given): Promise<Ran> => start(args, given).ended
 
 const host = new ProgramHost()
 const hosted = (args: readonly string[], given: Given = {}): Promise<Ran> =>
