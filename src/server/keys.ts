@@ -1,6 +1,7 @@
-import { DAY_SECONDS } from '../protocol/index.ts'
+import { DAY_SECONDS, findNodeModule, host } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import {
+  createRoundSealer,
   createSealer,
   ephemeralKeyring,
   type Keyring,
@@ -16,7 +17,7 @@ const NO_KEY =
 
 /** The ring that was configured, or one of this process alone. */
 export function keyringOf({ keys: given }: ServerOptions): Keyring {
-  const keys = given ?? process.env['PANNIER_KEYS']
+  const keys = given ?? host?.env?.['PANNIER_KEYS']
   if (keys === undefined) return ephemeralKeyring()
   if (keys === '') throw new StateError('KEYS_EMPTY', NO_KEY)
   if (Array.isArray(keys))
@@ -32,19 +33,24 @@ const MAX_PUSHED_BYTES = 2 * 1024 * 1024
 // 16 MB, in base64.
 const MAX_STORED_BYTES = 22 * 1024 * 1024
 
-/** The sealers of a server, by where what they seal goes. */
-export function createSealers(
-  { maxStateBytes = 65_536, sessionTtlSeconds = DAY_SECONDS }: ServerOptions,
-  sealing: SealOptions,
-) {
+/** The sealers of a server for rounds, by where what they seal goes. */
+export function roundSealers({ maxStateBytes = 65_536 }: ServerOptions, sealing: SealOptions) {
   return {
-    /** For states of rounds, which travel with clients. */
-    sealer: createSealer({ ...sealing, maxBytes: maxStateBytes }),
+    /** For states, which travel with clients. */
+    sealer: createRoundSealer({ ...sealing, maxBytes: maxStateBytes }),
+    /** For the addresses of questions. */
+    linkSealer: createRoundSealer({ ...sealing, maxBytes: MAX_SESSION_BYTES }),
+    /** For the store. */
+    vault: createRoundSealer({ ...sealing, maxBytes: MAX_STORED_BYTES }),
+  }
+}
+
+/** The sealers of a server for sessions, which cannot wait for WebCrypto. */
+export function sessionSealers({ sessionTtlSeconds = DAY_SECONDS }: ServerOptions, sealing: SealOptions) {
+  return {
+    sessionSealer: createSealer({ ...sealing, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
     /** For states of pushed questions. */
     pushSealer: createSealer({ ...sealing, maxBytes: MAX_PUSHED_BYTES }),
-    sessionSealer: createSealer({ ...sealing, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
-    /** For the store, and for other instances. */
-    vault: createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES }),
   }
 }
 
@@ -67,4 +73,14 @@ export function warnOfUnknownKey(logger: Logger): void {
     { code: 'STATE_UNKNOWN_KEY' },
     'A session id was sealed with a key that this instance does not have. Give all instances the same PANNIER_KEYS.',
   )
+}
+
+const NO_SESSIONS =
+  'Sessions need node:crypto, which this runtime does not have, so clients of the session era are refused. In a Worker, set the flag nodejs_compat.'
+
+/** Whether sessions can be served. Their ids and questions are sealed where nothing can wait for WebCrypto. */
+export function canSealAtOnce(logger: LoggerSlot): boolean {
+  if (findNodeModule('node:crypto') !== undefined) return true
+  logger.warnOfSetup('PANNIER_NO_SESSIONS', NO_SESSIONS)
+  return false
 }

@@ -39,13 +39,19 @@ export interface SealContent {
   ttlSeconds?: number
 }
 
+/** A Sealer that may need time, as WebCrypto does. */
+export interface RoundSealer {
+  seal(purpose: Purpose, binding: Binding, content: SealContent): string | Promise<string>
+  open(purpose: Purpose, binding: Binding, token: string): Sealed | Promise<Sealed>
+}
+
 /** Seals bodies, and opens them where purpose and binding are the same. */
 export interface Sealer {
   seal(purpose: Purpose, binding: Binding, content: SealContent): string
   open(purpose: Purpose, binding: Binding, token: string): Sealed
 }
 
-const SEAL_OPTIONS: OptionNames<SealOptions> = {
+export const SEAL_OPTIONS: OptionNames<SealOptions> = {
   keyring: true,
   audience: true,
   ttlSeconds: true,
@@ -81,7 +87,7 @@ export function createSealerWith(options: SealOptions, nextNonce: NonceSource): 
   }
 }
 
-function withDefaults(options: SealOptions): Required<SealOptions> {
+export function withDefaults(options: SealOptions): Required<SealOptions> {
   const { keyring, audience, ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now, maxBytes = 65_536 } = options
   if (typeof audience !== 'string' || audience === '') {
     throw new StateError('STATE_OPTION', 'Give the sealer an audience: the name all instances of this server share.')
@@ -92,7 +98,7 @@ function withDefaults(options: SealOptions): Required<SealOptions> {
 }
 
 /** Adds the times to a body: issued at is rounded down and expires at is rounded up, to whole seconds. */
-function stamp(content: SealContent, defaultTtlSeconds: number, nowMs: number): Sealed {
+export function stamp(content: SealContent, defaultTtlSeconds: number, nowMs: number): Sealed {
   const { body, id, round = 0, ttlSeconds = defaultTtlSeconds } = content
   assertTtl(ttlSeconds)
   if (typeof id !== 'string' || !Number.isSafeInteger(round) || round < 0) {
@@ -102,7 +108,7 @@ function stamp(content: SealContent, defaultTtlSeconds: number, nowMs: number): 
   return { body, id, round, issuedAt: Math.floor(now), expiresAt: Math.ceil(now + ttlSeconds) }
 }
 
-function assertTokenSize(token: string, maxBytes: number): void {
+export function assertTokenSize(token: string, maxBytes: number): void {
   if (typeof token !== 'string')
     throw new StateError('STATE_MALFORMED', 'State is a string; send back what was received.')
   if (token.length > maxBytes) {
@@ -110,7 +116,7 @@ function assertTokenSize(token: string, maxBytes: number): void {
   }
 }
 
-function tooLarge(bytes: number, limit: number): StateError {
+export function tooLarge(bytes: number, limit: number): StateError {
   const advice = 'store large results elsewhere and keep a reference here, raise maxBytes, or carry state in a store'
   return new StateError('STATE_TOO_LARGE', `State would have ${bytes} bytes, the limit is ${limit}: ${advice}.`)
 }
