@@ -142,7 +142,7 @@ export interface NoticeSite {
   /** The name of the server, as people read it. */
   readonly server: string
   /** The address of a question's page; undefined if it has none. */
-  linkTo(linked: LinkedQuestion): string | undefined
+  linkTo(linked: LinkedQuestion): Promise<string | undefined>
 }
 
 /** What a link to a question names. */

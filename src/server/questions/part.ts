@@ -78,7 +78,7 @@ export function openQuestionsPart(
       channels: notify,
       server: site.server,
       // A question for others has a page only where people can log in.
-      linkTo: (linked) => (linked.owner === undefined && login === undefined ? undefined : links.to(linked)),
+      linkTo: async (linked) => (linked.owner === undefined && login === undefined ? undefined : links.to(linked)),
     },
     listensAt: (address) => {
       url ??= address

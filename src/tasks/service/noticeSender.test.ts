@@ -34,7 +34,11 @@ function newSender(attempt: number, send: NoticeChannel['send']) {
     remove: async (notice) => void removed.push(notice),
     postpone: async (...given) => void postponed.push(given),
   }
-  const site = { channels: [{ name: 'desk', send }], server: 'Desk', linkTo: () => 'https://x.example/question/1' }
+  const site = {
+    channels: [{ name: 'desk', send }],
+    server: 'Desk',
+    linkTo: async () => 'https://x.example/question/1',
+  }
   const logger = () => ({ debug() {}, info() {}, warn: note('warn'), error: note('error') })
   const sender = new NoticeSender({ notices } as unknown as TaskEngine, site, logger)
   return { sender, removed, postponed, logged }

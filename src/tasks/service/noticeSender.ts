@@ -59,7 +59,7 @@ export class NoticeSender {
     const ref = { place: question.place, channel: name }
     const channel = this.#site.channels.find((each) => each.name === name)
     if (channel === undefined) return
-    const notice = this.#noticeOf({ question, channel: name, attempt })
+    const notice = await this.#noticeOf({ question, channel: name, attempt })
     try {
       await channel.send(notice, AbortSignal.timeout(SEND_MS))
       await this.#engine.notices.remove(ref)
@@ -72,9 +72,11 @@ export class NoticeSender {
     }
   }
 
-  #noticeOf({ question, channel, attempt }: DueNotice): QuestionNotice {
+  async #noticeOf({ question, channel, attempt }: DueNotice): Promise<QuestionNotice> {
     const { id, tool, caller, message, by, askedAt, expiresAt } = toQuestion(question)
-    const link = this.#site.linkTo(by === undefined ? { question: id, owner: ownerIn(question) } : { question: id })
+    const link = await this.#site.linkTo(
+      by === undefined ? { question: id, owner: ownerIn(question) } : { question: id },
+    )
     const { server } = this.#site
     return {
       id: `${id}:${channel}`,
