@@ -34,7 +34,7 @@ export interface NoticeChannel {
 }
 
 /** A notice as a text of a few lines. */
-export function noticeText({ server, tool, caller, message, link, expiresAt }: QuestionNotice): string {
+function noticeText({ server, tool, caller, message, link, expiresAt }: QuestionNotice): string {
   const who = caller === undefined ? 'A caller' : caller
   const until = expiresAt === null ? [] : [`It can be answered until ${new Date(expiresAt).toISOString()}.`]
   return [
