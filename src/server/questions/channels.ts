@@ -50,7 +50,7 @@ export interface WebhookOptions {
   url: string
   /** The secret that signs it, as base64 with or without `whsec_` before it. */
   secret: string
-  /** @default 'webhook' */
+  /** Names the channel in the log and the store. @default 'webhook' */
   name?: string
   /** Milliseconds since 1970. @default Date.now */
   clock?: () => number
@@ -82,7 +82,7 @@ export function webhook({ url, secret, name = 'webhook', clock = Date.now }: Web
 export interface ChatOptions {
   /** The address of an incoming webhook, as Slack, Mattermost and others have them. It is a secret. */
   url: string
-  /** @default 'chat' */
+  /** Names the channel in the log and the store. @default 'chat' */
   name?: string
   /** The body for a chat that takes another one. @default `{"text": …}` */
   body?: (notice: QuestionNotice) => unknown
@@ -137,10 +137,11 @@ async function signed(key: Uint8Array<ArrayBuffer>, text: string): Promise<strin
 export interface MailOptions {
   /** The server, such as `smtps://user:password@mail.example.com`. */
   smtp: string
+  /** The sender of the mails. */
   from: string
   /** The receivers of a notice; a notice without any is not sent. */
   to: string | ((notice: QuestionNotice) => readonly string[] | Promise<readonly string[]>)
-  /** @default 'mail' */
+  /** Names the channel in the log and the store. @default 'mail' */
   name?: string
 }
 
