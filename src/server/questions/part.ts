@@ -1,13 +1,13 @@
 /** What a server has for calls that wait for people: the calls, the pages, and the tool that continues a call. */
 import type { CallToolResult } from '@modelcontextprotocol/client'
-import type { Sealer } from '../../state/seal/index.ts'
+import type { RoundSealer } from '../../state/seal/index.ts'
 import { toolEntry } from '../catalog/entries.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { questionsOf, type ServerOptions } from '../options.ts'
 import type { RequestLimits } from '../limits/requestLimits.ts'
 import type { Results } from '../results.ts'
-import type { DeferredCalls, QuestionDesk, QuestionSite } from '../taskPort.ts'
+import type { DeferredCalls, NoticeSite, QuestionDesk, QuestionSite } from '../taskPort.ts'
 import type { Pages, Programs } from '../http/endpoint.ts'
 import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
 import type { NamesOf, ServerQuestions } from './openQuestions.ts'
@@ -19,6 +19,7 @@ export interface QuestionsPart {
   readonly pages: Pages
   readonly programs: Programs
   readonly namesOf: NamesOf | undefined
+  readonly notices: NoticeSite
   /** Whether the address of the pages is known. */
   readonly hasAddress: boolean
   /** Sets the address of the pages, where the options name none. */
@@ -27,7 +28,7 @@ export interface QuestionsPart {
 
 export interface QuestionsPartOptions {
   readonly desk: QuestionDesk | undefined
-  readonly sealer: Sealer
+  readonly sealer: RoundSealer
   readonly results: Results
   readonly registry: Registry
   /** Whether a caller may still call a tool. */
@@ -46,7 +47,7 @@ export function openQuestionsPart(
   if (settings === undefined) return undefined
   if (desk === undefined) throw new TypeError('The option questions needs tasks of pannier/tasks or pannier/postgres.')
   let { url } = settings
-  const { waitSeconds, namesOf, login } = settings
+  const { waitSeconds, namesOf, login, notify = [] } = settings
   const links = new QuestionLinks(sealer, () => url, waitSeconds)
   const site: QuestionSite = {
     links,
@@ -90,6 +91,12 @@ export function openQuestionsPart(
       },
     },
     namesOf,
+    notices: {
+      channels: notify,
+      server: site.server,
+      // A question for others has a page only where people can log in.
+      linkTo: async (linked) => (linked.owner === undefined && login === undefined ? undefined : links.to(linked)),
+    },
     get hasAddress() {
       return url !== undefined
     },

@@ -66,20 +66,23 @@ export class StoredCalls implements DeferredCalls {
     const stored = await desk.create(call, work)
     const asked = Object.keys(responses).filter((key) => key.startsWith(PAGE_PREFIX))
     const waiting = asked.length === 0 ? stored : await this.#opened(call, stored, asked, responses)
-    const pages = mayAsk ? this.#pagesFor(call, waiting) : NO_PAGES
+    const pages = mayAsk ? await this.#pagesFor(call, waiting) : NO_PAGES
     if (pages.size > 0 && !asked.some((key) => pages.has(key))) return pages
     return results.complete(await this.#resultOf(call, waiting, hasOutput, () => call.channel.cancelled), call.peer)
   }
 
   /** Pages of the caller's own questions, for a client that opens pages and shows no forms. */
-  #pagesFor(call: Call, { id, status, questions, approvers }: DeferredCall): ReadonlyMap<string, InputRequest> {
+  async #pagesFor(
+    call: Call,
+    { id, status, questions, approvers }: DeferredCall,
+  ): Promise<ReadonlyMap<string, InputRequest>> {
     const { desk, links, hasLogin } = this.#options
     if (status !== 'input_required' || approvers.size > 0 || !isAskable(call, ANY_PAGE)) return NO_PAGES
     const owner = desk.ownerOf(call)
     const pages = new Map<string, InputRequest>()
     for (const [key, request] of questions) {
       const question = `${id}:${key}`
-      const url = links.of({ id: question, by: undefined }, owner, hasLogin)
+      const url = await links.of({ id: question, by: undefined }, owner, hasLogin)
       if (url === undefined) return NO_PAGES
       const page = { mode: 'url', message: messageOf(request), url } as const
       const params = call.peer.era === 'legacy' ? { ...page, elicitationId: question } : page
@@ -135,15 +138,16 @@ export class StoredCalls implements DeferredCalls {
     return failure(error?.message ?? 'Nobody answered in time.')
   }
 
-  #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Json {
+  async #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Promise<Json> {
     const { desk, links, hasLogin } = this.#options
     const owner = desk.ownerOf(caller)
-    const questions = Array.from(waiting.questions, ([key, request]) => {
+    const asked = Array.from(waiting.questions, async ([key, request]) => {
       const by = waiting.approvers.get(key)?.by
       const id = `${waiting.id}:${key}`
-      const url = links.of({ id, by }, owner, hasLogin)
+      const url = await links.of({ id, by }, owner, hasLogin)
       return { id, message: messageOf(request), ...(url !== undefined && { url }), ...(by !== undefined && { by }) }
     })
+    const questions = await Promise.all(asked)
     const sentences = [
       'This call waits for a person, and this client cannot show them the question. Pass this on:',
       ...questions.map(sentenceOf),

@@ -39,13 +39,13 @@ export class QuestionPrograms {
     const { questions, server } = this.#site
     if ((given.get('server') ?? server) !== server) return ok({ questions: [] })
     const { questions: found, nextCursor } = await questions().open(filterIn(given, principal))
-    const shown = found.map((question) => this.#shown(question, principal))
+    const shown = await Promise.all(found.map((question) => this.#shown(question, principal)))
     return ok({ questions: shown, ...(nextCursor !== undefined && { nextCursor }) })
   }
 
   async #known(id: string, principal: Principal): Promise<PageReply> {
     const known = await this.#site.questions().find(id, principal)
-    return known === undefined ? refusal(404, NOT_FOUND) : ok(this.#shown(known, principal))
+    return known === undefined ? refusal(404, NOT_FOUND) : ok(await this.#shown(known, principal))
   }
 
   async #answer(request: ProgramRequest, id: string, principal: Principal): Promise<PageReply> {
@@ -60,9 +60,9 @@ export class QuestionPrograms {
     }
   }
 
-  #shown(question: OpenQuestion, principal: Principal): Json {
+  async #shown(question: OpenQuestion, principal: Principal): Promise<Json> {
     const { server, linkOf } = this.#site
-    const url = linkOf(question, principal)
+    const url = await linkOf(question, principal)
     return { ...question, server, ...(url !== undefined && { url }) }
   }
 }
