@@ -1,5 +1,5 @@
 /** The gateway: one endpoint for clients of both eras in front of many MCP servers. */
-import type { DrainOptions, Listening, Principal } from '../server/index.ts'
+import type { DrainOptions, Listening, Principal, ServerQuestions } from '../server/index.ts'
 import { reachableHost } from '../cluster/index.ts'
 import {
   assertDrainOptions,
@@ -26,6 +26,8 @@ import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './
 import { NOT_FOUND, type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
+import { openQuestions } from './questionStore.ts'
+import type { GatewayQuestions, GatewayQuestionsOptions } from './questions/index.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 import { Via } from './loops.ts'
@@ -40,6 +42,7 @@ export class Gateway {
   readonly #definitions: Definitions
   readonly #database: GatewayDatabase | undefined
   readonly #served: ServedBackends
+  readonly #questions: GatewayQuestions | undefined
   readonly #setupWarnings = new SetupWarnings({
     judged: () => this.judged(),
     others: () => (this.#database === undefined ? this.#routes.knownOthers : 0),
@@ -68,14 +71,18 @@ export class Gateway {
       reached: () => this.#reached,
       logger: () => this.#logger.current,
     })
+    const server = serverOptions(options, this.#logger, {
+      limits: () => this.#config.settings.limits,
+      database: this.#database,
+    })
+    const held: GatewayQuestionsOptions['held'] = (call, input) => this.#routes.held(call, input)
+    this.#questions = openQuestions(options, { server, database: this.#database, held, path: UNION_PATH })
     this.#routes = new Routes({
       backends: () => this.backends,
       ready: () => this.#served.ready,
       listDeadlineMs: options.settings.listDeadlineMs,
-      server: serverOptions(options, this.#logger, {
-        limits: () => this.#config.settings.limits,
-        database: this.#database,
-      }),
+      server,
+      questions: this.#questions,
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
       via: this.#via,
@@ -153,6 +160,7 @@ export class Gateway {
     this.#logger.defaultTo(lineLogger)
     const serve = withProbes(this.nodeHandler(), () => isReady(this.#readiness))
     const { connections, address, port, url, close } = await openListener(options, serve)
+    this.#questions?.listensAt(url)
     this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
     if (drains) drainOnTerm(() => this.drain())
     if (this.#replicas === undefined)
@@ -180,11 +188,22 @@ export class Gateway {
     return this.#routes.meet(addresses)
   }
 
+  /**
+   * The questions that wait for people, and those of approvals: for a page or a program of your own. Throws without the
+   * setting `store`.
+   */
+  get questions(): ServerQuestions {
+    if (this.#questions !== undefined) return this.#questions.list
+    throw new TypeError('Questions need a store: "store" under "gateway" in the file.')
+  }
+
   /** A handler for `node:http`, Express or Fastify, for all addresses of the gateway. */
   nodeHandler(): NodeHandler {
     this.#start()
     return (req, res) => {
-      const route = this.#routes.at(pathOf(req), (name) => req.headers[name]?.toString())
+      const path = pathOf(req)
+      if (this.#questions?.isPage(path) === true) return this.#questions.node(req, res)
+      const route = this.#routes.at(path, (name) => req.headers[name]?.toString())
       if (route === undefined) send(res, NOT_FOUND)
       else route.node(req, res)
     }
@@ -193,7 +212,9 @@ export class Gateway {
   /** Answers one web-standard request. */
   readonly fetch = async (request: Request): Promise<Response> => {
     this.#start()
-    const route = this.#routes.at(new URL(request.url).pathname, (name) => request.headers.get(name) ?? undefined)
+    const { pathname } = new URL(request.url)
+    if (this.#questions?.isPage(pathname) === true) return this.#questions.fetch(request)
+    const route = this.#routes.at(pathname, (name) => request.headers.get(name) ?? undefined)
     if (route !== undefined) return route.fetch(request)
     return new Response(NOT_FOUND.body ?? null, { status: 404, headers: { 'content-type': 'application/json' } })
   }
@@ -259,7 +280,7 @@ export class Gateway {
     const drained = this.#routes.drain(options) // stops taking new calls
     await this.#database?.leases.gateway.stopping()
     for (const backend of this.backends) backend.sender.handOff()
-    await drained
+    await Promise.all([drained, this.#questions?.drain(options)])
     await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
     this.#logger.current.info(this.#underWay(), 'Drained.')
@@ -295,14 +316,18 @@ export class Gateway {
     this.#served.start(this.#options.settings.listDeadlineMs)
     this.#metrics.refresh()
     this.#routes.open().catch(this.#unopened)
+    this.#questions?.open().catch(this.#unstored)
     const keysWarning = missingKeys(this.#options)
     if (keysWarning !== undefined) this.#logger.current.warn({}, keysWarning)
     this.#setupWarnings.watch()
   }
 
+  readonly #unstored = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NO_STORE)
+
   readonly #unopened = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NOT_OPENED)
 }
 
+const NO_STORE = 'The store could not be opened: each call that has to wait for a person tries again, or fails.'
 const NOT_OPENED = 'The bus could not be opened: list changes reach no client, and other instances are not heard.'
 
 /** A gateway for the servers of a configuration. It connects to them when it listens. */

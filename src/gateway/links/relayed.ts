@@ -100,6 +100,25 @@ export function asRound(call: Call, round: Json): Call {
   return { ...modern, peer: { ...call.peer, era: 'modern', version: MODERN_VERSION, takesInputRequired: true } }
 }
 
+/**
+ * A call as of a client that takes forms as results, for a call whose forms are answered elsewhere. It belongs to its
+ * principal alone, so that it can continue without the client's session.
+ */
+export function asAskable(call: Call): Call {
+  const { params, principal } = call
+  const { capabilities } = call.peer
+  const peer: Peer = {
+    ...call.peer,
+    era: 'modern',
+    version: MODERN_VERSION,
+    capabilities: { ...capabilities, elicitation: Object.assign({}, capabilities.elicitation, { form: {} }) },
+    session: principal === undefined ? call.peer.session : undefined,
+    takesInputRequired: true,
+  }
+  const meta = isObject(params['_meta']) ? params['_meta'] : {}
+  return { ...call, peer, params: { ...params, _meta: { ...meta, ...envelopeOf(peer, true) } } }
+}
+
 /** Never called; its presence shows that the caller can be asked. */
 function unused(): Promise<Json> {
   return Promise.reject(new TypeError('The other gateway asks.'))

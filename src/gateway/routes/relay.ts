@@ -31,7 +31,7 @@ import { askerOf, questionsOr, relayedOf, runInPlace } from './relayedCall.ts'
 import { taskModeOf } from './tasks/source.ts'
 import type { RelayedTasks } from './tasks/service.ts'
 import type { RouteRules } from './routeRules.ts'
-import { asRound, type Relayed, withoutTasks, withTasks } from '../links/relayed.ts'
+import { asAskable, asRound, type Relayed, withoutTasks, withTasks } from '../links/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
 import { isReplayable } from '../parking/claim.ts'
@@ -143,6 +143,16 @@ export class Relay {
       case 'plain':
         return this.call(plainly(call), found, { ...rest, ...named }, headers)
     }
+  }
+
+  /** One round of a call whose forms are answered elsewhere: the result, or the questions of the server. */
+  async round(call: Call, found: BackendTarget, args: unknown, brought: Json): Promise<Json> {
+    const { task: _, requestState: __, inputResponses: ___, ...params } = call.params
+    const { resumed: ____, ...first } = plainly(call)
+    const round = asAskable({ ...first, params: { ...params, name: found.name, arguments: args, ...brought } })
+    const headers = paramHeaderValues(mirroredIn(found.listed), args ?? {})
+    await found.backend.connector.tried
+    return JSON.parse(await this.call(round, found, round.params, headers)) as Json
   }
 
   /**

@@ -26,7 +26,9 @@ import { Tickets } from '../parking/ticket.ts'
 import { FormerDirectories } from './former.ts'
 import { OwnLists } from './ownLists.ts'
 import type { RouteRules } from './routeRules.ts'
+import type { GatewayQuestions, HeldCall, HeldInput } from '../questions/index.ts'
 import { routeMethods } from './methods.ts'
+import { RuledCalls } from './ruledCalls.ts'
 import type { BackendTarget } from './contents.ts'
 import { TaskIds } from './tasks/owners.ts'
 import { RelayedTasks } from './tasks/service.ts'
@@ -56,6 +58,8 @@ export interface SharedRouteOptions {
   /** The addresses of the other gateways in the database. */
   readonly others: () => Promise<readonly string[]>
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
+  /** Where calls wait for people; undefined for a gateway without a store. */
+  readonly questions: GatewayQuestions | undefined
 }
 
 export interface RouteOptions extends SharedRouteOptions {
@@ -87,6 +91,7 @@ export class Route {
   readonly #watched = new Map<string, BackendTarget>()
   readonly #passthrough: PassthroughHandler | undefined
   readonly #gate: DrainGate
+  #ruled: RuledCalls | undefined
   readonly #options: RouteOptions
 
   constructor(options: RouteOptions) {
@@ -94,7 +99,7 @@ export class Route {
     this.#options = options
     this.path = path
     const directory = new RouteDirectory(scope)
-    const { rules } = options
+    const { rules, questions } = options
     const own = new OwnLists({ scope, alone, waitMs: options.listDeadlineMs, common: directory, rules })
     this.#directory = directory
     this.#own = own
@@ -115,8 +120,11 @@ export class Route {
         handlers: (parts) => {
           tasks.join(parts)
           own.lists = parts.lists
-          const shared = { path, parking, tickets, recorder, tasks, addressed, rules }
-          return routeMethods({ ...shared, directory, own, former: this.#former }, parts)
+          const shared = { path, parking, tickets, recorder, tasks, addressed, rules, questions }
+          const all = { ...shared, directory, own, former: this.#former }
+          const ruled = new RuledCalls(all, parts)
+          this.#ruled = ruled
+          return routeMethods(all, parts, ruled)
         },
         ownLists: own.of,
         instructions,
@@ -168,6 +176,7 @@ export class Route {
       inner: endpoint.handler,
       backend: () => (this.#former.mayHaveParked ? undefined : backend()),
       rules: this.#options.rules,
+      readsAskless: this.#options.questions !== undefined,
       route,
       logger: server.logger,
       metrics,
@@ -181,6 +190,12 @@ export class Route {
     this.#passthrough?.close()
     await drained
     await settledWithin(this.#gate.idle(), until - performance.now())
+  }
+
+  /** A call that waited, as a run of its task continues it. */
+  async held(call: Call, input: HeldInput): Promise<HeldCall> {
+    if (this.#ruled === undefined) throw new TypeError('The route is not assembled.')
+    return this.#ruled.held(call, input)
   }
 
   get listedTools(): ListedTools {

@@ -29,6 +29,11 @@ export class RouteRules {
     return this.#decide(caller, target.backend, target, { given: args })
   }
 
+  /** The name of a tool at `/mcp`. */
+  nameOf({ backend, name }: BackendTarget): string {
+    return this.#options.names().exposed(backend.name, name)
+  }
+
   /** Decides over prompts and resources of a server, which have neither a tool nor its arguments. */
   ofServer(caller: Principal | undefined, backend: Pick<Backend, 'name'>): RuleDecision {
     return this.#decide(caller, backend)

@@ -1,11 +1,12 @@
 /**
  * The routes of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for a selection of tools.
  */
-import type { HeaderReader } from '../../protocol/index.ts'
+import { type HeaderReader, ProtocolError } from '../../protocol/index.ts'
 import type { DrainOptions, EventBus } from '../../server/index.ts'
 import type { Cluster, MissingPeer } from '../../cluster/index.ts'
 import {
   authenticatorAt,
+  type Call,
   type CallCounter,
   type Capability,
   type Connections,
@@ -20,6 +21,7 @@ import { absentMeta, unionInstructions } from './descriptions.ts'
 import { SharedListener } from '../listeners.ts'
 import { clusterUrl, gatewayCluster, UNION_PATH } from '../cluster.ts'
 import type { ListedTools } from './directory.ts'
+import type { HeldCall, HeldInput } from '../questions/index.ts'
 import { Parking } from '../parking/parking.ts'
 import { FormerRoutes } from './former.ts'
 import { plainNames, prefixedNames } from './names.ts'
@@ -207,6 +209,13 @@ export class Routes {
     return this.#cluster.discovery.missing
   }
 
+  /** A call that waited, at the route where it was made. */
+  async held(call: Call, input: HeldInput): Promise<HeldCall> {
+    const route = this.#byPath.get(input.route)
+    if (route === undefined) throw new ProtocolError('PARAMS_INVALID', 'The address of this call is no longer served.')
+    return route.held(call, input)
+  }
+
   get inFlight(): number {
     return this.#all.reduce((sum, { assembly }) => sum + assembly.load.inFlight, 0)
   }
@@ -237,9 +246,11 @@ export class Routes {
     const { limits } = server
     const calls = limits?.calls && countedAt(path, limits.calls)
     const counted = calls === undefined ? server : { ...server, limits: { ...limits, calls } }
+    const ownTool = this.#options.questions?.continueTool
     return new Route({
       ...this.#options,
       ...parts,
+      scope: { ...parts.scope, ownTool },
       path,
       server: counted,
       parking: this.#parking,
