@@ -2,9 +2,13 @@ import { existsSync, globSync } from 'node:fs'
 import { defineConfig } from 'tsdown'
 import manifest from './package.json' with { type: 'json' }
 
-// One entry per subpath export, found by its source condition, and the program behind `bin`.
+// One entry per subpath export, found by its source condition, the program behind `bin`, and what it starts as a process.
 const entry: Record<string, string> = {}
-for (const target of [...Object.values(manifest.exports), { 'pannier-source': './src/cli/main.ts' }]) {
+for (const target of [
+  ...Object.values(manifest.exports),
+  { 'pannier-source': './src/cli/main.ts' },
+  { 'pannier-source': './src/cli/dev/runner.ts' },
+]) {
   if (typeof target === 'string') continue
   const source = target['pannier-source']
   if (existsSync(source)) entry[source.replace('./src/', '').replace('.ts', '')] = source

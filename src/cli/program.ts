@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { ClientError, plainText } from '../client/index.ts'
 import { StateError } from '../state/internal.ts'
 import { callCommand, promptCommand, readCommand } from './commands/calls.ts'
+import { devCommand } from './commands/dev.ts'
 import { gatewayCommand } from './commands/gateway.ts'
 import { jarCommand } from './commands/jar.ts'
 import { loginCommand } from './commands/login.ts'
@@ -68,6 +69,7 @@ export function createProgram(server: readonly string[] | undefined): Command {
     .commandsGroup('Find out about servers:')
     .addCommand(probeCommand(server))
     .commandsGroup('Serve servers:')
+    .addCommand(devCommand())
     .addCommand(gatewayCommand())
     .commandsGroup('Manage stored state and keys:')
     .addCommand(jarCommand())

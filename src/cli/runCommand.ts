@@ -112,3 +112,11 @@ class Interrupted extends Error {
     super('Interrupted by the user.')
   }
 }
+
+/** Resolves when the user interrupts the command. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

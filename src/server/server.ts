@@ -4,6 +4,7 @@ import {
   assertHandlerOptions,
   assertListenOptions,
   assertStdioOptions,
+  isSupervised,
   lineLogger,
   listen,
   nodeHandler,
@@ -147,27 +148,30 @@ export class Server {
   /** Starts an HTTP server. On SIGTERM it drains. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     assertListenOptions(options)
+    return this.#listen(this.#assembly.endpoint, options)
+  }
+
+  async #listen(endpoint: EndpointParts, options: ListenOptions): Promise<Listening> {
     const { logger, keyring, clusterPart } = this.#assembly
     const { cluster } = clusterPart ?? {}
     logger.defaultTo(lineLogger)
     this.#warnOfSetup()
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('http')
-    const { connections, address, ...listening } = await listen(this.#assembly.endpoint, {
-      ...this.#checks,
-      ...options,
-    })
+    const listener = await listen(endpoint, { ...this.#checks, ...options })
+    const { connections, address, front, ready, ...listening } = listener
     if (cluster !== undefined && options.advertise !== undefined)
       cluster.self.url = readAdvertised(options.advertise, 'The option "advertise"')
     if (cluster?.self.url !== undefined) void cluster.checkAddress()
     const { pathname } = new URL(listening.url)
     const own = `http://${reachableHost(address)}:${listening.port}${pathname}`
-    this.#assembly.questionsPart?.listensAt(own)
+    this.#assembly.questionsPart?.listensAt(front ?? own)
     if (cluster !== undefined) cluster.self.url ??= own
     this.#shutdown.addListener(connections)
     this.#watchSignals(options.drainOnTerm)
     // Other instances look for the running calls of a dead instance only if they knew it.
     await cluster?.seek()
+    ready?.()
     logger.current.info({ url: listening.url, advertise: cluster?.self.url, keys: keyring.ids }, 'Listening.')
     return listening
   }
@@ -199,7 +203,15 @@ export class Server {
     assertStdioOptions(options)
     const serve = (): Promise<void> => this.#serveStdio(options)
     if ((options.output ?? process.stdout) !== process.stdout) return serve()
+    if (isSupervised()) return this.#serveOverHttp(options)
     return withRedirectedConsole(this.#assembly.logger, serve)
+  }
+
+  /** In place of standard input and output, which do not outlive the process. */
+  async #serveOverHttp({ principal, drainOnTerm }: StdioOptions): Promise<void> {
+    const endpoint = principal === undefined ? this.#assembly.endpoint : this.#endpointFor(principal)
+    await this.#listen(endpoint, { ...(drainOnTerm !== undefined && { drainOnTerm }) })
+    return new Promise(() => {})
   }
 
   async #serveStdio(options: StdioOptions): Promise<void> {

@@ -14,6 +14,7 @@ import own from '../../create-pannier/package.json' with { type: 'json' }
 import { TEMPLATE_NAMES } from '../../create-pannier/src/templates.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { root } from '../../scripts/repository.ts'
+import { freePort } from '../fixtures/httpHost.ts'
 import { KEYS, openPty, type Pty } from '../cli/fixtures/pty.ts'
 import { answeredCall, serve } from './fixtures/calls.ts'
 
@@ -85,6 +86,22 @@ test('the HTTP server asks the client of the official SDK', async () => {
   const { asked, text } = await answeredCall(served.url, 'delete_branch', { branch: 'old-idea' }, { sure: true })
   expect(asked).toEqual(['Delete the branch old-idea?'])
   expect(text).toMatch(/^The branch old-idea was deleted at \d{4}-/)
+})
+
+test.each(['http', 'stdio'])('npm run dev serves the %s server over HTTP', async (template) => {
+  const name = `developed-${template}`
+  await create(name, '--template', template, '--no-install')
+  link(name)
+  const { scripts } = JSON.parse(read(name, 'package.json')) as { scripts: { dev: string } }
+  const [, dev = '', file = ''] = scripts.dev.split(' ')
+  const port = String(await freePort())
+  const args = [dev, join(folder, name, file)]
+  const pty = openPty({ program: 'src/cli/main.ts', args, env: { PORT: port }, out: join(folder, `${name}-out`) })
+  onTestFinished(() => pty.kill('SIGTERM'))
+  const url = `http://127.0.0.1:${port}/mcp`
+  await pty.see(`Serving ${url}`)
+  const { text } = await answeredCall(url, 'delete_branch', { branch: 'old-idea' }, { sure: false })
+  expect(text).toBe('The branch old-idea stays.')
 })
 
 test('the entry in the README of the stdio server starts it', async () => {

@@ -121,5 +121,12 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     admin: ['backends', 'config', 'telemetry'],
     workers: ['admin', 'config', 'telemetry'],
   },
-  cli: { options: [], output: [], login: [], serving: ['output'], commands: ['options', 'output', 'serving'] },
+  cli: {
+    options: [],
+    output: [],
+    login: [],
+    serving: ['output'],
+    dev: [],
+    commands: ['options', 'output', 'serving', 'dev'],
+  },
 }

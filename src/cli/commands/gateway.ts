@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { Command } from 'commander'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
+import { portOf } from '../options/port.ts'
 import { lineWidth } from '../output/layout.ts'
 import { type CommandContext, runCommand } from '../runCommand.ts'
 import { reread } from '../serving/reload.ts'
@@ -60,14 +61,6 @@ those of the gateway under "gateway" at the top.
 Exit codes:
   0    everything can be served
   2    the file cannot be used, a server in it lacks a variable or a file, or an OpenAPI document cannot be served`
-
-function portOf(option: string): (text: string) => number {
-  return (text) => {
-    const port = Number(text)
-    if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text.trim() !== '') return port
-    throw new InputError(`${option} must be a whole number from 0 to 65535.`)
-  }
-}
 
 function workersOf(text: string): number {
   const workers = Number(text)

@@ -3,7 +3,7 @@ import type { GatewayConfig } from '../../gateway/index.ts'
 import type { WorkerTableOptions } from '../../gateway/internal.ts'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
-import type { CommandContext } from '../runCommand.ts'
+import { aborted, type CommandContext } from '../runCommand.ts'
 import { rereadOnChange } from '../serving/reload.ts'
 import type { ServedGateway } from '../serving/served.ts'
 
@@ -130,11 +130,4 @@ async function showTable(served: ServedGateway, url: string, { display, signal }
   }
   let late = await show({ withinMs: TABLE_MS })
   for (let time = 0; late.length > 0 && time < LATE_TIMES; time++) late = await show({ withinMs: LATE_MS, only: late })
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -5,9 +5,9 @@ import { LISTEN_OPTIONS, type ListenOptions } from '../http/listen.ts'
 import { STDIO_OPTIONS, type StdioOptions } from '../stdio/host.ts'
 
 export { reachableHost, readAdvertised } from '../../cluster/index.ts'
-export { listen } from '../http/listen.ts'
 export { nodeHandler } from '../http/node.ts'
 export { lineLogger } from './lineLogger.ts'
+export { isSupervised, listen } from './supervisor.ts'
 export { serveConnection } from '../stdio/host.ts'
 
 export function assertListenOptions(options: ListenOptions): void {
