@@ -10,8 +10,6 @@ import {
   LoggerSlot,
   type NodeHandler,
   openListener,
-  pathOf,
-  send,
   serveStdio,
 } from '../server/internal.ts'
 import type { Cell } from '../probe/index.ts'
@@ -22,12 +20,12 @@ import { Backend } from './backends/backend.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
 import { assertDatabaseUsable, type GatewayDatabase, openDatabase, pinStoreOf } from './database.ts'
 import { Definitions } from './definitions.ts'
+import { gatewayFetchHandler, gatewayNodeHandler } from './handlers.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './listeners.ts'
-import { NOT_FOUND, type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
+import { type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
-import { openQuestions } from './questionStore.ts'
-import type { GatewayQuestions, GatewayQuestionsOptions } from './questions/index.ts'
+import { type GatewayQuestions, listOf, openQuestions } from './questions/index.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 import { Via } from './loops.ts'
@@ -75,8 +73,7 @@ export class Gateway {
       limits: () => this.#config.settings.limits,
       database: this.#database,
     })
-    const held: GatewayQuestionsOptions['held'] = (call, input) => this.#routes.held(call, input)
-    this.#questions = openQuestions(options, { server, database: this.#database, held, path: UNION_PATH })
+    this.#questions = openQuestions(options, server, this.#database, (...held) => this.#routes.held(...held))
     this.#routes = new Routes({
       backends: () => this.backends,
       ready: () => this.#served.ready,
@@ -193,30 +190,19 @@ export class Gateway {
    * setting `store`.
    */
   get questions(): ServerQuestions {
-    if (this.#questions !== undefined) return this.#questions.list
-    throw new TypeError('Questions need a store: "store" under "gateway" in the file.')
+    return listOf(this.#questions)
   }
 
   /** A handler for `node:http`, Express or Fastify, for all addresses of the gateway. */
   nodeHandler(): NodeHandler {
     this.#start()
-    return (req, res) => {
-      const path = pathOf(req)
-      if (this.#questions?.isPage(path) === true) return this.#questions.node(req, res)
-      const route = this.#routes.at(path, (name) => req.headers[name]?.toString())
-      if (route === undefined) send(res, NOT_FOUND)
-      else route.node(req, res)
-    }
+    return gatewayNodeHandler(this.#routes, this.#questions)
   }
 
   /** Answers one web-standard request. */
   readonly fetch = async (request: Request): Promise<Response> => {
     this.#start()
-    const { pathname } = new URL(request.url)
-    if (this.#questions?.isPage(pathname) === true) return this.#questions.fetch(request)
-    const route = this.#routes.at(pathname, (name) => request.headers.get(name) ?? undefined)
-    if (route !== undefined) return route.fetch(request)
-    return new Response(NOT_FOUND.body ?? null, { status: 404, headers: { 'content-type': 'application/json' } })
+    return gatewayFetchHandler(this.#routes, this.#questions)(request)
   }
 
   /** Serves all servers on standard input and output until the input ends. */
@@ -234,9 +220,8 @@ export class Gateway {
     const { admin } = this.#config.settings
     if (admin === false) return undefined
     this.#metrics.refresh()
-    const servers = () => this.report().servers
-    this.#admin = await listenAdmin(admin, { health: () => this.report().health, servers, metrics })
-    return this.#admin
+    const [health, servers] = [() => this.report().health, () => this.report().servers]
+    return (this.#admin = await listenAdmin(admin, { health, servers, metrics }))
   }
 
   /** The report of the admin address: the gateway's health, and its servers. */
@@ -273,7 +258,7 @@ export class Gateway {
   }
 
   async #drain(options: DrainOptions): Promise<void> {
-    this.#logger.current.info(this.#underWay(), 'Draining.')
+    this.#logger.current.info(this.#routes.underWay, 'Draining.')
     this.#definitions.close()
     this.#metrics.close()
     this.#setupWarnings.close()
@@ -283,12 +268,7 @@ export class Gateway {
     await Promise.all([drained, this.#questions?.drain(options)])
     await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
-    this.#logger.current.info(this.#underWay(), 'Drained.')
-  }
-
-  /** The calls in flight, and those that wait for their clients. */
-  #underWay(): { readonly inFlight: number; readonly waiting: number } {
-    return { inFlight: this.#routes.inFlight, waiting: this.#routes.parked }
+    this.#logger.current.info(this.#routes.underWay, 'Drained.')
   }
 
   #setRoutes(): void {
@@ -316,18 +296,15 @@ export class Gateway {
     this.#served.start(this.#options.settings.listDeadlineMs)
     this.#metrics.refresh()
     this.#routes.open().catch(this.#unopened)
-    this.#questions?.open().catch(this.#unstored)
+    this.#questions?.open()
     const keysWarning = missingKeys(this.#options)
     if (keysWarning !== undefined) this.#logger.current.warn({}, keysWarning)
     this.#setupWarnings.watch()
   }
 
-  readonly #unstored = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NO_STORE)
-
   readonly #unopened = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NOT_OPENED)
 }
 
-const NO_STORE = 'The store could not be opened: each call that has to wait for a person tries again, or fails.'
 const NOT_OPENED = 'The bus could not be opened: list changes reach no client, and other instances are not heard.'
 
 /** A gateway for the servers of a configuration. It connects to them when it listens. */

@@ -1,8 +1,8 @@
 /** Calls through the gateway that wait for people: approvals by rule, and questions for clients that cannot be asked. */
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ASKLESS, askless, principalOf, textOf, waitingIn } from '../questions/fixtures/askless.ts'
 import { MANAGERS, newStore, startAsking, startBank, STORES } from './fixtures/bank.ts'
-import { call, CLIENTS, connectClient, sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
 
 const mia = principalOf('mia')
 const stateless = { pannier: { state: 'stateless' } }

@@ -104,7 +104,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     backends: ['catalog', 'config', 'placement', 'links', 'upstreams'],
     telemetry: [],
     parking: ['backends', 'links'],
-    questions: ['rules'],
+    questions: ['config', 'rules'],
     passthrough: ['backends', 'config', 'links', 'telemetry', 'upstreams'],
     routes: [
       'backends',

@@ -9,6 +9,7 @@ import {
   CONTINUE_TOOL,
   type Context,
   type DeferredTool,
+  errorDetails,
   isAskable,
   isLaterRound,
   type NodeHandler,
@@ -129,8 +130,11 @@ export class GatewayQuestions {
     return this.#parts.endpoint.pages?.has(path) === true
   }
 
-  open(): Promise<void> {
-    return this.#parts.open()
+  /** Opens the store, and continues what was answered meanwhile. */
+  open(): void {
+    this.#parts.open().catch((error: unknown) => {
+      this.#parts.logger.current.error({ err: errorDetails(error) }, NOT_OPENED)
+    })
   }
 
   listensAt(url: string): void {
@@ -169,6 +173,8 @@ export class GatewayQuestions {
     return this.#waiting.continued(call, ticket, () => call.channel.cancelled)
   }
 }
+
+const NOT_OPENED = 'The store could not be opened: each call that has to wait for a person tries again, or fails.'
 
 /** The call of a run: of a client without a connection, for the principal who called. */
 function callOfRun(ctx: Context, { name, arguments: args, session }: HeldInput): Call {

@@ -29,7 +29,7 @@ export interface HeldCall {
 /** Runs the call up to its result, or to the next question that is open. */
 export async function runHeld(ctx: Context, call: HeldCall): Promise<Json> {
   const refusal = call.approval && (await refusalOf(ctx, call, call.approval))
-  if (refusal !== undefined) return failure(refusal) as unknown as Json
+  if (refusal !== undefined) return failure(refusal)
   let brought: Json = {}
   for (let round = 1; round <= MAX_ROUNDS; round++) {
     const result = await sendRound(ctx, call, round, brought)

@@ -1,8 +1,4 @@
 export { type ApprovalQuestion, approvalQuestion } from './approval.ts'
-export {
-  GatewayQuestions,
-  type GatewayQuestionsOptions,
-  type HeldInput,
-  type QuestionStore,
-} from './gatewayQuestions.ts'
+export { GatewayQuestions, type HeldInput } from './gatewayQuestions.ts'
 export type { HeldCall } from './heldCall.ts'
+export { listOf, openQuestions } from './questionStore.ts'

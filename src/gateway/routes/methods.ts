@@ -5,8 +5,8 @@ import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type Tool
 import type { BackendTarget } from './contents.ts'
 import type { RouteDirectory } from './directory.ts'
 import type { FormerDirectories } from './former.ts'
-import { mirroredIn } from './relay.ts'
-import { noTool, type RuledCalls, type RuledCallsOptions } from './ruledCalls.ts'
+import { mirroredIn } from './relayedCall.ts'
+import { noTool, type RuledCalls, type RuledCallsOptions } from './rules/ruledCalls.ts'
 
 export interface RouteMethodsOptions extends RuledCallsOptions {
   /** Directories from before a reload. */

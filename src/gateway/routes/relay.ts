@@ -14,10 +14,8 @@
 import {
   CODES,
   declaresTasks,
-  findParamHeaders,
   isObject,
   type Json,
-  type ParamHeader,
   paramHeaderValues,
   RemoteError,
   unref,
@@ -27,10 +25,10 @@ import type { Backend } from '../backends/backend.ts'
 import { inRound } from '../errors.ts'
 import { CallState } from './clientState.ts'
 import type { BackendTarget } from './contents.ts'
-import { askerOf, questionsOr, relayedOf, runInPlace } from './relayedCall.ts'
+import { askerOf, mirroredIn, questionsOr, relayedOf, runInPlace } from './relayedCall.ts'
 import { taskModeOf } from './tasks/source.ts'
 import type { RelayedTasks } from './tasks/service.ts'
-import type { RouteRules } from './routeRules.ts'
+import type { RouteRules } from './rules/routeRules.ts'
 import { asAskable, asRound, type Relayed, withoutTasks, withTasks } from '../links/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
@@ -311,13 +309,4 @@ function marked(result: Json, { name, keepsState }: Backend): Json {
 export function recordedTarget({ method }: Call, { backend, name, listed }: BackendTarget): CallTarget {
   const isNamed = method === 'tools/call' || method === 'prompts/get'
   return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
-}
-
-/** The mirrored parameters of a tool; none if its schema breaks the rules for them. */
-export function mirroredIn(listed: Json | undefined): readonly ParamHeader[] {
-  try {
-    return isObject(listed?.['inputSchema']) ? findParamHeaders(listed['inputSchema']) : []
-  } catch {
-    return []
-  }
 }

@@ -26,7 +26,7 @@ import { Parking } from '../parking/parking.ts'
 import { FormerRoutes } from './former.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions, type SharedRouteOptions } from './route.ts'
-import { RouteRules } from './routeRules.ts'
+import { RouteRules } from './rules/routeRules.ts'
 import { type RuleSettings, Rules } from '../rules/index.ts'
 
 export { UNION_PATH }
@@ -216,7 +216,12 @@ export class Routes {
     return route.held(call, input)
   }
 
-  get inFlight(): number {
+  /** The calls in flight, and those that wait for their clients. */
+  get underWay(): { readonly inFlight: number; readonly waiting: number } {
+    return { inFlight: this.#inFlight, waiting: this.parked }
+  }
+
+  get #inFlight(): number {
     return this.#all.reduce((sum, { assembly }) => sum + assembly.load.inFlight, 0)
   }
 

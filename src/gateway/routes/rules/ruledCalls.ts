@@ -2,20 +2,20 @@
  * Calls of tools under the rules: each is relayed, denied, or held until a person has approved it. Where the gateway has
  * a store, calls of clients that cannot be asked are held as well, for the questions of their servers.
  */
-import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
-import { type Call, type MethodParts } from '../../server/internal.ts'
-import { digestOf } from '../../state/internal.ts'
-import { whyAbsent } from '../backends/connector.ts'
-import { toolError } from '../catalog/index.ts'
-import { notThere } from '../errors.ts'
-import { isReplayable } from '../parking/claim.ts'
-import { approvalQuestion, GatewayQuestions, type HeldCall, type HeldInput } from '../questions/index.ts'
-import type { RuleDecision } from '../rules/index.ts'
-import type { BackendTarget } from './contents.ts'
-import type { RouteDirectory } from './directory.ts'
-import type { OwnLists } from './ownLists.ts'
-import { recordedTarget, Relay, type RelayOptions } from './relay.ts'
-import { taskModeOf } from './tasks/source.ts'
+import { isObject, type Json, ProtocolError } from '../../../protocol/index.ts'
+import type { Call, MethodParts } from '../../../server/internal.ts'
+import { digestOf } from '../../../state/internal.ts'
+import { whyAbsent } from '../../backends/connector.ts'
+import { toolError } from '../../catalog/index.ts'
+import { notThere } from '../../errors.ts'
+import { isReplayable } from '../../parking/claim.ts'
+import { approvalQuestion, GatewayQuestions, type HeldCall, type HeldInput } from '../../questions/index.ts'
+import type { RuleDecision } from '../../rules/index.ts'
+import type { BackendTarget } from '../contents.ts'
+import type { RouteDirectory } from '../directory.ts'
+import type { OwnLists } from '../ownLists.ts'
+import { recordedTarget, Relay, type RelayOptions } from '../relay.ts'
+import { taskModeOf } from '../tasks/source.ts'
 
 export interface RuledCallsOptions extends RelayOptions {
   /** The common directory. */

@@ -1,29 +1,33 @@
 /** Opens the store of the calls that wait for people, as the settings say. */
 import { dirname, resolve } from 'node:path'
-import type { ServerOptions } from '../server/index.ts'
-import { memoryLedger, sqliteLedger } from '../state/stores/index.ts'
-import { sqliteTasks } from '../tasks/index.ts'
-import { STORE_IN_POSTGRES } from './config/index.ts'
-import type { GatewayDatabase } from './database.ts'
-import { type GatewayOptions, guardsOf } from './options.ts'
-import { GatewayQuestions, type GatewayQuestionsOptions, type QuestionStore } from './questions/index.ts'
-
-interface QuestionParts extends Pick<GatewayQuestionsOptions, 'held'> {
-  readonly server: ServerOptions
-  readonly database: GatewayDatabase | undefined
-  /** The path of the endpoint that has the pages. */
-  readonly path: string
-}
+import type { ServerOptions, ServerQuestions } from '../../server/index.ts'
+import { memoryLedger, sqliteLedger } from '../../state/stores/index.ts'
+import { sqliteTasks } from '../../tasks/index.ts'
+import { UNION_PATH } from '../cluster.ts'
+import { STORE_IN_POSTGRES } from '../config/index.ts'
+import type { GatewayDatabase } from '../database.ts'
+import { type GatewayOptions, guardsOf } from '../options.ts'
+import { GatewayQuestions, type GatewayQuestionsOptions, type QuestionStore } from './gatewayQuestions.ts'
 
 /** Undefined for a gateway whose calls do not wait. */
-export function openQuestions(options: GatewayOptions, parts: QuestionParts): GatewayQuestions | undefined {
-  const { server, database, held, path } = parts
+export function openQuestions(
+  options: GatewayOptions,
+  server: ServerOptions,
+  database: GatewayDatabase | undefined,
+  held: GatewayQuestionsOptions['held'],
+): GatewayQuestions | undefined {
   const { approve = [], publicUrl } = options.settings
   const store = questionStoreOf(options, database)
   if (approve.length > 0) assertMayApprove(store !== undefined, server.principal !== undefined)
   if (store === undefined) return undefined
-  const url = publicUrl && publicUrl.replace(/\/$/, '') + path
+  const url = publicUrl && publicUrl.replace(/\/$/, '') + UNION_PATH
   return new GatewayQuestions({ server, store, url, held }, guardsOf(options.settings))
+}
+
+/** The questions of a gateway, for programs. */
+export function listOf(questions: GatewayQuestions | undefined): ServerQuestions {
+  if (questions !== undefined) return questions.list
+  throw new TypeError('Questions need a store: "store" under "gateway" in the file.')
 }
 
 function questionStoreOf(

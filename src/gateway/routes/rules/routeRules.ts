@@ -1,9 +1,9 @@
 /** The rules of the gateway as a route asks them: over its calls, its lists and the requests that it passes unread. */
-import type { Principal } from '../../server/index.ts'
-import type { CatalogNames } from '../catalog/index.ts'
-import type { RuleDecision, Rules } from '../rules/index.ts'
-import type { Backend } from '../backends/backend.ts'
-import type { BackendTarget, RouteContents, RouteEntry } from './contents.ts'
+import type { Principal } from '../../../server/index.ts'
+import type { CatalogNames } from '../../catalog/index.ts'
+import type { RuleDecision, Rules } from '../../rules/index.ts'
+import type { Backend } from '../../backends/backend.ts'
+import type { BackendTarget, RouteContents, RouteEntry } from '../contents.ts'
 
 export interface RouteRulesOptions {
   readonly rules: () => Rules
