@@ -6,6 +6,7 @@ import {
   type Connections,
   drainOnTerm,
   errorDetails,
+  keyringOf,
   lineLogger,
   LoggerSlot,
   type NodeHandler,
@@ -20,13 +21,13 @@ import { Backend } from './backends/backend.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
 import { assertDatabaseUsable, type GatewayDatabase, openDatabase, pinStoreOf } from './database.ts'
 import { Definitions } from './definitions.ts'
-import { gatewayFetchHandler, gatewayNodeHandler } from './handlers.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './listeners.ts'
 import { type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { type GatewayQuestions, listOf, openQuestions } from './questions/index.ts'
 import { ServedBackends } from './servedBackends.ts'
+import { type CallAudit, openAudit } from './telemetry/audit.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 import { Via } from './loops.ts'
 
@@ -39,6 +40,7 @@ export class Gateway {
   readonly #metrics: GatewayMetrics
   readonly #definitions: Definitions
   readonly #database: GatewayDatabase | undefined
+  readonly #audit: CallAudit | undefined
   readonly #served: ServedBackends
   readonly #questions: GatewayQuestions | undefined
   readonly #setupWarnings = new SetupWarnings({
@@ -74,6 +76,7 @@ export class Gateway {
       database: this.#database,
     })
     this.#questions = openQuestions(options, server, this.#database, (...held) => this.#routes.held(...held))
+    this.#audit = openAudit(options, keyringOf(server), () => this.#logger.current)
     this.#routes = new Routes({
       backends: () => this.backends,
       ready: () => this.#served.ready,
@@ -82,6 +85,7 @@ export class Gateway {
       questions: this.#questions,
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
+      audit: this.#audit,
       via: this.#via,
       others: async () => this.#database?.leases.gateway.lookAround() ?? [],
       onUnopened: this.#unopened,
@@ -196,13 +200,13 @@ export class Gateway {
   /** A handler for `node:http`, Express or Fastify, for all addresses of the gateway. */
   nodeHandler(): NodeHandler {
     this.#start()
-    return gatewayNodeHandler(this.#routes, this.#questions)
+    return this.#routes.node
   }
 
   /** Answers one web-standard request. */
   readonly fetch = async (request: Request): Promise<Response> => {
     this.#start()
-    return gatewayFetchHandler(this.#routes, this.#questions)(request)
+    return this.#routes.fetch(request)
   }
 
   /** Serves all servers on standard input and output until the input ends. */
@@ -268,6 +272,7 @@ export class Gateway {
     await Promise.all([drained, this.#questions?.drain(options)])
     await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
+    this.#audit?.close()
     this.#logger.current.info(this.#routes.underWay, 'Drained.')
   }
 

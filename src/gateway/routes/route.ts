@@ -33,6 +33,7 @@ import type { BackendTarget } from './contents.ts'
 import { TaskIds } from './tasks/owners.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallRecorder } from '../telemetry/calls.ts'
+import type { CallAudit } from '../telemetry/audit.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
 import { LoopGuard, type Via } from '../loops.ts'
 
@@ -54,6 +55,8 @@ export interface SharedRouteOptions {
   readonly listDeadlineMs: number
   readonly server: ServerOptions
   readonly metrics: GatewayMetrics
+  /** Absent where no audit log is kept. */
+  readonly audit: CallAudit | undefined
   readonly via: Via
   /** The addresses of the other gateways in the database. */
   readonly others: () => Promise<readonly string[]>
@@ -103,7 +106,7 @@ export class Route {
     const own = new OwnLists({ scope, alone, waitMs: options.listDeadlineMs, common: directory, rules })
     this.#directory = directory
     this.#own = own
-    const recorder = new CallRecorder({ route: path, logger: server.logger, metrics })
+    const recorder = new CallRecorder({ route: path, logger: server.logger, metrics, audit: options.audit })
     const keyring = keyringOf(server)
     const audience = `${server.audience ?? server.name} ${path}`
     const { ttlSeconds = DEFAULT_TTL_SECONDS } = server
@@ -180,6 +183,7 @@ export class Route {
       route,
       logger: server.logger,
       metrics,
+      audit: this.#options.audit,
     })
   }
 

@@ -14,7 +14,8 @@ import type { RuleDecision } from '../../rules/index.ts'
 import type { BackendTarget } from '../contents.ts'
 import type { RouteDirectory } from '../directory.ts'
 import type { OwnLists } from '../ownLists.ts'
-import { recordedTarget, Relay, type RelayOptions } from '../relay.ts'
+import { Relay, type RelayOptions } from '../relay.ts'
+import { recordedTarget } from '../relayedCall.ts'
 import { taskModeOf } from '../tasks/source.ts'
 
 export interface RuledCallsOptions extends RelayOptions {
@@ -55,7 +56,7 @@ export class RuledCalls {
     const isHeld = questions !== undefined && isForPeople(call, target)
     if (rules.isEmpty && !isHeld) return this.relay.tool(call, target, named.arguments)
     const { found, decision } = await this.#decide(call, target, named)
-    this.#report(call, found, decision)
+    this.#report(call, found, decision, named.arguments)
     switch (decision.outcome) {
       case 'allow':
         if (isHeld) return this.#hold(questions, call, { found, decision }, named)
@@ -200,11 +201,15 @@ export class RuledCalls {
     throw why === undefined ? noTool(name) : notThere(backend.name, why)
   }
 
-  #report(call: Call, target: BackendTarget, { dryRun, ...decision }: RuleDecision): void {
+  #report(call: Call, target: BackendTarget, { dryRun, ...decision }: RuleDecision, args?: unknown): void {
     const recorded = recordedTarget(call, target)
     for (const [each, isDenied] of [[decision, true] as const, [dryRun, false] as const])
       if (each !== undefined && each.outcome !== 'allow' && !(isDenied && each.outcome === 'approve'))
-        this.#options.recorder.decided(call, recorded, { isDenied, rule: each.rule, failure: each.failure })
+        this.#options.recorder.decided(call, recorded, isObject(args) ? args : undefined, {
+          isDenied,
+          rule: each.rule,
+          failure: each.failure,
+        })
   }
 
   #refuse(call: Call, why: string): string {
