@@ -213,6 +213,7 @@ export class Gateway {
   async stdio(options: { readonly principal?: Principal } = {}): Promise<void> {
     await assertDatabaseUsable(this.#options.settings)
     this.#logger.defaultTo(lineLogger)
+    await this.#questions?.listen()
     this.#start()
     const { assembly, shutdown } = this.#routes.union
     await serveStdio(assembly, options, shutdown.hosts)

@@ -1,6 +1,13 @@
 /** Calls through the gateway that wait for people: approvals by rule, and questions for clients that cannot be asked. */
-import { describe, expect, test } from 'vitest'
-import { ASKLESS, askless, principalOf, textOf, waitingIn } from '../questions/fixtures/askless.ts'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Client as ClientV2 } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { quickStart } from '../bundle/environment.ts'
+import { ASKLESS, askless, principalOf, textOf, type ToolResult, waitingIn } from '../questions/fixtures/askless.ts'
+import { storePath } from '../tasks/fixtures/echoServer.ts'
 import { MANAGERS, newStore, startAsking, startBank, STORES } from './fixtures/bank.ts'
 import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
 
@@ -61,4 +68,28 @@ describe.each(STORES)('with %s', (store) => {
       expect(textOf(await ann.call(tool))).toBe('accept true, accept true')
     }
   })
+})
+
+test.each([
+  ['SDK v1', () => new ClientV1({ name: 'desktop', version: '1' })],
+  ['SDK v2', () => new ClientV2({ name: 'desktop', version: '1' })],
+])('on standard input and output, %s gets the link to a page on loopback', async (_, create) => {
+  const { url: bank } = await startBank()
+  const store = storePath()
+  const file = join(dirname(store), 'mcp.json')
+  const gateway = { admin: false, store: 'stored.db' }
+  writeFileSync(file, JSON.stringify({ mcpServers: { bank: { url: bank, ...stateless } }, gateway }))
+  const args = ['--conditions=pannier-source', 'src/cli/main.ts', 'gateway', file, '--stdio']
+  const env = { PATH: process.env['PATH'] ?? '', ...quickStart, PANNIER_LOG_LEVEL: 'silent' }
+  const client = create()
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env }))
+  onTestFinished(() => client.close())
+  const waiting = (await client.callTool({ name: 'bank_transfer', arguments: { amount: 8 } })) as ToolResult
+  const { ticket, questions } = waitingIn(waiting)
+  expect(questions[0]?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp\/question\//)
+  const form = new URLSearchParams({ action: 'accept', 'field.sure': 'yes' })
+  expect((await fetch(questions[0]?.url ?? '', { method: 'POST', body: form })).status).toBe(200)
+  expect((await fetch(new URL('/mcp', questions[0]?.url))).status).toBe(404)
+  const result = await client.callTool({ name: 'continue_call', arguments: { ticket } })
+  expect(textOf(result as ToolResult)).toBe('transferred 8')
 })

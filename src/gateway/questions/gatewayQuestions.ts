@@ -14,6 +14,10 @@ import {
   isLaterRound,
   type NodeHandler,
   nodeHandler,
+  openListener,
+  pathOf,
+  refusal,
+  send,
   type FetchHandler,
   fetchHandler,
   type ServerParts,
@@ -91,6 +95,7 @@ const INPUT = {
 export class GatewayQuestions {
   readonly #parts: ServerParts
   readonly #store: QuestionStore
+  readonly #clock: () => number
   readonly #shutdown: Shutdown
   readonly #waiting: NonNullable<ServerParts['questionsPart']>['waiting']
   readonly node: NodeHandler
@@ -104,6 +109,7 @@ export class GatewayQuestions {
     const questions = url === undefined ? true : { url }
     const options = { ...shared, audience, tasks: store.tasks, ledger: store.ledger, legacy: false, questions }
     this.#store = store
+    this.#clock = server.clock ?? Date.now
     this.#parts = assembleParts(options, { joinCluster: () => undefined })
     const { questionsPart, registry, endpoint } = this.#parts
     if (questionsPart === undefined) throw new TypeError('A gateway with a store has questions.')
@@ -111,7 +117,7 @@ export class GatewayQuestions {
     registry.addTool(
       toolEntry(HELD_TOOL, { description: 'A call.', input: INPUT }, async (args, ctx) => {
         const input = args as HeldInput
-        return (await runHeld(ctx, await held(callOfRun(ctx, input), input))) as never
+        return (await runHeld(ctx, await held(callOfRun(ctx, input), input), this.#clock)) as never
       }),
     )
     this.continueTool = registry.tools.get(CONTINUE_TOOL)?.listed ?? {}
@@ -137,6 +143,16 @@ export class GatewayQuestions {
     })
   }
 
+  /** Serves the pages on loopback, for a gateway on standard input and output. */
+  async listen(): Promise<void> {
+    const { connections, url } = await openListener({ host: '127.0.0.1' }, (req, res) => {
+      if (this.isPage(pathOf(req))) this.node(req, res)
+      else send(res, NO_PAGE)
+    })
+    this.#shutdown.addListener(connections)
+    this.listensAt(url)
+  }
+
   listensAt(url: string): void {
     this.#parts.questionsPart?.listensAt(url)
   }
@@ -160,7 +176,7 @@ export class GatewayQuestions {
     if (again !== undefined) return again
     return this.#parts.rounds.run<Json>(call, {
       subject: { name: HELD_TOOL, args },
-      invoke: (ctx) => runHeld(ctx, held),
+      invoke: (ctx) => runHeld(ctx, held, this.#clock),
       finish: (result) => result,
       wait: (journal) => this.#waiting.wait(call, waits, journal),
     })
@@ -174,6 +190,7 @@ export class GatewayQuestions {
   }
 }
 
+const NO_PAGE = refusal(404, 'Here are the pages of questions alone.')
 const NOT_OPENED = 'The store could not be opened: each call that has to wait for a person tries again, or fails.'
 
 /** The call of a run: of a client without a connection, for the principal who called. */

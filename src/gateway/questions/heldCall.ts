@@ -27,8 +27,8 @@ export interface HeldCall {
 }
 
 /** Runs the call up to its result, or to the next question that is open. */
-export async function runHeld(ctx: Context, call: HeldCall): Promise<Json> {
-  const refusal = call.approval && (await refusalOf(ctx, call, call.approval))
+export async function runHeld(ctx: Context, call: HeldCall, clock: () => number): Promise<Json> {
+  const refusal = call.approval && (await refusalOf(ctx, call, call.approval, clock))
   if (refusal !== undefined) return failure(refusal)
   let brought: Json = {}
   for (let round = 1; round <= MAX_ROUNDS; round++) {
@@ -44,14 +44,19 @@ export async function runHeld(ctx: Context, call: HeldCall): Promise<Json> {
 const APPROVAL = 'approval'
 
 /** Why the call is not sent; undefined once it is approved. */
-async function refusalOf(ctx: Context, call: HeldCall, approval: ApprovalQuestion): Promise<string | undefined> {
+async function refusalOf(
+  ctx: Context,
+  call: HeldCall,
+  approval: ApprovalQuestion,
+  clock: () => number,
+): Promise<string | undefined> {
   const { request, approvers, seconds } = approval
-  const until = await ctx.step('until', () => Date.now() + seconds * 1000)
+  const until = await ctx.step('until', () => clock() + seconds * 1000)
   const { action, content } = await Context.relay(ctx, APPROVAL, shownAs(request, call), approvers)
   const isApproved = action === 'accept' && isObject(content) && content['approve'] === true
   if (!isApproved)
     return `Not approved: ${ctx.answeredBy(APPROVAL)?.subject ?? 'the approver'} declined. Nothing was sent.`
-  return Date.now() > until ? 'The approval expired before the call was sent. Call again for another one.' : undefined
+  return clock() > until ? 'The approval expired before the call was sent. Call again for another one.' : undefined
 }
 
 /** What a round gave. Errors are kept as well: an approval counts once, whatever came of it. */
