@@ -25,7 +25,7 @@ import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './
 import { type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
-import { type GatewayQuestions, listOf, openQuestions } from './questions/index.ts'
+import { listOf, openQuestions } from './questions/index.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { type CallAudit, openAudit } from './telemetry/audit.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
@@ -42,7 +42,6 @@ export class Gateway {
   readonly #database: GatewayDatabase | undefined
   readonly #audit: CallAudit | undefined
   readonly #served: ServedBackends
-  readonly #questions: GatewayQuestions | undefined
   readonly #setupWarnings = new SetupWarnings({
     judged: () => this.judged(),
     others: () => (this.#database === undefined ? this.#routes.knownOthers : 0),
@@ -75,14 +74,13 @@ export class Gateway {
       limits: () => this.#config.settings.limits,
       database: this.#database,
     })
-    this.#questions = openQuestions(options, server, this.#database, (...held) => this.#routes.held(...held))
     this.#audit = openAudit(options, keyringOf(server), () => this.#logger.current)
     this.#routes = new Routes({
       backends: () => this.backends,
       ready: () => this.#served.ready,
       listDeadlineMs: options.settings.listDeadlineMs,
       server,
-      questions: this.#questions,
+      questions: openQuestions(options, server, this.#database, (...held) => this.#routes.held(...held)),
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
       audit: this.#audit,
@@ -161,8 +159,7 @@ export class Gateway {
     this.#logger.defaultTo(lineLogger)
     const serve = withProbes(this.nodeHandler(), () => isReady(this.#readiness))
     const { connections, address, port, url, close } = await openListener(options, serve)
-    this.#questions?.listensAt(url)
-    this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
+    this.#routes.listen(url, this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
     if (drains) drainOnTerm(() => this.drain())
     if (this.#replicas === undefined)
       this.#reached = this.#routes.reach(advertise ?? `http://${reachableHost(address)}:${port}`)
@@ -194,7 +191,7 @@ export class Gateway {
    * setting `store`.
    */
   get questions(): ServerQuestions {
-    return listOf(this.#questions)
+    return listOf(this.#routes.questions)
   }
 
   /** A handler for `node:http`, Express or Fastify, for all addresses of the gateway. */
@@ -213,10 +210,9 @@ export class Gateway {
   async stdio(options: { readonly principal?: Principal } = {}): Promise<void> {
     await assertDatabaseUsable(this.#options.settings)
     this.#logger.defaultTo(lineLogger)
-    await this.#questions?.listen()
+    await this.#routes.questions?.listen()
     this.#start()
-    const { assembly, shutdown } = this.#routes.union
-    await serveStdio(assembly, options, shutdown.hosts)
+    await serveStdio(this.#routes.union.assembly, options, this.#routes.union.shutdown.hosts)
     await this.drain()
   }
 
@@ -270,7 +266,7 @@ export class Gateway {
     const drained = this.#routes.drain(options) // stops taking new calls
     await this.#database?.leases.gateway.stopping()
     for (const backend of this.backends) backend.sender.handOff()
-    await Promise.all([drained, this.#questions?.drain(options)])
+    await drained
     await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
     this.#audit?.close()
@@ -302,7 +298,6 @@ export class Gateway {
     this.#served.start(this.#options.settings.listDeadlineMs)
     this.#metrics.refresh()
     this.#routes.open().catch(this.#unopened)
-    this.#questions?.open()
     const keysWarning = missingKeys(this.#options)
     if (keysWarning !== undefined) this.#logger.current.warn({}, keysWarning)
     this.#setupWarnings.watch()

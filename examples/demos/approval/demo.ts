@@ -73,7 +73,7 @@ async function startFiles(deleted: string[]): Promise<string> {
 async function callAs(name: string, { url, name: gateway, child }: Instance, args: Record<string, unknown>) {
   const client = new Client({ name: 'agent', version: '1.0.0' })
   const requestInit = { headers: { authorization: `Bearer ${name}` } }
-  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }) as Transport)
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }))
   say()
   headline(`tools/call files_delete ${JSON.stringify(args)}, by ${name}, at gateway ${gateway}, process ${child.pid}`)
   const { content } = await client.callTool({ name: 'files_delete', arguments: args })

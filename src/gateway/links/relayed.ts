@@ -4,6 +4,7 @@ import {
   CLIENT_STATE_EXTENSION,
   CODES,
   declares,
+  declaresTasks,
   type Era,
   isObject,
   type Json,
@@ -129,6 +130,13 @@ export function withTasks(peer: Peer): Peer {
   const { capabilities } = peer
   const extensions = { ...extensionsOf(peer), [TASKS_EXTENSION]: {} }
   return { ...peer, capabilities: { ...capabilities, extensions } }
+}
+
+/** Declines tasks for a session-era client, which gets one only if the call asks for it. */
+export function plainly(call: Call): Call {
+  return call.peer.era === 'modern' || !declaresTasks(call.peer.capabilities)
+    ? call
+    : { ...call, peer: withoutTasks(call.peer) }
 }
 
 /** A client that accepts no tasks: in the session era a call becomes a task only if the call itself asks for one. */

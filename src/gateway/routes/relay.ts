@@ -11,15 +11,7 @@
  *
  * A call that another gateway has to serve is forwarded there first (`placement`).
  */
-import {
-  CODES,
-  declaresTasks,
-  isObject,
-  type Json,
-  paramHeaderValues,
-  RemoteError,
-  unref,
-} from '../../protocol/index.ts'
+import { CODES, isObject, type Json, RemoteError, unref } from '../../protocol/index.ts'
 import { type Call, isLaterRound, type MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { inRound } from '../errors.ts'
@@ -27,7 +19,7 @@ import { CallState } from './clientState.ts'
 import type { BackendTarget } from './contents.ts'
 import {
   askerOf,
-  mirroredIn,
+  mirroredHeaders,
   questionsOr,
   recordedArguments,
   recordedTarget,
@@ -37,7 +29,7 @@ import {
 import { taskModeOf } from './tasks/source.ts'
 import type { RelayedTasks } from './tasks/service.ts'
 import type { RouteRules } from './rules/routeRules.ts'
-import { asAskable, asRound, type Relayed, withoutTasks, withTasks } from '../links/relayed.ts'
+import { asRound, plainly, type Relayed, withTasks } from '../links/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
 import { isReplayable } from '../parking/claim.ts'
@@ -143,7 +135,7 @@ export class Relay {
   async tool(call: Call, found: BackendTarget, args: unknown): Promise<string> {
     const { task: _, ...rest } = call.params
     const named = { name: found.name, ...(args !== undefined && { arguments: args }) }
-    const headers = paramHeaderValues(mirroredIn(found.listed), args ?? {})
+    const headers = mirroredHeaders(found, args)
     await found.backend.connector.tried
     switch (taskModeOf(call, found)) {
       case 'session':
@@ -153,16 +145,6 @@ export class Relay {
       case 'plain':
         return this.call(plainly(call), found, { ...rest, ...named }, headers)
     }
-  }
-
-  /** One round of a call whose forms are answered elsewhere: the result, or the questions of the server. */
-  async round(call: Call, found: BackendTarget, args: unknown, brought: Json): Promise<Json> {
-    const { task: _, requestState: __, inputResponses: ___, ...params } = call.params
-    const { resumed: ____, ...first } = plainly(call)
-    const round = asAskable({ ...first, params: { ...params, name: found.name, arguments: args, ...brought } })
-    const headers = paramHeaderValues(mirroredIn(found.listed), args ?? {})
-    await found.backend.connector.tried
-    return JSON.parse(await this.call(round, found, round.params, headers)) as Json
   }
 
   /**
@@ -279,13 +261,6 @@ export class Relay {
       },
     )
   }
-}
-
-/** Declines tasks for a session-era client, which gets one only if the call asks for it. */
-function plainly(call: Call): Call {
-  return call.peer.era === 'modern' || !declaresTasks(call.peer.capabilities)
-    ? call
-    : { ...call, peer: withoutTasks(call.peer) }
 }
 
 /** Refuses a question: a task asks during the request for its result, not during the one that created it. */

@@ -8,6 +8,7 @@ import { digestOf } from '../../../state/internal.ts'
 import { whyAbsent } from '../../backends/connector.ts'
 import { toolError } from '../../catalog/index.ts'
 import { notThere } from '../../errors.ts'
+import { asAskable, plainly } from '../../links/relayed.ts'
 import { isReplayable } from '../../parking/claim.ts'
 import { approvalQuestion, GatewayQuestions, type HeldCall, type HeldInput } from '../../questions/index.ts'
 import type { RuleDecision } from '../../rules/index.ts'
@@ -15,7 +16,7 @@ import type { BackendTarget } from '../contents.ts'
 import type { RouteDirectory } from '../directory.ts'
 import type { OwnLists } from '../ownLists.ts'
 import { Relay, type RelayOptions } from '../relay.ts'
-import { recordedTarget } from '../relayedCall.ts'
+import { mirroredHeaders, recordedTarget } from '../relayedCall.ts'
 import { taskModeOf } from '../tasks/source.ts'
 
 export interface RuledCallsOptions extends RelayOptions {
@@ -145,7 +146,16 @@ export class RuledCalls {
     if (decision.outcome !== 'allow' && decision.outcome !== 'approve') return { ...toolError(deniedText(decision)) }
     if (digestOf(this.#inputOf(call, decided, named)) !== digestOf(input)) return { ...toolError(CHANGED) }
     const approved = input.rule === '' ? undefined : approvedBy(call, input)
-    return this.relay.round({ ...call, approved }, found, input.arguments, brought)
+    return this.#round({ ...call, approved }, found, input.arguments, brought)
+  }
+
+  /** One round of a call whose forms are answered elsewhere: the result, or the questions of the server. */
+  async #round(call: Call, found: BackendTarget, args: Json, brought: Json): Promise<Json> {
+    const { task: _, requestState: __, inputResponses: ___, ...params } = call.params
+    const { resumed: ____, ...first } = plainly(call)
+    const round = asAskable({ ...first, params: { ...params, name: found.name, arguments: args, ...brought } })
+    await found.backend.connector.tried
+    return JSON.parse(await this.relay.call(round, found, round.params, mirroredHeaders(found, args))) as Json
   }
 
   #inputOf(call: Call, { found, decision }: Decided, named: NamedCall): HeldInput {
