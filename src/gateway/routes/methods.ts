@@ -4,35 +4,16 @@ import { type Call, CONTINUE_TOOL, type HandlerMethods, isLaterRound, type Metho
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 import type { BackendTarget } from './contents.ts'
 import type { RouteDirectory } from './directory.ts'
-import type { FormerDirectories } from './former.ts'
 import { mirroredIn } from './relayedCall.ts'
 import { noTool, type RuledCalls, type RuledCallsOptions } from './rules/ruledCalls.ts'
 
-export interface RouteMethodsOptions extends RuledCallsOptions {
-  /** Directories from before a reload. */
-  readonly former: Pick<FormerDirectories, 'all'>
-}
-
 type Look = (directory: RouteDirectory) => BackendTarget | undefined
 
-export function routeMethods(options: RouteMethodsOptions, parts: MethodParts, ruled: RuledCalls): HandlerMethods {
+export function routeMethods(options: RuledCallsOptions, parts: MethodParts, ruled: RuledCalls): HandlerMethods {
   const { results } = parts
   const { relay } = ruled
 
-  /** The target of a name. For a call that began before a reload, the target at that time. */
-  const find = (call: Call, look: Look, args: unknown): BackendTarget | undefined => {
-    const current = look(directoryFor(options, call))
-    if (!isRound(call)) return current
-    const isTool = call.method === 'tools/call'
-    const earlier = options.former
-      .all(look)
-      .filter((target) => target.backend !== current?.backend && !(isTool && options.directory.denies(target)))
-    if (earlier.length === 0) return current
-    const mayHaveBegun = earlier.filter(
-      ({ backend }) => backend.era === 'legacy' || !options.directory.hasStateless(backend),
-    )
-    return relay.begunAt(call, current ? [current, ...mayHaveBegun] : mayHaveBegun, args) ?? current
-  }
+  const find = (call: Call, look: Look): BackendTarget | undefined => look(directoryFor(options, call))
 
   /** The tool that `call_tool` names. For a caller with its own lists, these decide whether the tool exists. */
   const findNamed = async (
@@ -40,7 +21,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts, r
     named: { name: string; arguments: Json },
   ): Promise<BackendTarget | undefined> => {
     const look: Look = (directory) => directory.tool(named.name)
-    const found = find(call, look, named.arguments)
+    const found = find(call, look)
     if (found === undefined || found.listed !== undefined || isRound(call)) return found
     const directory = await options.own.refreshed(call, found.backend)
     return directory === undefined ? found : directory.listedTool(named.name)
@@ -52,8 +33,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts, r
     return result && results.complete(result, call.peer)
   }
 
-  const searchOf = (call: Call): ToolSearch | undefined =>
-    options.own.visible(call).search ?? (isRound(call) ? options.former.all(({ search }) => search)[0] : undefined)
+  const searchOf = (call: Call): ToolSearch | undefined => options.own.visible(call).search
 
   /** Returns undefined for a direct call of another tool. */
   const useSearch = async ({ find: search, describe }: ToolSearch, name: string, call: Call) => {
@@ -78,7 +58,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts, r
       const used = search && (await useSearch(search, name, call))
       if (used !== undefined) return used
       const { arguments: args } = call.params
-      const found = find(call, (directory) => directory.tool(name), args)
+      const found = find(call, (directory) => directory.tool(name))
       if (found === undefined) throw noTool(name)
       const given = args ?? {}
       if (call.header !== undefined && call.peer.era === 'modern' && isObject(given))
@@ -87,14 +67,14 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts, r
     },
     getPrompt: async (call) => {
       const name = textOf(call.params, 'name')
-      const found = find(call, (directory) => directory.prompt(name), call.params['arguments'])
+      const found = find(call, (directory) => directory.prompt(name))
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${name.slice(0, 100)}".`)
       ruled.assertOpen(call, found)
       return relay.call(call, found, { ...call.params, name: found.name })
     },
     readResource: async (call) => {
       const uri = textOf(call.params, 'uri')
-      const found = find(call, (directory) => directory.resource(uri), call.params['arguments'])
+      const found = find(call, (directory) => directory.resource(uri))
       if (found === undefined) throw new ProtocolError('RESOURCE_UNKNOWN', 'There is no such resource.', { uri })
       ruled.assertOpen(call, found)
       return relay.call(call, found, { ...call.params, uri: found.name })
@@ -119,7 +99,7 @@ function isRound(call: Call): boolean {
   return call.peer.takesInputRequired && isLaterRound(call)
 }
 
-function directoryFor({ own, directory }: RouteMethodsOptions, call: Call): RouteDirectory {
+function directoryFor({ own, directory }: RuledCallsOptions, call: Call): RouteDirectory {
   return own.directory(call) ?? directory
 }
 

@@ -23,7 +23,6 @@ import { type ListedTools, RouteDirectory, type RouteScope } from './directory.t
 import { DrainGate } from './drainGate.ts'
 import type { Parking } from '../parking/parking.ts'
 import { Tickets } from '../parking/ticket.ts'
-import { FormerDirectories } from './former.ts'
 import { OwnLists } from './ownLists.ts'
 import type { RouteRules } from './rules/routeRules.ts'
 import type { GatewayQuestions, HeldCall, HeldInput } from '../questions/index.ts'
@@ -88,7 +87,6 @@ export class Route {
   readonly node: NodeHandler
   readonly fetch: FetchHandler
   readonly #directory: RouteDirectory
-  readonly #former = new FormerDirectories()
   readonly #own: OwnLists
   /** The resources that clients watch, by their address on this route. */
   readonly #watched = new Map<string, BackendTarget>()
@@ -123,11 +121,10 @@ export class Route {
         handlers: (parts) => {
           tasks.join(parts)
           own.lists = parts.lists
-          const shared = { path, parking, tickets, recorder, tasks, addressed, rules, questions }
-          const all = { ...shared, directory, own, former: this.#former }
-          const ruled = new RuledCalls(all, parts)
+          const shared = { path, parking, tickets, recorder, tasks, addressed, rules, questions, directory, own }
+          const ruled = new RuledCalls(shared, parts)
           this.#ruled = ruled
-          return routeMethods(all, parts, ruled)
+          return routeMethods(shared, parts, ruled)
         },
         ownLists: own.of,
         instructions,
@@ -177,7 +174,7 @@ export class Route {
       limits,
       faults,
       inner: endpoint.handler,
-      backend: () => (this.#former.mayHaveParked ? undefined : backend()),
+      backend,
       rules: this.#options.rules,
       readsAskless: this.#options.questions !== undefined,
       route,
@@ -204,11 +201,6 @@ export class Route {
 
   get listedTools(): ListedTools {
     return this.#directory.listedTools
-  }
-
-  /** Keeps the current names for waiting calls before a reload. */
-  keepNames(): void {
-    this.#former.keep(this.#directory)
   }
 
   /** Refreshes the entries from the servers' lists. `areRulesNew`: what callers see may have changed in each list. */
