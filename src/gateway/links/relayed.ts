@@ -140,7 +140,7 @@ export function plainly(call: Call): Call {
 }
 
 /** A client that accepts no tasks: in the session era a call becomes a task only if the call itself asks for one. */
-export function withoutTasks(peer: Peer): Peer {
+function withoutTasks(peer: Peer): Peer {
   const { [TASKS_EXTENSION]: _, ...extensions } = extensionsOf(peer)
   return { ...peer, capabilities: { ...peer.capabilities, extensions } }
 }
