@@ -35,7 +35,7 @@ export interface NamedCall {
 }
 
 /** A decision over a call of a tool that its server lists. */
-interface Decided {
+interface RuledTarget {
   readonly found: BackendTarget
   readonly decision: RuleDecision
 }
@@ -93,7 +93,7 @@ export class RuledCalls {
   }
 
   /** A call that a rule wants to be approved. */
-  async #approved(call: Call, decided: Decided, named: NamedCall): Promise<string> {
+  async #approved(call: Call, decided: RuledTarget, named: NamedCall): Promise<string> {
     const { questions } = this.#options
     const { found } = decided
     if (call.forwardedBy !== undefined) {
@@ -106,7 +106,7 @@ export class RuledCalls {
     return this.#hold(questions, call, decided, named)
   }
 
-  async #hold(questions: GatewayQuestions, call: Call, decided: Decided, named: NamedCall): Promise<string> {
+  async #hold(questions: GatewayQuestions, call: Call, decided: RuledTarget, named: NamedCall): Promise<string> {
     const { found, decision } = decided
     const { backend, listed } = found
     if (named.arguments !== undefined && !isObject(named.arguments))
@@ -158,7 +158,7 @@ export class RuledCalls {
     return JSON.parse(await this.relay.call(round, found, round.params, mirroredHeaders(found, args))) as Json
   }
 
-  #inputOf(call: Call, { found, decision }: Decided, named: NamedCall): HeldInput {
+  #inputOf(call: Call, { found, decision }: RuledTarget, named: NamedCall): HeldInput {
     const { path } = this.#options
     const { principal, peer } = call
     return {
@@ -191,12 +191,12 @@ export class RuledCalls {
     return target
   }
 
-  async #decide(call: Call, target: BackendTarget, named: NamedCall): Promise<Decided> {
+  async #decide(call: Call, target: BackendTarget, named: NamedCall): Promise<RuledTarget> {
     const found = target.listed === undefined ? await this.#listed(call, target, named.name) : target
     return this.#decided(call, found, named)
   }
 
-  #decided(call: Call, found: BackendTarget, named: NamedCall): Decided {
+  #decided(call: Call, found: BackendTarget, named: NamedCall): RuledTarget {
     const { rules } = this.#options
     return { found, decision: rules.isEmpty ? NO_RULES : rules.ofCall(call.principal, found, named.arguments) }
   }
