@@ -166,8 +166,9 @@ interface QuestionParams {
   readonly _meta?: { readonly [TOOL_META]?: string }
 }
 
-function toQuestion(row: OpenQuestionRecord): OpenQuestion {
-  const { task, key, tool, request, approvers, askedAt, expiresAt, caller } = row
+/** A question as those may see it who may answer it. */
+export function toQuestion(row: OpenQuestionRecord): OpenQuestion {
+  const { task, key, tool, request, approvers, askedAt, expiresAt, caller, undelivered } = row
   const { message = '', requestedSchema = {}, _meta } = (request.params ?? {}) as QuestionParams
   const { principal } = caller
   return {
@@ -180,6 +181,7 @@ function toQuestion(row: OpenQuestionRecord): OpenQuestion {
     fourEyes: approvers?.fourEyes ?? false,
     askedAt,
     expiresAt,
+    undelivered,
   }
 }
 
