@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { ClusterEvent } from './events.ts'
 import { MemberHeartbeat } from './heartbeat.ts'
 import { type Instance, type Self, writeInstance } from './instance.ts'
-import type { Members } from './members.ts'
+import type { Members, MembersListener } from './members.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -14,11 +14,13 @@ const self = { id: 'm', url: undefined } as Self
 function newMembers(ids: readonly string[], gone: readonly string[] = []) {
   const checked: string[] = []
   const published: ClusterEvent[] = []
+  const listeners: MembersListener[] = []
   const members = {
-    known: () => ids.map(instance),
+    listen: (listener: MembersListener) => listeners.push(listener),
+    known: () => ids.filter((id) => !gone.includes(id) || !checked.includes(id)).map(instance),
     check: async (id: string) => {
       checked.push(id)
-      return !gone.includes(id)
+      if (gone.includes(id)) for (const listener of listeners) listener.crashed?.(instance(id))
     },
     publish: (event: ClusterEvent) => void published.push(event),
   }
@@ -53,6 +55,13 @@ describe('an instance', () => {
     await vi.advanceTimersByTimeAsync(10)
     heartbeat.stop()
     expect(published).toEqual([{ kind: 'instance-lost', instance: writeInstance(instance('p')) }])
+  })
+
+  test('leaves it to others to report one that is not its successor', async () => {
+    const { members, published } = newMembers(['p', 'z'], ['z'])
+    new MemberHeartbeat({ self, members })
+    await members.check('z')
+    expect(published).toEqual([])
   })
 
   test('that is told so looks for itself', () => {

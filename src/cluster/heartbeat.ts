@@ -1,6 +1,7 @@
 /**
  * Ring heartbeat: each instance pings its successor by id every second. If the successor is gone without notice, the
- * pinging instance reports it to the others, which check for themselves.
+ * pinging instance reports it to the others, which check for themselves. It does so however it noticed: after a message
+ * that did not arrive, it would not ping that instance again.
  */
 import { unref } from '../protocol/index.ts'
 import type { ClusterEvent } from './events.ts'
@@ -22,6 +23,7 @@ export class MemberHeartbeat {
 
   constructor(options: HeartbeatOptions) {
     this.#options = options
+    options.members.listen({ crashed: (instance) => this.#report(instance) })
   }
 
   /** Pings while another instance is known. */
@@ -43,17 +45,22 @@ export class MemberHeartbeat {
 
   async #beat(): Promise<void> {
     const { members } = this.#options
-    const next = this.#next()
-    if (next !== undefined && !(await members.check(next.id)))
-      members.publish({ kind: 'instance-lost', instance: writeInstance(next) })
+    const next = this.#next(members.known())
+    if (next !== undefined) await members.check(next.id)
     this.#timer = undefined
-    if (this.#next() !== undefined) this.start()
+    if (members.known().length > 0) this.start()
   }
 
-  /** The successor: the member with the least id above this one's, or the least of all. */
-  #next(): Instance | undefined {
-    const { self, members } = this.#options
-    const known = members.known().toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    return known.find(({ id }) => id > self.id) ?? known[0]
+  #report(crashed: Instance): void {
+    const { members } = this.#options
+    if (this.#next([...members.known(), crashed])?.id === crashed.id)
+      members.publish({ kind: 'instance-lost', instance: writeInstance(crashed) })
+  }
+
+  /** The successor: the instance with the least id above this one's, or the least of all. */
+  #next(among: readonly Instance[]): Instance | undefined {
+    const { self } = this.#options
+    const sorted = among.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    return sorted.find(({ id }) => id > self.id) ?? sorted[0]
   }
 }

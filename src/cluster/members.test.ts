@@ -293,7 +293,10 @@ describe('an instance that is gone', () => {
     expect([await members.all(), crashed.mock.calls, vacated.mock.calls]).toEqual([[], [], [[b.self.url]]])
   })
 
-  test('is noticed by the one that looks after it, and the others look for themselves', async () => {
+  test.each([
+    ['by its ping', undefined],
+    ['by a message that did not arrive', (watcher: Members, gone: Self) => watcher.lose(gone)],
+  ])('is noticed %s by the one that looks after it, and the others look for themselves', async (_, notice) => {
     const network = new Network()
     const all = ['a', 'b', 'c', 'd'].map((name) => network.start(name))
     for (const { members } of all) for (const { self } of all) members.meet(self)
@@ -307,8 +310,10 @@ describe('an instance that is gone', () => {
       return heartbeat
     })
     onTestFinished(() => beats.forEach((beat) => beat.stop()))
-    beats[3]!.stop()
-    all[3]!.stop()
+    const [watcher, gone] = all.toSorted((one, other) => (one.self.id < other.self.id ? -1 : 1))
+    beats[all.indexOf(gone!)]!.stop()
+    gone!.stop()
+    notice?.(watcher!.members, gone!.self)
     await expect.poll(() => crashed.mock.calls.length).toBe(3)
   })
 })

@@ -26,7 +26,7 @@ export interface MembersListener {
   /** Called when an instance is gone, and another may start at its address. */
   vacated?(url: string): void
   /** Called when an instance is gone without notice: its unfinished work is lost. */
-  crashed?(): void
+  crashed?(instance: Instance): void
   /** Called when another instance took this one for gone, and has refused or resumed what belongs to it. */
   doubted?(): void
   /** Facts that each new member gets, beside the events of the last seconds. */
@@ -181,7 +181,7 @@ export class Members {
     const { wasThere = false, isStopping = false } = this.#members.get(id) ?? {}
     this.#remove(instance, isStopping || this.#hasLeft(id))
     if (successor !== undefined) this.#meetVouchedFor(successor)
-    if (wasThere && !isStopping) for (const listener of this.#listeners) listener.crashed?.()
+    if (wasThere && !isStopping) for (const listener of this.#listeners) listener.crashed?.(instance)
   }
 
   /** Calls the listener when an instance is gone. Returns the function that removes it. */

@@ -14,6 +14,6 @@ export {
 export { isGivenRejection } from './givenPromises.ts'
 export { answererOf, type Question, type Reading } from './question.ts'
 export { isRoundEnded } from './roundLifecycle.ts'
-export { Run, type RunOptions, UNWIND_MS } from './run.ts'
+export { type Outcome, Run, type RunOptions, UNWIND_MS } from './run.ts'
 export type { OnceOptions, SharedClaims, Watch } from './steps.ts'
 export type { Stored } from './storable.ts'

@@ -631,3 +631,22 @@ describe('a promise that a handler was given', () => {
     expect(lost).toEqual([['the step "pay"', new Error('declined')]])
   })
 })
+
+describe('a handler without a promise', () => {
+  test('ends its run at once', () => {
+    expect(runOver(newJournal('j')).execute(() => 5)).toEqual({ kind: 'complete', value: 5 })
+  })
+
+  test('is waited for when it returns something with a "then"', async () => {
+    // oxlint-disable-next-line unicorn/no-thenable -- such as the query of a database
+    const later = { then: (resolve: (value: number) => void) => resolve(5) } as Promise<number>
+    expect(await runOver(newJournal('j')).execute(() => later)).toEqual({ kind: 'complete', value: 5 })
+  })
+
+  test('fails when it throws', async () => {
+    const failing = (): never => {
+      throw new TypeError('no')
+    }
+    expect(await runOver(newJournal('j')).execute(failing)).toMatchObject({ kind: 'failed', error: TypeError('no') })
+  })
+})

@@ -167,10 +167,15 @@ export class Run implements RoundListener, GivenListener {
     if (!isRoundEnded(error) && !(error instanceof JournalError)) this.#options.onLost(what, error)
   }
 
-  /** Runs the handler for one round. Never rejects. */
-  execute<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
+  /** Runs the handler for one round. Never throws or rejects, and gives no promise where the handler gives none. */
+  execute<T>(handler: () => T | Promise<T>): Outcome<T> | Promise<Outcome<T>> {
+    const value = start(handler)
+    if (!isThenable(value) && this.#given === undefined) {
+      this.#lifecycle.close()
+      return { kind: 'complete', value }
+    }
     return new Promise((resolve) => {
-      const settled = start(handler)
+      const settled = value instanceof Promise ? value : Promise.resolve(value)
       this.#execution = { settled, resolve }
       // One `then` and no further promise, because most calls never ask and should cost no more.
       settled.then(
@@ -221,16 +226,18 @@ function forgotten(unawaited: readonly string[]): JournalError {
   )
 }
 
-/** Calls the handler. Its result is a promise also when it throws synchronously or returns a plain value. */
-function start<T>(handler: () => T | Promise<T>): Promise<T> {
-  let value: T | Promise<T>
+/** Calls the handler. What it throws is a rejection. */
+function start<T>(handler: () => T | Promise<T>): T | Promise<T> {
   try {
-    value = handler()
+    return handler()
   } catch (error) {
     // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- what a handler throws is passed on as it is
     return Promise.reject(error)
   }
-  return value instanceof Promise ? value : Promise.resolve(value)
+}
+
+function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof value === 'object' && value !== null && 'then' in value
 }
 
 /** Waits until the handler's `finally` blocks have run, so that the next round finds their resources released. */

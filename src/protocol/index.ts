@@ -94,7 +94,6 @@ export {
 } from './tasks.ts'
 export { findNodeModule, host, nodeModule } from './nodeModule.ts'
 export {
-  type BackoffOptions,
   backoffMs,
   DAY_MS,
   DAY_SECONDS,

@@ -36,7 +36,7 @@ interface ToolCall {
 
 type RoundHandler = (run: Run) => CallToolResult | string | Promise<CallToolResult | string>
 
-export function runToolRound(
+export async function runToolRound(
   call: ToolCall,
   options: ToolRoundOptions,
   handler: RoundHandler,

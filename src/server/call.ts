@@ -11,8 +11,8 @@ import type { Instance } from '../cluster/index.ts'
  * HTTP endpoint and standard input and output.
  */
 export interface CallHandler {
-  /** Should not reject. Hosts answer a rejection with an internal error. */
-  answer(call: Call): Promise<CallAnswer>
+  /** Gives no promise where nothing waits. Should not reject: hosts answer a rejection with an internal error. */
+  answer(call: Call): CallAnswer | Promise<CallAnswer>
 }
 
 export interface CallAnswer {

@@ -13,6 +13,7 @@ import type { EventBus } from './lifecycle/eventBus.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
 import { assertOptionNames, type OptionNames } from '../protocol/index.ts'
+import type { LoginOptions } from './questions/loginOptions.ts'
 import type { NamesOf } from './questions/openQuestions.ts'
 import type { Tasks } from './taskPort.ts'
 
@@ -33,9 +34,13 @@ export interface QuestionOptions {
   waitSeconds?: number
   /** The names in `by` that a principal has, where `approves` has a rule of its own. @default those of `approves`' default */
   namesOf?: NamesOf
+  /**
+   * Lets people log in at the page of a question with `by`, with a provider of OpenID Connect. @default such questions have no page
+   */
+  login?: LoginOptions
 }
 
-const QUESTION_OPTIONS: OptionNames<QuestionOptions> = { url: true, waitSeconds: true, namesOf: true }
+const QUESTION_OPTIONS: OptionNames<QuestionOptions> = { url: true, waitSeconds: true, namesOf: true, login: true }
 
 export interface ServerOptions extends GuardOptions {
   /** The name of the server, for programs. */

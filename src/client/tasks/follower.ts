@@ -57,7 +57,7 @@ export class TaskFollower {
     })
     call.poller = poller
     this.#calls.set(call.key, call)
-    if (listen && this.#isModern(sending)) this.#subscription.listen(taskId, poller, sending)
+    if (listen && sending.envelope !== undefined) this.#subscription.listen(taskId, poller, sending)
     void this.#run(call, poller, first)
   }
 
@@ -92,7 +92,7 @@ export class TaskFollower {
 
   dialectFor(taskId: string, sending: SenderProfile, onChange: () => void): TaskDialect {
     const { requests, server } = this.#options
-    if (this.#isModern(sending)) return new ModernDialect(taskId, requests, sending)
+    if (sending.envelope !== undefined) return new ModernDialect(taskId, requests, sending)
     return new SessionDialect(taskId, { requests, sending, hasRounds: server.hasRounds, onChange })
   }
 
@@ -105,10 +105,6 @@ export class TaskFollower {
       if (isLost && !isOver) this.#context.deliver(taskFailure(call.id, connectionLost(), poller?.dialect.taskId))
     }
     this.#subscription.stop()
-  }
-
-  #isModern({ envelope }: SenderProfile): boolean {
-    return envelope !== undefined || this.#options.server.hasExtension
   }
 
   async #run(call: TaskCall, poller: TaskPoller, first: Task | undefined): Promise<void> {

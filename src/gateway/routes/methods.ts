@@ -9,7 +9,8 @@ import type { BackendTarget } from './contents.ts'
 import type { RouteDirectory } from './directory.ts'
 import type { FormerDirectories } from './former.ts'
 import type { OwnLists } from './ownLists.ts'
-import { mirroredIn, recordedTarget, Relay, type RelayOptions } from './relay.ts'
+import { recordedTarget } from './relayedCall.ts'
+import { mirroredIn, Relay, type RelayOptions } from './relay.ts'
 
 export interface RouteMethodsOptions extends RelayOptions {
   /** The common directory. */
@@ -64,7 +65,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     if (rules.isEmpty) return relay.tool(call, target, args)
     const found = target.listed === undefined ? await listedAs(call, target, name) : target
     const decision = rules.ofCall(call.principal, found, args)
-    report(call, found, decision)
+    report(call, found, decision, args)
     if (decision.outcome === 'allow') return relay.tool(call, found, args)
     return results.complete(toolError(deniedText(decision)), call.peer)
   }
@@ -80,11 +81,15 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     throw why === undefined ? noTool(name) : notThere(backend.name, why)
   }
 
-  const report = (call: Call, target: BackendTarget, { dryRun, ...decision }: RuleDecision): void => {
+  const report = (call: Call, target: BackendTarget, { dryRun, ...decision }: RuleDecision, args?: unknown): void => {
     const recorded = recordedTarget(call, target)
     for (const [each, isDenied] of [[decision, true] as const, [dryRun, false] as const])
       if (each !== undefined && each.outcome !== 'allow')
-        recorder.decided(call, recorded, { isDenied, rule: each.rule, failure: each.failure })
+        recorder.decided(call, recorded, isObject(args) ? args : undefined, {
+          isDenied,
+          rule: each.rule,
+          failure: each.failure,
+        })
   }
 
   /** Throws if a rule denies the server to this caller, and with it prompts and resources. */

@@ -31,6 +31,7 @@ import type { BackendTarget } from './contents.ts'
 import { TaskIds } from './tasks/owners.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallRecorder } from '../telemetry/calls.ts'
+import type { CallAudit } from '../telemetry/audit.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
 import { LoopGuard, type Via } from '../loops.ts'
 
@@ -52,6 +53,8 @@ export interface SharedRouteOptions {
   readonly listDeadlineMs: number
   readonly server: ServerOptions
   readonly metrics: GatewayMetrics
+  /** Absent where no audit log is kept. */
+  readonly audit: CallAudit | undefined
   readonly via: Via
   /** The addresses of the other gateways in the database. */
   readonly others: () => Promise<readonly string[]>
@@ -98,7 +101,7 @@ export class Route {
     const own = new OwnLists({ scope, alone, waitMs: options.listDeadlineMs, common: directory, rules })
     this.#directory = directory
     this.#own = own
-    const recorder = new CallRecorder({ route: path, logger: server.logger, metrics })
+    const recorder = new CallRecorder({ route: path, logger: server.logger, metrics, audit: options.audit })
     const keyring = keyringOf(server)
     const audience = `${server.audience ?? server.name} ${path}`
     const { ttlSeconds = DEFAULT_TTL_SECONDS } = server
@@ -171,6 +174,7 @@ export class Route {
       route,
       logger: server.logger,
       metrics,
+      audit: this.#options.audit,
     })
   }
 

@@ -10,6 +10,7 @@ import {
 import { StateError } from '../../state/internal.ts'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { type Call, isLaterRound } from '../call.ts'
+import type { Checked } from '../schema/check.ts'
 import type { Schema } from '../schema/schema.ts'
 import { contentIssue, failure, text } from '../catalog/content.ts'
 import type { ToolReturn } from '../catalog/definitions.ts'
@@ -45,26 +46,49 @@ export interface CallToolOptions {
 
 /** tools/call: find the tool, check headers and arguments, run a round of its handler or make a task of the call. */
 export function callTool(options: CallToolOptions) {
-  const { registry, results, access } = options
-  return async (call: Call): Promise<string> => {
+  const { registry, access } = options
+  return (call: Call): string | Promise<string> => {
     const { name, args } = readToolCall(call.params)
     const entry = registry.tools.get(name)
     if (entry === undefined) throw unknownTool(name)
     if (entry.access !== undefined) access.assertAllowed(entry.access, call, () => unknownTool(name))
     if (call.header !== undefined) assertParamHeaders(mirroredBy(call, entry, call.header), args, call.header)
     const checking = checkArguments(entry, args)
-    const checked = checking instanceof Promise ? await checking : checking
-    // A model can correct its arguments only if it reads what was wrong, so this is a result and not a protocol error.
-    if (!checked.ok) return results.complete(observed(call, unfit(checked.issues)), call.peer)
-    const round = toolRound(entry, call, checked.value, options)
-    const waiting = options.waiting()
-    if (waiting === undefined) return runTool(entry, call, args, round, options)
-    const waits: DeferredTool = { tool: name, args, hasOutput: entry.output !== undefined }
-    const again = isLaterRound(call) ? undefined : await waiting.again(call, waits)
-    if (again !== undefined) return again
-    const wait = (journal: Journal): Promise<string> => waiting.wait(carried(call), waits, journal).catch(throwRefusal)
-    return runTool(entry, call, args, { ...round, wait }, options)
+    if (!(checking instanceof Promise)) return runChecked(entry, call, args, checking, options)
+    return checking.then((checked) => runChecked(entry, call, args, checked, options))
   }
+}
+
+function runChecked(
+  entry: ToolEntry,
+  call: Call,
+  args: Json,
+  checked: Checked,
+  options: CallToolOptions,
+): string | Promise<string> {
+  // A model can correct its arguments only if it reads what was wrong, so this is a result and not a protocol error.
+  if (!checked.ok) return options.results.complete(observed(call, unfit(checked.issues)), call.peer)
+  const round = toolRound(entry, call, checked.value, options)
+  const waiting = options.waiting()
+  return waiting === undefined
+    ? runTool(entry, call, args, round, options)
+    : runDeferrable(entry, call, args, round, waiting, options)
+}
+
+/** Runs a call that may wait for people whom its client cannot ask. */
+async function runDeferrable(
+  entry: ToolEntry,
+  call: Call,
+  args: Json,
+  round: Invocation<Finished>,
+  waiting: DeferredCalls,
+  options: CallToolOptions,
+): Promise<string> {
+  const waits: DeferredTool = { tool: entry.name, args, hasOutput: entry.output !== undefined }
+  const again = isLaterRound(call) ? undefined : await waiting.again(call, waits)
+  if (again !== undefined) return again
+  const wait = (journal: Journal): Promise<string> => waiting.wait(carried(call), waits, journal).catch(throwRefusal)
+  return runTool(entry, call, args, { ...round, wait }, options)
 }
 
 /** Runs the handler once, or makes a task of the call. */
@@ -74,7 +98,7 @@ function runTool(
   args: Json,
   round: Invocation<Finished>,
   { tasks: tasksOf, rounds }: CallToolOptions,
-): Promise<string> {
+): string | Promise<string> {
   const tasks = tasksOf()
   const { subject, wait } = round
   const create = tasks && ((journal: Journal) => tasks.create(carried(call), { tool: name, args, journal }))

@@ -26,6 +26,7 @@ import { readResource } from './readResource.ts'
 import type { ResultHooks } from './resultHooks.ts'
 import type { Subscriptions } from '../modern/subscriptions.ts'
 import type { TaskService } from '../taskPort.ts'
+import type { RequestSpan } from '../telemetry/requestSpan.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
 
@@ -85,30 +86,46 @@ export class Pipeline implements CallHandler {
   }
 
   /** Never rejects: errors become answers. */
-  async answer(call: Call): Promise<CallAnswer> {
-    const { load, telemetry, limits, ready } = this.#options
-    const waiting = ready?.()
-    if (waiting !== undefined) await waiting
+  answer(call: Call): CallAnswer | Promise<CallAnswer> {
+    const waiting = this.#options.ready?.()
+    return waiting === undefined ? this.#answer(call) : waiting.then(() => this.#answer(call))
+  }
+
+  /** Gives no promise where the method gives none. */
+  #answer(call: Call): CallAnswer | Promise<CallAnswer> {
+    const { load, telemetry } = this.#options
     const counts = call.method !== 'subscriptions/listen' // subscriptions do not count as load
     if (counts) load.enter()
     const method = this.#method(call)
     const span = telemetry?.start(call, method !== undefined)
-    let leave: (() => void) | undefined
+    const completed = (result: string): CallAnswer => {
+      span?.end()
+      if (counts) load.leave(call.channel)
+      return { status: 200, body: resultMessage(call.id, result) }
+    }
+    const failed = (error: unknown): CallAnswer => {
+      span?.fail(toWireError(error).code)
+      if (counts) load.leave(call.channel)
+      return this.#fail(call, error)
+    }
+    let result: string | Promise<string>
     try {
-      if (limits?.areSet === true && !call.forwardedBy) leave = await limits.enter(call)
-      this.#options.declaration.assertServed(call)
+      result = this.#run(call, method, span)
+    } catch (error) {
+      return failed(error)
+    }
+    return result instanceof Promise ? result.then(completed, failed) : completed(result)
+  }
+
+  #run(call: Call, method: CallMethod | undefined, span: RequestSpan | undefined): string | Promise<string> {
+    const { limits, declaration } = this.#options
+    const run = (): string | Promise<string> => {
+      declaration.assertServed(call)
       assertNamesFit(call.params)
       if (method === undefined) throw unknownMethod(call)
-      const result = await (span === undefined ? method(call) : span.run(() => method({ ...call, observer: span })))
-      span?.end()
-      return { status: 200, body: resultMessage(call.id, result) }
-    } catch (error) {
-      span?.fail(toWireError(error).code)
-      return this.#fail(call, error)
-    } finally {
-      leave?.()
-      if (counts) load.leave(call.channel)
+      return span === undefined ? method(call) : span.run(() => method({ ...call, observer: span }))
     }
+    return limits?.areSet === true && !call.forwardedBy ? limited(limits, call, run) : run()
   }
 
   #fail(call: Call, error: unknown): CallAnswer {
@@ -205,6 +222,16 @@ export class Pipeline implements CallHandler {
       ...caching,
       _meta: { [META.server]: declaration.serverInfo(identity) },
     }
+  }
+}
+
+/** Runs a call within the limits of its caller. */
+async function limited(limits: RequestLimits, call: Call, run: () => string | Promise<string>): Promise<string> {
+  const leave = await limits.enter(call)
+  try {
+    return await run()
+  } finally {
+    leave()
   }
 }
 

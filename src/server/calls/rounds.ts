@@ -74,7 +74,7 @@ export class RoundRunner {
   }
 
   /** Gives the text of the result. */
-  run<T>(call: Call, invocation: Invocation<T>): Promise<string> {
+  run<T>(call: Call, invocation: Invocation<T>): string | Promise<string> {
     const { results, middleware } = this.#options
     if (middleware.isEmpty) return runHandler(new CallRound(call, invocation, this.#options, results))
     return this.#wrapped(call, invocation)

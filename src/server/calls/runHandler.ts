@@ -8,6 +8,7 @@ import {
   isBlank,
   type Journal,
   JournalError,
+  type Outcome,
   Run,
   type RunOptions,
   type SharedClaims,
@@ -48,18 +49,28 @@ export interface RunSetup extends Omit<RunOptions, 'journal' | Reports> {
   readonly logger: () => Logger | undefined
 }
 
-/** `around` goes around the run, once its journal is open. */
-export async function runHandler<T, R>(
+/** `around` goes around the run, once its journal is open. Gives no promise where nothing waits. */
+export function runHandler<T, R>(
   handlerRun: HandlerRun<T, R>,
   around?: (journal: Journal, run: () => Promise<R>) => Promise<R>,
-  given?: Journal,
-): Promise<R> {
-  const opened = given ?? handlerRun.open()
-  const journal = opened instanceof Promise ? await opened : opened
-  if (given === undefined && (around !== undefined || handlerRun.observer !== undefined))
-    return surrounded(handlerRun, journal, around)
+): R | Promise<R> {
+  const run =
+    around === undefined && handlerRun.observer === undefined
+      ? (journal: Journal) => runOver(handlerRun, journal)
+      : (journal: Journal) => surrounded(handlerRun, journal, around)
+  const opened = handlerRun.open()
+  return opened instanceof Promise ? opened.then(run) : run(opened)
+}
+
+function runOver<T, R>(handlerRun: HandlerRun<T, R>, journal: Journal): R | Promise<R> {
   const run = new Run(() => runOptions(journal, handlerRun.setup(journal)), runLater)
-  const outcome = await run.execute(() => handlerRun.invoke(run, journal))
+  const ended = run.execute(() => handlerRun.invoke(run, journal))
+  return ended instanceof Promise
+    ? ended.then((outcome) => settle(handlerRun, journal, outcome))
+    : settle(handlerRun, journal, ended)
+}
+
+function settle<T, R>(handlerRun: HandlerRun<T, R>, journal: Journal, outcome: Outcome<T>): R | Promise<R> {
   switch (outcome.kind) {
     case 'complete':
       return handlerRun.complete(outcome.value, journal)
@@ -80,7 +91,7 @@ function surrounded<T, R>(
   journal: Journal,
   around: ((journal: Journal, run: () => Promise<R>) => Promise<R>) | undefined,
 ): Promise<R> {
-  const run = (): Promise<R> => runHandler(handlerRun, undefined, journal)
+  const run = async (): Promise<R> => runOver(handlerRun, journal)
   const outer = around === undefined ? run : () => around(journal, run)
   const { observer } = handlerRun
   return observer === undefined ? outer() : observer.opened(journal, outer)

@@ -52,7 +52,7 @@ export function callOf(work: TaskWork): Call {
 }
 
 /** Runs the task's handler once. Rejects with why the call has no result. */
-export function runTask<T>(
+export async function runTask<T>(
   work: TaskWork,
   call: Call,
   invocation: Invocation<T>,

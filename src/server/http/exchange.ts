@@ -10,6 +10,8 @@ export interface EndpointRequest {
   readonly method: string
   /** Without the query. */
   readonly path: string
+  /** What follows the question mark of the address; empty without one. */
+  readonly query: string
   readonly header: HeaderReader
   /** Whether the request reached this process over a loopback address. */
   readonly loopback: boolean

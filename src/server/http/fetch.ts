@@ -78,6 +78,10 @@ export class FetchHttpRequest implements EndpointRequest {
     return this.#url.pathname
   }
 
+  get query(): string {
+    return this.#url.search.slice(1)
+  }
+
   /** A Request does not have the local address of its connection, so the host name in its URL decides. */
   get loopback(): boolean {
     return isLocalHost(this.#url.hostname)

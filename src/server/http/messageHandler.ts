@@ -13,7 +13,7 @@ export interface EraHandler {
     header: HeaderReader,
     principal: Principal | undefined,
     sink: Sink,
-  ): Promise<HttpReply | undefined>
+  ): HttpReply | undefined | Promise<HttpReply | undefined>
 }
 
 /** Sessions also have batches, streams and an end. */
@@ -61,7 +61,8 @@ export class MessageHandler implements RequestHandler {
         return await legacy.batch(value, header, admission.principal, sink)
       const message = readMessage(value)
       const era = legacy !== undefined && isLegacy(message, header, admission) ? legacy : modern
-      return await era.post(message, header, admission.principal, sink)
+      const reply = era.post(message, header, admission.principal, sink)
+      return reply instanceof Promise ? await reply : reply
     } catch (error) {
       return errorReply(error, logger(), idOf(value))
     }

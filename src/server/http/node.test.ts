@@ -133,3 +133,14 @@ describe('a client that left while it was authenticated', () => {
     expect(bus.size()).toBe(before)
   })
 })
+
+test.each(['plain', 'h\u00e9', '\u2713 \u65e5\u672c', '\ud83d\ude00', 'a lone \ud800'])(
+  'the text %j arrives as it was returned, with its length',
+  async (said) => {
+    const server = make().tool('say', { description: 'Says it' }, () => said)
+    const answer = await exchange(await hosts.listen(server), post(call.replace('hello', 'say'), 'host: localhost'))
+    const [head = '', body = ''] = answer.split('\r\n\r\n')
+    expect(JSON.parse(body)).toMatchObject({ result: { content: [{ text: said }] } })
+    expect(head).toContain(`content-length: ${Buffer.byteLength(body)}\r\n`)
+  },
+)

@@ -45,10 +45,11 @@ export function send(res: ServerResponse, { status, headers, type = 'application
     return
   }
   // A flat list of headers and one string: Node sends head and body in one write, and does not copy the headers.
-  const head = ['content-type', type, 'content-length', String(Buffer.byteLength(body))]
+  const bytes = Buffer.byteLength(body)
+  const head = ['content-type', type, 'content-length', String(bytes)]
   if (headers !== undefined) head.push(...Object.entries(headers).flat())
   res.writeHead(status, head)
-  res.end(body)
+  res.end(body, bytes === body.length ? 'latin1' : 'utf8')
   giveUpUnread(res)
 }
 
@@ -76,6 +77,11 @@ class NodeHttpRequest implements EndpointRequest {
 
   get path(): string {
     return pathOf(this.#req)
+  }
+
+  get query(): string {
+    const { originalUrl, url = '/' } = this.#req
+    return queryOf(originalUrl ?? url)
   }
 
   get loopback(): boolean {
@@ -157,6 +163,11 @@ export function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
   const whole = originalUrl ?? url
   const query = whole.indexOf('?')
   return query < 0 ? whole : whole.slice(0, query)
+}
+
+function queryOf(address: string): string {
+  const at = address.indexOf('?')
+  return at < 0 ? '' : address.slice(at + 1)
 }
 
 // A cache of lower-case header names by their original spelling. Clients use few spellings.

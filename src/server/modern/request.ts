@@ -14,7 +14,7 @@ import {
   unsupportedVersion,
 } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
-import type { Call, CallHandler, Channel } from '../call.ts'
+import type { Call, CallAnswer, CallHandler, Channel } from '../call.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import type { EraHandler } from '../http/messageHandler.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEvent } from '../http/sse.ts'
@@ -39,12 +39,12 @@ export class ModernHttp implements EraHandler {
     this.#servesLegacy = servesLegacy
   }
 
-  async post(
+  post(
     message: Message,
     header: HeaderReader,
     principal: Principal | undefined,
     sink: Sink,
-  ): Promise<HttpReply | undefined> {
+  ): HttpReply | undefined | Promise<HttpReply | undefined> {
     if (message.kind === 'notification') return { status: 202 }
     if (message.kind === 'response') {
       throw new ProtocolError('MESSAGE_INVALID', 'A client sends answers as inputResponses, not as responses.')
@@ -52,8 +52,9 @@ export class ModernHttp implements EraHandler {
     if (message.method === 'initialize' && !this.#servesLegacy) assertNoHandshake(message)
     assertKnownVersion(message, header, this.#servesLegacy)
     const channel = new ModernChannel(sink, acceptsStream(header))
-    const answer = await this.#calls.answer(modernCall({ message, header, principal, channel }))
-    return channel.finish(answer.body) ? undefined : answer
+    const finish = (answer: CallAnswer): HttpReply | undefined => (channel.finish(answer.body) ? undefined : answer)
+    const answered = this.#calls.answer(modernCall({ message, header, principal, channel }))
+    return answered instanceof Promise ? answered.then(finish) : finish(answered)
   }
 
   /** Answers a call that another instance forwards. It has checked the headers, and waits for the head of the stream. */

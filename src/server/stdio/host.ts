@@ -190,16 +190,15 @@ class Connection implements DrainableHost {
       (text) => this.#notify(text),
       this.#parts.sessions?.pushes,
     )
-    let call: Call
+    let body: string
     try {
-      call = channel.serve(this.#callOf(message, channel))
+      const call = channel.serve(this.#callOf(message, channel))
+      this.#live.set(message.id, channel)
+      const answer = calls.answer(call)
+      body = (answer instanceof Promise ? await answer : answer).body
     } catch (error) {
-      return this.send(errorMessage(message.id, toWireError(error)))
+      body = errorMessage(message.id, toWireError(error))
     }
-    this.#live.set(message.id, channel)
-    const { body } = await calls.answer(call).catch((error: unknown) => ({
-      body: errorMessage(message.id, toWireError(error)),
-    }))
     if (this.#live.get(message.id) === channel) this.#live.delete(message.id)
     channel.finish(body)
   }

@@ -16,10 +16,20 @@ import { StateError } from '../errors.ts'
 import { readBase64url, type RingKey } from './keyring.ts'
 
 /** What a token is for. A token for one purpose never opens for another. */
-export type Purpose = 'request' | 'push' | 'session' | 'stream' | 'ticket' | 'question' | 'instance' | 'link'
+export type Purpose = 'request' | 'push' | 'session' | 'stream' | 'ticket' | 'question' | 'instance' | 'link' | 'login'
 
 // The index of a purpose is its number in the flags, so new purposes are added at the end only.
-const PURPOSES: readonly Purpose[] = ['request', 'push', 'session', 'stream', 'ticket', 'question', 'instance', 'link']
+const PURPOSES: readonly Purpose[] = [
+  'request',
+  'push',
+  'session',
+  'stream',
+  'ticket',
+  'question',
+  'instance',
+  'link',
+  'login',
+]
 
 const VERSION = 1
 const DEFLATED = 1

@@ -10,6 +10,7 @@ import { legacyPeer } from '../session.ts'
 import { AnswerForwarder } from './answerForwarder.ts'
 import { PushBroker } from './broker.ts'
 import { QuestionIds } from './questionIds.ts'
+import type { PushState } from './state.ts'
 
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
 const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
@@ -40,14 +41,15 @@ function receiver(there: readonly Instance[], clock = Date.now) {
       there.includes(instance) ? { kind: 'replied', reply: { status: 202 } } : { kind: 'gone', why: 'refused' },
   )
   const forwarder = { forward } as unknown as ClientRequests
-  const answers = new AnswerForwarder({ ...common, pushes, forwarder, resume: vi.fn(), end: vi.fn(), logger })
+  const end = vi.fn()
+  const answers = new AnswerForwarder({ ...common, pushes, forwarder, resume: vi.fn(), end, logger })
   const take = (call = 'call') => {
     const id = new QuestionIds(sealer, asker).write('question', call, caller)
     const message = { kind: 'response', id, result: { roots: [] }, error: undefined, state: undefined } as const
     const request: ClientRequest = { method: 'POST', header: () => undefined, principal: undefined, gone: new Set() }
     return answers.take(message, caller, request, {} as Sink)
   }
-  return { bus, owners, pushes, forward, take }
+  return { bus, owners, pushes, forward, end, take }
 }
 
 test('an answer finds a call that moved twice, where only the first move was heard of and that instance is gone, too', async () => {
@@ -84,6 +86,28 @@ test('an answer is taken here when its call comes here while it is looked for', 
     if (event.kind === 'owner-wanted') void pushes.resume({ ...call, journal: [], questions }, 'stream', caller)
   })
   expect(await take()).toEqual({ status: 202 })
+})
+
+test.each([
+  ['is not ended where a stopping instance hands it off', third, 0],
+  ['is ended where no instance has it', undefined, 1],
+])('the stream of a call that has ended at an instance that is gone %s', async (_, taker, ends) => {
+  vi.useFakeTimers()
+  try {
+    const { bus, owners, pushes, end, take } = receiver([])
+    owners.note(['stream'], second)
+    const state = { call: 'call', stream: 'stream' } as PushState
+    vi.spyOn(pushes, 'take').mockResolvedValue({ kind: 'ended', state })
+    bus.subscribe((event) => {
+      if (event.kind === 'owner-wanted' && taker !== undefined) owners.note([String(event['key'])], taker)
+    })
+    const reply = take()
+    await vi.advanceTimersByTimeAsync(4000)
+    expect(await reply).toEqual({ status: 202 })
+    expect(end).toHaveBeenCalledTimes(ends)
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('an answer that comes many times at once is looked for once', async () => {

@@ -74,7 +74,8 @@ export class AnswerForwarder {
         case 'left':
           return sink === undefined ? goneReply('it is being stopped') : refusal(503, STOPPING)
         case 'ended':
-          end(taken.state, caller)
+          // The instance where it ended may be stopping: then it hands its result off.
+          if (sink === undefined || !(await this.#findStream(taken.state, caller))) end(taken.state, caller)
           return { status: 202 }
         case 'lost':
           if (sink !== undefined && (await this.#find(call, caller, gone))) break
@@ -110,5 +111,13 @@ export class AnswerForwarder {
     const { pushes, owners } = this.#options
     if (call === undefined || !this.#searches.take(quotaCaller(caller))) return false
     return owners.seek(call, () => pushes.isAwaited(call, gone))
+  }
+
+  /** Whether an instance announces that it has the stream of a call that has ended. */
+  async #findStream({ stream }: PushState, caller: Caller): Promise<boolean> {
+    const { owners } = this.#options
+    if (!this.#searches.take(quotaCaller(caller))) return false
+    const known = owners.get(stream)
+    return owners.seek(stream, () => owners.get(stream) !== known)
   }
 }

@@ -108,16 +108,16 @@ export class AnswerTaker {
 
   /**
    * Claims the next generation of each waiting call, unless another instance has resumed the call; then the call is
-   * left to that instance.
+   * left to that instance. The new owner of a call that is being handed off claims it itself.
    */
   async reclaim(): Promise<void> {
     const reclaim = async (asking: PushedCall): Promise<void> => {
+      if ((await asking.move.newOwner) !== undefined) return
       await this.#claimNext(asking, asking.claims.generation)
       asking.open.renew(asking.claims.generation)
     }
-    await Promise.all(
-      this.#options.calls.movable().flatMap((asking) => (asking.claims.carried ? [reclaim(asking)] : [])),
-    )
+    const carried = this.#options.calls.movable().filter(({ claims }) => claims.carried)
+    await Promise.all(carried.map((asking) => asking.arrive(reclaim(asking))))
   }
 
   /** Delays answers to this call until it is decided whether it is resumed here. */
@@ -136,7 +136,7 @@ export class AnswerTaker {
     const asking = this.#options.calls.get(call)
     const asked = asking?.open.callerOf(question)
     if (asking === undefined) return undefined
-    if (asked === undefined) return this.#takeEarlier(asking, answer, caller)
+    if (asked === undefined) return asking.arrive(this.#takeEarlier(asking, answer, caller))
     if (!isSameCaller(asked, caller))
       return this.#ignore('An answer came from another session than the question went to.')
     if (!asking.open.accepts(question, caller))

@@ -571,6 +571,24 @@ describe('a process that others took for gone', () => {
     expect(await kept.answer).toEqual({ roots: ['B'] })
   })
 
+  test('leaves a call that it hands off to the new owner', async () => {
+    const ledger = memoryLedger()
+    const self = new Self('http://new/mcp')
+    const other = process({ ledger, self })
+    const handOff: PushBrokerOptions['handOff'] = async ({ name, call: handedOff }) => {
+      await Promise.resolve() // the message is on its way
+      void pushes.reclaim()
+      resumed(handedOff && (await other.resume(handedOff, name, caller)))
+      return self
+    }
+    const resumed = vi.fn<(call: unknown) => void>()
+    const pushes = process({ self: dead, ledger, handOff })
+    const { question } = await ask(pushes, 'a')
+    await pushes.drain(patience)
+    expect(resumed).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ id: 1 }))
+    expect(await other.take(answerTo(question, 'A'), caller)).toEqual(settled)
+  })
+
   test('asks again what it asked, and an answer to either counts', async () => {
     vi.useFakeTimers()
     try {
