@@ -1,6 +1,7 @@
-import { DAY_SECONDS } from '../protocol/index.ts'
+import { DAY_SECONDS, findNodeModule, host } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import {
+  createRoundSealer,
   createSealer,
   ephemeralKeyring,
   type Keyring,
@@ -16,7 +17,7 @@ const NO_KEY =
 
 /** The ring that was configured, or one of this process alone. */
 export function keyringOf({ keys: given }: ServerOptions): Keyring {
-  const keys = given ?? process.env['PANNIER_KEYS']
+  const keys = given ?? host?.env?.['PANNIER_KEYS']
   if (keys === undefined) return ephemeralKeyring()
   if (keys === '') throw new StateError('KEYS_EMPTY', NO_KEY)
   if (Array.isArray(keys))
@@ -31,21 +32,32 @@ const MAX_SESSION_BYTES = 4096
 const MAX_PUSHED = { maxBytes: 2 * 1024 * 1024, maxBodyBytes: 2 * 1024 * 1024 }
 const MAX_STORED = { maxBytes: 16 * 1024 * 1024, maxBodyBytes: 16 * 1024 * 1024 }
 
-/** The sealers of a server, by where what they seal goes. */
-export function createSealers(
-  { compress = false, maxStateBytes = 65_536, sessionTtlSeconds = DAY_SECONDS }: ServerOptions,
-  sealing: SealOptions,
-) {
-  const travelling = compress ? sealing : { ...sealing, deflateAboveBytes: Infinity }
+/** The sealers of a server for rounds, by where what they seal goes. */
+export function roundSealers(options: ServerOptions, sealing: SealOptions) {
+  const travelling = travellingOf(options, sealing)
   return {
-    /** For states of rounds, which travel with clients. */
-    sealer: createSealer({ ...travelling, maxBytes: maxStateBytes }),
+    /** For states, which travel with clients. */
+    sealer: createRoundSealer({ ...travelling, maxBytes: options.maxStateBytes ?? 65_536 }),
+    /** For the addresses of questions. */
+    linkSealer: createRoundSealer({ ...travelling, maxBytes: MAX_SESSION_BYTES }),
+    /** For the store. */
+    vault: createRoundSealer({ ...sealing, ...MAX_STORED }),
+  }
+}
+
+/** The sealers of a server for sessions, which cannot wait for WebCrypto. */
+export function sessionSealers(options: ServerOptions, sealing: SealOptions) {
+  const travelling = travellingOf(options, sealing)
+  const { sessionTtlSeconds = DAY_SECONDS } = options
+  return {
+    sessionSealer: createSealer({ ...travelling, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
     /** For states of pushed questions. */
     pushSealer: createSealer({ ...travelling, ...MAX_PUSHED }),
-    sessionSealer: createSealer({ ...travelling, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
-    /** For the store, and for other instances. */
-    vault: createSealer({ ...sealing, ...MAX_STORED }),
   }
+}
+
+function travellingOf({ compress = false }: ServerOptions, sealing: SealOptions): SealOptions {
+  return compress ? sealing : { ...sealing, deflateAboveBytes: Infinity }
 }
 
 /** A sealer for messages between the instances of a server. */
@@ -67,4 +79,14 @@ export function warnOfUnknownKey(logger: Logger): void {
     { code: 'STATE_UNKNOWN_KEY' },
     'A session id was sealed with a key that this instance does not have. Give all instances the same PANNIER_KEYS.',
   )
+}
+
+const NO_SESSIONS =
+  'Sessions need node:crypto, which this runtime does not have, so clients of the session era are refused. In a Worker, set the flag nodejs_compat.'
+
+/** Whether sessions can be served. Their ids and questions are sealed where nothing can wait for WebCrypto. */
+export function canSealAtOnce(logger: LoggerSlot): boolean {
+  if (findNodeModule('node:crypto') !== undefined) return true
+  logger.warnOfSetup('PANNIER_NO_SESSIONS', NO_SESSIONS)
+  return false
 }

@@ -5,7 +5,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { AnsweredBy, Approvers, Journal } from '../journal/index.ts'
 import type { Era, HeaderReader, Json, TaskStatus } from '../protocol/index.ts'
-import type { Sealer } from '../state/seal/index.ts'
+import type { RoundSealer } from '../state/seal/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 import type { Call, Caller, Peer } from './call.ts'
 import type { Logger } from './logger.ts'
@@ -111,7 +111,7 @@ export interface PageReply {
 export interface QuestionSite {
   readonly links: {
     /** Undefined for an address that is no link of this server, or an expired one. */
-    open(path: string): LinkedQuestion | undefined
+    open(path: string): Promise<LinkedQuestion | undefined>
     /** The address of a page, by its path as this process sees it. */
     addressOf(path: string): string
     /** The origin of the pages, where it is known. */
@@ -127,7 +127,7 @@ export interface QuestionSite {
 export interface SiteLogin {
   readonly options: LoginOptions
   /** Seals what a browser keeps. */
-  readonly sealer: Sealer
+  readonly sealer: RoundSealer
   /** Where the provider sends people back to, once the address of the pages is known. */
   readonly returnUrl: () => string | undefined
   readonly isReturn: (path: string) => boolean

@@ -1,6 +1,6 @@
 /**
  * The server of an OpenAPI document, in the process of the gateway. Requests reach it as any server over HTTP, on
- * connections in memory. The headers of an entry and of a caller come with each request, and go on to the API.
+ * connections in memory. The headers of an entry and of a caller come with each request, and are passed on to the API.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http'
@@ -69,7 +69,7 @@ export class ApiServer {
     else this.#headers.run(headersForApi(req.headers), () => handler(req, res))
   })
   #served: OpenApiServer['server'] | undefined
-  /** What of the document is not served, and what its entry lacks. */
+  /** The operations that are not served, and the credentials that the entry lacks, as sentences. */
   notes: readonly string[] = []
   #handler: NodeHandler | undefined
   /** The last text of the document, and why it could not be served. */

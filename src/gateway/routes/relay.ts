@@ -149,20 +149,6 @@ export class Relay {
     }
   }
 
-  /**
-   * The target that a round belongs to, preferably of the current configuration; undefined if none. A ticket belongs to
-   * a parked call of a server that asks in the middle of a call; any other state belongs to the server that issued it.
-   */
-  begunAt(call: Call, targets: readonly BackendTarget[], args: unknown): BackendTarget | undefined {
-    for (const target of targets) {
-      const { backend, name } = target
-      if (backend.connector.about === undefined) continue // a server that was never reached has started nothing
-      const isTicket = this.#parked.isTicket(call, { server: backend.name, name, args })
-      if (isTicket === (backend.era === 'legacy')) return target
-    }
-    return undefined
-  }
-
   /** Whether the call is parked. A server that was never reached from here may be of either era. */
   #bringsTicket({ recorded: { call }, target, params }: RelayingCall): boolean {
     const { backend, name } = target

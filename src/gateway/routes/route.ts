@@ -23,7 +23,6 @@ import { type ListedTools, RouteDirectory, type RouteScope } from './directory.t
 import { DrainGate } from './drainGate.ts'
 import type { Parking } from '../parking/parking.ts'
 import { Tickets } from '../parking/ticket.ts'
-import { FormerDirectories } from './former.ts'
 import { OwnLists } from './ownLists.ts'
 import type { RouteRules } from './routeRules.ts'
 import { routeMethods } from './methods.ts'
@@ -84,7 +83,6 @@ export class Route {
   readonly node: NodeHandler
   readonly fetch: FetchHandler
   readonly #directory: RouteDirectory
-  readonly #former = new FormerDirectories()
   readonly #own: OwnLists
   /** The resources that clients watch, by their address on this route. */
   readonly #watched = new Map<string, BackendTarget>()
@@ -119,7 +117,7 @@ export class Route {
           tasks.join(parts)
           own.lists = parts.lists
           const shared = { path, parking, tickets, recorder, tasks, addressed, rules }
-          return routeMethods({ ...shared, directory, own, former: this.#former }, parts)
+          return routeMethods({ ...shared, directory, own }, parts)
         },
         ownLists: own.of,
         instructions,
@@ -169,7 +167,7 @@ export class Route {
       limits,
       faults,
       inner: endpoint.handler,
-      backend: () => (this.#former.mayHaveParked ? undefined : backend()),
+      backend,
       rules: this.#options.rules,
       route,
       logger: server.logger,
@@ -189,11 +187,6 @@ export class Route {
 
   get listedTools(): ListedTools {
     return this.#directory.listedTools
-  }
-
-  /** Keeps the current names for waiting calls before a reload. */
-  keepNames(): void {
-    this.#former.keep(this.#directory)
   }
 
   /** Refreshes the entries from the servers' lists. `areRulesNew`: what callers see may have changed in each list. */

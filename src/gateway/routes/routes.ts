@@ -138,7 +138,6 @@ export class Routes {
 
   /** Applies a configuration. Routes that stay keep their calls and connections. */
   set(config: RoutesConfig): void {
-    if (this.#isOpen) for (const route of this.#all) route.keepNames()
     const rules = this.#rules.changedTo(config)
     const areRulesNew = rules !== this.#rules
     this.#rules = rules

@@ -29,7 +29,7 @@ export interface EndpointRequest {
   /** Whether the body is available as bytes. Some frameworks pass only what they have parsed. */
   readonly hasBytes: boolean
   /** Reads the whole body and leaves it unparsed. `json` can be called afterwards. Rejects as `json` does. */
-  whole(): Promise<Buffer>
+  whole(): Promise<Uint8Array>
   /** All headers as they came: names and values in turn. */
   readonly rawHeaders: readonly string[]
 }

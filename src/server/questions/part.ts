@@ -1,6 +1,6 @@
 /** What a server has for calls that wait for people: the calls, the pages, and the tool that continues a call. */
 import type { CallToolResult } from '@modelcontextprotocol/client'
-import type { Sealer } from '../../state/seal/index.ts'
+import type { RoundSealer } from '../../state/seal/index.ts'
 import { toolEntry } from '../catalog/entries.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Registry } from '../catalog/registry.ts'
@@ -23,7 +23,7 @@ export interface QuestionsPart {
 
 export interface QuestionsPartOptions {
   readonly desk: QuestionDesk | undefined
-  readonly sealer: Sealer
+  readonly sealer: RoundSealer
   readonly results: Results
   readonly registry: Registry
   /** Whether a caller may still call a tool. */

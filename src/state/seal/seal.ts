@@ -5,7 +5,7 @@
  * A sealed body is encrypted and authenticated; only its length is visible. If a body contains both a secret and text
  * that the peer chose, the length after deflating can leak the secret (as in CRIME): set `deflateAboveBytes: Infinity`.
  */
-import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, type OptionNames, utf8Of } from '../../protocol/index.ts'
 import { type Binding, parseClaims, readClaims, type Sealed, writeClaims } from './claims.ts'
 import {
   decrypt,
@@ -57,13 +57,19 @@ export interface SealContent {
   ttlSeconds?: number
 }
 
+/** A Sealer that may need time, as WebCrypto does. */
+export interface RoundSealer {
+  seal(purpose: Purpose, binding: Binding, content: SealContent): string | Promise<string>
+  open(purpose: Purpose, binding: Binding, token: string): Sealed | Promise<Sealed>
+}
+
 /** Seals bodies, and opens them where purpose and binding are the same. */
 export interface Sealer {
   seal(purpose: Purpose, binding: Binding, content: SealContent): string
   open(purpose: Purpose, binding: Binding, token: string): Sealed
 }
 
-const SEAL_OPTIONS: OptionNames<SealOptions> = {
+export const SEAL_OPTIONS: OptionNames<SealOptions> = {
   keyring: true,
   audience: true,
   ttlSeconds: true,
@@ -103,7 +109,7 @@ export function createSealerWith(options: SealOptions, nextNonce: NonceSource): 
   }
 }
 
-function withDefaults(options: SealOptions): Required<SealOptions> {
+export function withDefaults(options: SealOptions): Required<SealOptions> {
   const { keyring, audience, ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now } = options
   const { deflateAboveBytes = 1024, maxBytes = 65_536, maxBodyBytes = maxBytes * INFLATED_RATIO } = options
   if (typeof audience !== 'string' || audience === '') {
@@ -115,7 +121,7 @@ function withDefaults(options: SealOptions): Required<SealOptions> {
 }
 
 /** Adds the times to a body: issued at is rounded down and expires at is rounded up, to whole seconds. */
-function stamp(content: SealContent, defaultTtlSeconds: number, nowMs: number): Sealed {
+export function stamp(content: SealContent, defaultTtlSeconds: number, nowMs: number): Sealed {
   const { body, id, round = 0, ttlSeconds = defaultTtlSeconds } = content
   assertTtl(ttlSeconds)
   if (typeof id !== 'string' || !Number.isSafeInteger(round) || round < 0) {
@@ -126,13 +132,13 @@ function stamp(content: SealContent, defaultTtlSeconds: number, nowMs: number): 
 }
 
 function pack(text: string, deflateAboveBytes: number, maxInflatedBytes: number): Plain {
-  const bytes = Buffer.from(text)
+  const bytes = utf8Of(text)
   if (bytes.length > maxInflatedBytes) throw tooLarge(bytes.length, maxInflatedBytes)
   const small = bytes.length > deflateAboveBytes ? deflate(bytes) : undefined
   return small ? { content: small, deflated: true } : { content: bytes, deflated: false }
 }
 
-function assertTokenSize(token: string, maxBytes: number): void {
+export function assertTokenSize(token: string, maxBytes: number): void {
   if (typeof token !== 'string')
     throw new StateError('STATE_MALFORMED', 'State is a string; send back what was received.')
   if (token.length > maxBytes) {
@@ -140,7 +146,7 @@ function assertTokenSize(token: string, maxBytes: number): void {
   }
 }
 
-function tooLarge(bytes: number, limit: number): StateError {
+export function tooLarge(bytes: number, limit: number): StateError {
   const advice = 'store large results elsewhere and keep a reference here, raise maxBytes, or carry state in a store'
   return new StateError('STATE_TOO_LARGE', `State would have ${bytes} bytes, the limit is ${limit}: ${advice}.`)
 }

@@ -1,7 +1,8 @@
 /**
- * Modules of Node, loaded where they are used. With imports they would be in every bundle of `pannier/client`, and browsers
- * have none of them.
+ * Modules of Node, loaded where they are used. With imports they would be in every bundle for browsers and Workers, which
+ * may have none of them.
  */
+import type * as asyncHooks from 'node:async_hooks'
 import type * as childProcess from 'node:child_process'
 import type * as crypto from 'node:crypto'
 import type * as diagnosticsChannel from 'node:diagnostics_channel'
@@ -15,8 +16,10 @@ import type * as stream from 'node:stream'
 import type * as url from 'node:url'
 import type * as util from 'node:util'
 import type * as vm from 'node:vm'
+import type * as zlib from 'node:zlib'
 
 interface NodeModules {
+  readonly 'node:async_hooks': typeof asyncHooks
   readonly 'node:child_process': typeof childProcess
   readonly 'node:crypto': typeof crypto
   readonly 'node:diagnostics_channel': typeof diagnosticsChannel
@@ -30,6 +33,7 @@ interface NodeModules {
   readonly 'node:url': typeof url
   readonly 'node:util': typeof util
   readonly 'node:vm': typeof vm
+  readonly 'node:zlib': typeof zlib
 }
 
 /** The process. A browser has none. */
