@@ -36,7 +36,7 @@ interface ReleasedPackage {
 }
 
 /** What one release publishes, by folder. All have the same version. */
-export const packages: ReadonlyMap<string, ReleasedPackage> = new Map([
+export const packages: ReadonlyMap<string, ReleasedPackage> = new Map<string, ReleasedPackage>([
   ['.', manifest],
   ['create-pannier', creator],
   ['pannier-migrate', migrator],
