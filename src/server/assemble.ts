@@ -38,7 +38,7 @@ import type { TaskService } from './taskPort.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 import type { sessionEra } from './legacy/sessionEra.ts'
 
-/** What not every server has: sessions, other instances that reach it, telemetry. A bundle has those that are named. */
+/** Optional parts of a server: sessions, other instances, telemetry. A bundle contains the named ones. */
 export interface Wings<Part extends ClusterPart | undefined> {
   readonly joinCluster: (...options: Parameters<typeof joinCluster>) => Part
   readonly serveForwarded?: typeof serveForwarded

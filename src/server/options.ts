@@ -72,10 +72,6 @@ export interface ServerOptions extends GuardOptions {
   /** The largest state to send to a client, in bytes; a larger one needs a store. @default 65536 */
   maxStateBytes?: number
   /**
-   * Whether states that travel with clients are compressed. The length of a compressed state reveals to the author of one part whether that part occurs in the rest. So set it only if no call holds a secret. @default false
-   */
-  compress?: boolean
-  /**
    * Where the journal of a call waits for an answer, for all questions or by kind. Tools, prompts and resources may say
    * otherwise. @default 'client'; the store, if there is one, for session-era clients that echo no state
    */
@@ -172,7 +168,6 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   ttlSeconds: true,
   maxCallSeconds: true,
   maxStateBytes: true,
-  compress: true,
   carry: true,
   store: true,
   onDifference: true,
