@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { root as repository } from '../repository.ts'
 import type { ImageStage, Instruction } from './dockerfile.ts'
@@ -70,7 +71,7 @@ function follow(image: ImageRoot, { name, words }: Instruction, built: ReadonlyM
 }
 
 function runIn({ path, folder, env }: ImageRoot, command: string): void {
-  const variables = Object.entries({ HOME: '/root', ...env }).map(([name, value]) => `${name}=${value}`)
+  const variables = Object.entries({ HOME: homedir(), ...env }).map(([name, value]) => `${name}=${value}`)
   must('chroot', [path, 'env', '-i', '-C', folder, ...variables, 'sh', '-c', command])
 }
 
