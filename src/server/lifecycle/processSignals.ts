@@ -1,3 +1,4 @@
+import { host } from '../../protocol/index.ts'
 import { isGivenRejection } from '../../journal/index.ts'
 
 const draining = new Set<() => Promise<void>>()
@@ -26,7 +27,7 @@ let quiet = false
 export function ignoreRejectedAsks(): void {
   if (quiet) return
   quiet = true
-  process.on('unhandledRejection', (reason, promise) => {
+  host?.on?.('unhandledRejection', (reason, promise) => {
     const isOurs = isGivenRejection(reason, promise)
     if (isOurs || process.listenerCount('unhandledRejection') > 1) return
     throw reason

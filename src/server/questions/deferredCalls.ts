@@ -99,17 +99,22 @@ export class DeferredCalls {
     return failure(error?.message ?? 'Nobody answered in time.')
   }
 
-  #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Json {
+  async #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Promise<Json> {
     const { desk, links, hasLogin } = this.#options
     const owner = desk.ownerOf(caller)
-    const questions = Array.from(waiting.questions, ([key, { params }]) => {
+    const asked = Array.from(waiting.questions, async ([key, { params }]) => {
       const by = waiting.approvers.get(key)?.by
       const id = `${waiting.id}:${key}`
       const url =
-        by === undefined ? links.to({ question: id, owner }) : hasLogin ? links.to({ question: id }) : undefined
+        by === undefined
+          ? await links.to({ question: id, owner })
+          : hasLogin
+            ? await links.to({ question: id })
+            : undefined
       const { message = '' } = (params ?? {}) as { message?: string }
       return { id, message, ...(url !== undefined && { url }), ...(by !== undefined && { by }) }
     })
+    const questions = await Promise.all(asked)
     const sentences = [
       'This call waits for a person, and this client cannot show them the question. Pass this on:',
       ...questions.map(sentenceOf),

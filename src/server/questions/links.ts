@@ -3,7 +3,7 @@
  * caller: who has that link may answer. Any other link says only what is asked, and a login who opens it. A link counts once,
  * because a question is open once, and then says what became of it.
  */
-import type { Sealer } from '../../state/seal/index.ts'
+import type { RoundSealer } from '../../state/seal/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { isObject } from '../../protocol/index.ts'
 import { newId } from '../binding.ts'
@@ -16,29 +16,29 @@ const TOLD_SECONDS = 604_800
 const SEGMENT = '/question/'
 
 export class QuestionLinks {
-  readonly #sealer: Sealer
+  readonly #sealer: RoundSealer
   readonly #url: () => string | undefined
   readonly #waitSeconds: number
 
   /** `url`: the address of the endpoint as people reach it, if it is known. */
-  constructor(sealer: Sealer, url: () => string | undefined, waitSeconds: number) {
+  constructor(sealer: RoundSealer, url: () => string | undefined, waitSeconds: number) {
     this.#sealer = sealer
     this.#url = url
     this.#waitSeconds = waitSeconds
   }
 
   /** Undefined if people cannot reach this server by an address that it knows. */
-  to({ question, owner }: LinkedQuestion): string | undefined {
+  async to({ question, owner }: LinkedQuestion): Promise<string | undefined> {
     const pages = this.#pages
     if (pages === undefined) return undefined
     const content = { body: { question, owner }, id: newId(), ttlSeconds: this.#waitSeconds + TOLD_SECONDS }
-    return `${pages}${this.#sealer.seal('link', {}, content)}`
+    return `${pages}${await this.#sealer.seal('link', {}, content)}`
   }
 
   /** Undefined for an address that is no link of this server, or an expired one. */
-  open(path: string): LinkedQuestion | undefined {
+  async open(path: string): Promise<LinkedQuestion | undefined> {
     try {
-      const { body } = this.#sealer.open('link', {}, sealIn(path))
+      const { body } = await this.#sealer.open('link', {}, sealIn(path))
       if (!isObject(body)) return undefined
       const { question, owner } = body
       return { question: String(question), ...(typeof owner === 'string' && { owner }) }

@@ -1,13 +1,13 @@
 /** What a server has for calls that wait for people: the calls, the pages, and the tool that continues a call. */
 import type { CallToolResult } from '@modelcontextprotocol/client'
-import type { Sealer } from '../../state/seal/index.ts'
+import type { RoundSealer } from '../../state/seal/index.ts'
 import { toolEntry } from '../catalog/entries.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { questionsOf, type ServerOptions } from '../options.ts'
 import type { RequestLimits } from '../limits/requestLimits.ts'
 import type { Results } from '../results.ts'
-import type { QuestionDesk, QuestionSite } from '../taskPort.ts'
+import type { NoticeSite, QuestionDesk, QuestionSite } from '../taskPort.ts'
 import type { Pages } from '../http/endpoint.ts'
 import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
 import type { NamesOf } from './openQuestions.ts'
@@ -17,13 +17,14 @@ export interface QuestionsPart {
   readonly waiting: DeferredCalls
   readonly pages: Pages
   readonly namesOf: NamesOf | undefined
+  readonly notices: NoticeSite
   /** Sets the address of the pages, where the options name none. */
   listensAt(url: string): void
 }
 
 export interface QuestionsPartOptions {
   readonly desk: QuestionDesk | undefined
-  readonly sealer: Sealer
+  readonly sealer: RoundSealer
   readonly results: Results
   readonly registry: Registry
   /** Whether a caller may still call a tool. */
@@ -41,7 +42,7 @@ export function openQuestionsPart(
   if (settings === undefined) return undefined
   if (desk === undefined) throw new TypeError('The option questions needs tasks of pannier/tasks or pannier/postgres.')
   let { url } = settings
-  const { waitSeconds, namesOf, login } = settings
+  const { waitSeconds, namesOf, login, notify = [] } = settings
   const links = new QuestionLinks(sealer, () => url, waitSeconds)
   const site: QuestionSite = {
     links,
@@ -73,6 +74,12 @@ export function openQuestionsPart(
       },
     },
     namesOf,
+    notices: {
+      channels: notify,
+      server: site.server,
+      // A question for others has a page only where people can log in.
+      linkTo: async (linked) => (linked.owner === undefined && login === undefined ? undefined : links.to(linked)),
+    },
     listensAt: (address) => {
       url ??= address
     },

@@ -48,9 +48,9 @@ export class PageLogin {
   }
 
   /** Who is logged in, by the cookie of a request. */
-  principal(header: HeaderReader): Principal | undefined {
+  async principal(header: HeaderReader): Promise<Principal | undefined> {
     const cookie = readCookie(header, LOGGED_IN, this.#isSecure)
-    const body = cookie === undefined ? undefined : this.#opened('logged-in', cookie)
+    const body = cookie === undefined ? undefined : await this.#opened('logged-in', cookie)
     return isObject(body) && typeof body['id'] === 'string' ? { ...body, id: body['id'] } : undefined
   }
 
@@ -67,7 +67,7 @@ export class PageLogin {
       scope: settings.scopes.join(' '),
       code_challenge: await library.calculatePKCECodeChallenge(begun.verifier),
       code_challenge_method: 'S256',
-      state: sealer.seal('login', { name: `begun ${digestOf(browser)}` }, content),
+      state: await sealer.seal('login', { name: `begun ${digestOf(browser)}` }, content),
       nonce: begun.nonce,
     })
     const cookie = newCookie(BROWSER, browser, { seconds: BEGUN_SECONDS, isSecure: this.#isSecure })
@@ -78,11 +78,11 @@ export class PageLogin {
   async finish({ header, query }: PageRequest): Promise<PageReply> {
     const { sealer } = this.#site
     const settings = this.#settings
-    const begun = this.#begunBy(header, query)
+    const begun = await this.#begunBy(header, query)
     const principal = settings.principal(await this.#claims(begun, query))
     if (principal === undefined) throw new LoginFailed(403, 'Your account may not log in here.')
     const content = { body: principal, id: digestOf(begun.nonce), ttlSeconds: settings.sessionSeconds }
-    const sealed = sealedSmall(() => sealer.seal('login', { name: 'logged-in' }, content))
+    const sealed = await sealedSmall(async () => sealer.seal('login', { name: 'logged-in' }, content))
     const about = { seconds: settings.sessionSeconds, isSecure: this.#isSecure }
     return redirect(begun.page, newCookie(LOGGED_IN, sealed, about))
   }
@@ -92,10 +92,10 @@ export class PageLogin {
     return redirect(page, newCookie(LOGGED_IN, '', { seconds: 0, isSecure: this.#isSecure }))
   }
 
-  #begunBy(header: HeaderReader, query: string): BegunLogin {
+  async #begunBy(header: HeaderReader, query: string): Promise<BegunLogin> {
     const browser = readCookie(header, BROWSER, this.#isSecure)
     const state = new URLSearchParams(query).get('state')
-    const body = browser && state ? this.#opened(`begun ${digestOf(browser)}`, state) : undefined
+    const body = browser && state ? await this.#opened(`begun ${digestOf(browser)}`, state) : undefined
     if (!isObject(body)) throw new LoginFailed(400, NOT_BEGUN)
     return { nonce: String(body['nonce']), verifier: String(body['verifier']), page: String(body['page']) }
   }
@@ -123,9 +123,10 @@ export class PageLogin {
     return this.#provider
   }
 
-  #opened(name: string, token: string): unknown {
+  async #opened(name: string, token: string): Promise<unknown> {
     try {
-      return this.#site.sealer.open('login', { name }, token).body
+      const { body } = await this.#site.sealer.open('login', { name }, token)
+      return body
     } catch (error) {
       if (error instanceof StateError) return undefined
       throw error
@@ -173,9 +174,9 @@ const NOT_CONFIRMED = 'The login service did not confirm this login. Open the li
 const TOO_LARGE =
   'Your account has too many claims for a cookie. The operator of this server sets questions.login.principal.'
 
-function sealedSmall(seal: () => string): string {
+async function sealedSmall(seal: () => Promise<string>): Promise<string> {
   try {
-    return seal()
+    return await seal()
   } catch (error) {
     if (error instanceof StateError) throw new LoginFailed(500, TOO_LARGE, { cause: error })
     throw error

@@ -77,7 +77,7 @@ export class QuestionPages {
   }
 
   async #page(request: PageRequest): Promise<PageReply> {
-    const linked = this.#site.links.open(request.path)
+    const linked = await this.#site.links.open(request.path)
     if (linked === undefined)
       return notice(
         404,
@@ -91,7 +91,7 @@ export class QuestionPages {
     if (this.#login === undefined) return notice(404, 'This link does not work', 'Nobody can log in here any more.')
     if (request.method === 'GET' && request.query === BEGIN_LOGIN)
       return this.#login.begin(request, this.#site.links.addressOf(request.path))
-    const principal = this.#login.principal(request.header)
+    const principal = await this.#login.principal(request.header)
     if (principal === undefined) return reply(401, loginPage(this.#site.server))
     return this.#visit(request, { linked, principal, answerer: { principal } })
   }
