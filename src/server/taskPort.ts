@@ -139,6 +139,10 @@ export interface DeferredTool {
   readonly args: Json
   /** Whether its results must have structured content, which a result that waits has not. */
   readonly hasOutput: boolean
+  /** How long each of its questions can be answered. @default the `waitSeconds` of the server */
+  readonly answerSeconds?: number | undefined
+  /** Whether also the calls of clients that show forms wait, because others are asked. @default false */
+  readonly asksOthers?: boolean
   /** What became of the pages that the client was to open. */
   readonly responses?: Json | undefined
   /** Whether the client can be asked to open pages. @default false */

@@ -35,6 +35,7 @@ async function backlog(schema: string, holder: string) {
     driver,
     sql: driver.sql,
     audience: 'test',
+    channels: [],
     logger: () => fixture.logger,
     settings: engineSettings({}),
   }

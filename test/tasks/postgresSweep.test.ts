@@ -30,6 +30,7 @@ test('expired tasks are removed with all their rows, however many there are, and
     driver,
     sql: driver.sql,
     audience: 'test',
+    channels: [],
     logger: () => fixture.logger,
     settings: engineSettings({}),
   }

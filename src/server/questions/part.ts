@@ -12,7 +12,7 @@ import type { Pages, Programs } from '../http/endpoint.ts'
 import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
 import type { NamesOf, ServerQuestions } from './openQuestions.ts'
 
-const CONTINUE_TOOL = 'continue_call'
+export const CONTINUE_TOOL = 'continue_call'
 
 export interface QuestionsPart {
   readonly waiting: DeferredCalls

@@ -43,9 +43,9 @@ export class StoredCalls implements DeferredCalls {
   }
 
   /** The same call of a caller with a name, if it waits or its result was not fetched: the text of the result. */
-  async again(call: Call, { tool, args, hasOutput }: DeferredTool): Promise<string | undefined> {
+  async again(call: Call, { tool, args, hasOutput, asksOthers = false }: DeferredTool): Promise<string | undefined> {
     const same = sameOf(call, tool, args)
-    if (same === undefined || isAskable(call, ANY_FORM)) return undefined
+    if (same === undefined || (!asksOthers && isAskable(call, ANY_FORM))) return undefined
     const waiting = await this.#options.desk.waiting(call, { same })
     if (waiting === undefined) return undefined
     const result = await this.#resultOf(call, waiting, hasOutput, () => call.channel.cancelled)
@@ -58,11 +58,12 @@ export class StoredCalls implements DeferredCalls {
    */
   async wait(
     call: Call,
-    { tool, args, hasOutput, responses = {}, mayAsk = false }: DeferredTool,
+    deferred: DeferredTool,
     journal: Journal,
   ): Promise<string | ReadonlyMap<string, InputRequest>> {
     const { desk, results, waitSeconds } = this.#options
-    const work = { tool, args, journal, same: sameOf(call, tool, args), answerMs: waitSeconds * 1000 }
+    const { tool, args, hasOutput, answerSeconds = waitSeconds, responses = {}, mayAsk = false } = deferred
+    const work = { tool, args, journal, same: sameOf(call, tool, args), answerMs: answerSeconds * 1000 }
     const stored = await desk.create(call, work)
     const asked = Object.keys(responses).filter((key) => key.startsWith(PAGE_PREFIX))
     const waiting = asked.length === 0 ? stored : await this.#opened(call, stored, asked, responses)
