@@ -46,8 +46,9 @@ const responseOf = ({ statusCode, headers, body }: LambdaResult): Response =>
 test('the Worker, without a module of Node', async () => {
   const settings: unknown = parse(readText('examples/workers/wrangler.jsonc'))
   const { main, compatibility_date: date } = settings as { main: string; compatibility_date: string }
+  expect(main).toBe('worker.ts')
   const runtime = await startWorkerd({
-    entry: `examples/workers/${main}`,
+    entry: 'examples/workers/worker.ts',
     compatibilityDates: [date],
     bindings: { PANNIER_KEYS: keys },
     hasNode: false,
