@@ -29,11 +29,6 @@ export interface RequestStateCodecOptions {
   ttlSeconds?: number
   /** The maximum size of a state, in bytes, for sealing and for opening. @default 65536 */
   maxBytes?: number
-  /**
-   * Whether states are compressed. The length of a compressed state shows an attacker who chose a part of it whether that
-   * part occurs in the rest, so say true only where no call keeps a secret. @default false
-   */
-  compress?: boolean
   /** Who calls. A state that was sealed for one principal opens for no other. @default states have no principal */
   principal?: (ctx: ServerContext) => string | undefined
   /** The time in milliseconds. @default Date.now */
@@ -53,7 +48,6 @@ const CODEC_OPTIONS: OptionNames<RequestStateCodecOptions> = {
   audience: true,
   ttlSeconds: true,
   maxBytes: true,
-  compress: true,
   principal: true,
   clock: true,
 }
@@ -108,7 +102,7 @@ export class StateSeal {
   /** How long a state lives, and by which clock. */
   readonly lifetime: { readonly ttlSeconds: number; readonly clock: () => number }
 
-  constructor({ keys: given, principal, compress = false, ...options }: RequestStateCodecOptions) {
+  constructor({ keys: given, principal, ...options }: RequestStateCodecOptions) {
     const { ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now } = options
     this.lifetime = { ttlSeconds, clock }
     const keys = given ?? host?.env?.['PANNIER_KEYS'] ?? ''
@@ -116,7 +110,7 @@ export class StateSeal {
       throw new StateError('KEYS_EMPTY', 'Give requestStateCodec keys, or set PANNIER_KEYS (pannier keys new).')
     const setting = given === undefined ? 'PANNIER_KEYS' : 'The option "keys"'
     const keyring = typeof keys === 'string' ? keyringIn(setting, keys) : keys
-    this.#sealer = createRoundSealer({ ...options, keyring, ...(!compress && { deflateAboveBytes: Infinity }) })
+    this.#sealer = createRoundSealer({ ...options, keyring })
     this.#principal = principal
     this.#audience = options.audience
   }

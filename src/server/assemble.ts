@@ -38,7 +38,7 @@ import type { TaskService } from './taskPort.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 import type { sessionEra } from './legacy/sessionEra.ts'
 
-/** What not every server has: sessions, other instances that reach it, telemetry. A bundle has those that are named. */
+/** Optional parts of a server: sessions, other instances, telemetry. A bundle contains the named ones. */
 export interface Wings<Part extends ClusterPart | undefined> {
   readonly joinCluster: (...options: Parameters<typeof joinCluster>) => Part
   readonly serveForwarded?: typeof serveForwarded
@@ -131,7 +131,11 @@ export function assemble<Part extends ClusterPart | undefined>(
     tasks: () => tasks,
     waiting: () => questionsPart?.waiting,
   }
-  const host = taskHostOf(calling, limits, { audience, knowsCallers: options.principal !== undefined })
+  const host = taskHostOf(calling, limits, {
+    audience,
+    knowsCallers: options.principal !== undefined,
+    notices: () => questionsPart?.notices,
+  })
   const tasks: TaskService | undefined = options.tasks?.attach(host)
 
   const mayCall = (who: Principal | undefined, tool: string): boolean => access.canSee(who, 'tools', tool)

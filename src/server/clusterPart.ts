@@ -21,7 +21,7 @@ export interface ClusterPart {
   readonly news: EventBus
   readonly forwardedCalls: ForwardedCalls
   readonly newRequests: NewRequests
-  /** What sessions need of it. */
+  /** The part that sessions use. */
   readonly sessions: Pick<LegacyHttpOptions, 'self' | 'members' | 'bus' | 'owners' | 'forwarder'>
 }
 

@@ -29,40 +29,34 @@ export function keyringOf({ keys: given }: ServerOptions): Keyring {
 // A session id is sent as a header, and servers and proxies limit the size of headers.
 const MAX_SESSION_BYTES = 4096
 // A client sends the state of a question back with its answer, in one body.
-const MAX_PUSHED = { maxBytes: 2 * 1024 * 1024, maxBodyBytes: 2 * 1024 * 1024 }
-const MAX_STORED = { maxBytes: 16 * 1024 * 1024, maxBodyBytes: 16 * 1024 * 1024 }
+const MAX_PUSHED_BYTES = 2 * 1024 * 1024
+// 16 MB, in base64.
+const MAX_STORED_BYTES = 22 * 1024 * 1024
 
 /** The sealers of a server for rounds, by where what they seal goes. */
-export function roundSealers(options: ServerOptions, sealing: SealOptions) {
-  const travelling = travellingOf(options, sealing)
+export function roundSealers({ maxStateBytes = 65_536 }: ServerOptions, sealing: SealOptions) {
   return {
     /** For states, which travel with clients. */
-    sealer: createRoundSealer({ ...travelling, maxBytes: options.maxStateBytes ?? 65_536 }),
+    sealer: createRoundSealer({ ...sealing, maxBytes: maxStateBytes }),
     /** For the addresses of questions. */
-    linkSealer: createRoundSealer({ ...travelling, maxBytes: MAX_SESSION_BYTES }),
+    linkSealer: createRoundSealer({ ...sealing, maxBytes: MAX_SESSION_BYTES }),
     /** For the store. */
-    vault: createRoundSealer({ ...sealing, ...MAX_STORED }),
+    vault: createRoundSealer({ ...sealing, maxBytes: MAX_STORED_BYTES }),
   }
 }
 
 /** The sealers of a server for sessions, which cannot wait for WebCrypto. */
-export function sessionSealers(options: ServerOptions, sealing: SealOptions) {
-  const travelling = travellingOf(options, sealing)
-  const { sessionTtlSeconds = DAY_SECONDS } = options
+export function sessionSealers({ sessionTtlSeconds = DAY_SECONDS }: ServerOptions, sealing: SealOptions) {
   return {
-    sessionSealer: createSealer({ ...travelling, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
+    sessionSealer: createSealer({ ...sealing, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
     /** For states of pushed questions. */
-    pushSealer: createSealer({ ...travelling, ...MAX_PUSHED }),
+    pushSealer: createSealer({ ...sealing, maxBytes: MAX_PUSHED_BYTES }),
   }
-}
-
-function travellingOf({ compress = false }: ServerOptions, sealing: SealOptions): SealOptions {
-  return compress ? sealing : { ...sealing, deflateAboveBytes: Infinity }
 }
 
 /** A sealer for messages between the instances of a server. */
 export function messageSealer(sealing: SealOptions): Sealer {
-  return createSealer({ ...sealing, ...MAX_STORED })
+  return createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES })
 }
 
 const NO_KEYS =

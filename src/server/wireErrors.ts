@@ -72,7 +72,7 @@ export function toWireError(error: unknown, request?: Call): WireError {
   return { code: CODES.INTERNAL_ERROR, status: 200, message: 'Internal error.' }
 }
 
-/** What to do about a request that failed in the middle. */
+/** Advice for a request that failed in the middle. */
 function effectsOf(request: Call | undefined): string {
   if (request === undefined || !HANDLER_METHODS.has(request.method)) return NO_EFFECTS
   return isLaterRound(request) ? EARLIER : BEGUN

@@ -30,7 +30,7 @@ const RESULT_PER_ANSWER = 16
 
 type ApiConfig = BackendConfig & { readonly address: HttpAddress & { readonly openapi: string } }
 
-/** What is wrong with the documents of servers: why one cannot be served, and which operations are left out. */
+/** The faults of servers' documents: why one cannot be served, and which operations are left out. */
 export async function checkDocuments(servers: readonly BackendConfig[]): Promise<readonly DocumentFault[]> {
   const faults = await Promise.all(servers.filter(({ settings }) => !settings.disabled).map(documentFaults))
   return faults.flat()

@@ -16,7 +16,6 @@ import type * as stream from 'node:stream'
 import type * as url from 'node:url'
 import type * as util from 'node:util'
 import type * as vm from 'node:vm'
-import type * as zlib from 'node:zlib'
 
 interface NodeModules {
   readonly 'node:async_hooks': typeof asyncHooks
@@ -33,7 +32,6 @@ interface NodeModules {
   readonly 'node:url': typeof url
   readonly 'node:util': typeof util
   readonly 'node:vm': typeof vm
-  readonly 'node:zlib': typeof zlib
 }
 
 /** The process. A browser has none. */

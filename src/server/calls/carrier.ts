@@ -21,7 +21,7 @@ import { bindingOf, newId, sealedWithin, unsealed } from '../binding.ts'
 import { ServerError } from '../errors.ts'
 import type { CallLifetime } from './lifetime.ts'
 
-/** What a state is bound to beside its caller. */
+/** The binding of a state beside its caller. */
 export interface Subject {
   readonly name: string
   readonly args: unknown

@@ -17,7 +17,7 @@ export interface HandlerOptions extends GuardOptions {
 
 export const HANDLER_OPTIONS: OptionNames<HandlerOptions> = { ...GUARD_OPTIONS, maxBodyBytes: true }
 
-/** What all endpoints of one server have in common. */
+/** The common parts of all endpoints of one server. */
 export interface EndpointParts {
   readonly handler: RequestHandler
   readonly authenticate: Authenticate | undefined

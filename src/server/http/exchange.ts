@@ -10,7 +10,7 @@ export interface EndpointRequest {
   readonly method: string
   /** Without the query. */
   readonly path: string
-  /** What follows the question mark of the address; empty without one. */
+  /** The query of the address, without its question mark; empty if there is none. */
   readonly query: string
   readonly header: HeaderReader
   /** Whether the request reached this process over a loopback address. */

@@ -61,7 +61,7 @@ class NodeHttpRequest implements EndpointRequest {
   readonly #req: NodeRequest
   readonly #maxBytes: number
   readonly #loopback: boolean | undefined
-  /** What `whole` has read. */
+  /** The bytes that `whole` has read. */
   #read: Buffer | undefined
 
   constructor(req: NodeRequest, maxBytes: number, loopback: boolean | undefined) {

@@ -5,12 +5,12 @@
  *           version  flags  key id  nonce    ciphertext   tag
  *
  * Invariants:
- * - flags: bit 0 is "deflated", bits 1 to 3 number the purpose, the rest are zero;
+ * - flags: bits 1 to 4 number the purpose, the rest are zero;
  * - the associated data is version, flags, key id and the purpose's name, so every byte of a token is authenticated;
  * - a token has exactly one encoding as text;
  * - nonces are random: change the sealing key before 2^32 seals (NIST SP 800-38D, 8.3).
  */
-import { joined, nodeModule, randomBytes, toBase64, utf8Of, utf8Text } from '../../protocol/index.ts'
+import { joined, nodeModule, randomBytes, toBase64, utf8Of } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
 import { readBase64url, type RingKey } from './keyring.ts'
 
@@ -31,7 +31,6 @@ const PURPOSES: readonly Purpose[] = [
 ]
 
 const VERSION = 1
-const DEFLATED = 1
 const HEADER_BYTES = 6
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -39,22 +38,14 @@ const CONTENT_AT = HEADER_BYTES + NONCE_BYTES
 const CIPHER = 'aes-256-gcm'
 const CIPHER_OPTIONS = { authTagLength: TAG_BYTES }
 const NONCE_BATCH = 256
-// For journals, level 3 takes half the time of the default level, and the result is at most 5 % larger.
-const DEFLATE_LEVEL = 3
 
-/** The plaintext of a token, deflated or not. */
-export interface Plain {
-  readonly content: Uint8Array<ArrayBuffer>
-  readonly deflated: boolean
-}
-
-/** A key with the associated data of every purpose, deflated or not, computed once. */
+/** A key with the associated data of every purpose, computed once. */
 interface TokenKey {
   readonly ringKey: RingKey
   readonly associatedData: readonly Uint8Array<ArrayBuffer>[]
 }
 
-/** What the cipher needs beside the key. */
+/** The input of the cipher beside the key and the content. */
 export interface CipherInput {
   readonly nonce: Uint8Array<ArrayBuffer>
   readonly associatedData: Uint8Array<ArrayBuffer>
@@ -64,31 +55,28 @@ export interface CipherInput {
 export interface SealedParts extends CipherInput {
   readonly ringKey: RingKey
   readonly sealed: Uint8Array<ArrayBuffer>
-  readonly deflated: boolean
 }
 
 export function makeTokenKey(ringKey: RingKey): TokenKey {
   const { tag } = ringKey
-  const associatedData = PURPOSES.flatMap((purpose, number) =>
-    [0, DEFLATED].map((deflated) => {
-      const header = [VERSION, (number << 1) | deflated, tag >>> 24, (tag >>> 16) & 255, (tag >>> 8) & 255, tag & 255]
-      return joined([Uint8Array.from(header), utf8Of(purpose)])
-    }),
-  )
+  const associatedData = PURPOSES.map((purpose, number) => {
+    const header = [VERSION, number << 1, tag >>> 24, (tag >>> 16) & 255, (tag >>> 8) & 255, tag & 255]
+    return joined([Uint8Array.from(header), utf8Of(purpose)])
+  })
   return { ringKey, associatedData }
 }
 
-export function encrypt(key: TokenKey, purpose: Purpose, nonce: Uint8Array<ArrayBuffer>, plain: Plain): string {
-  const input = cipherInput(key, purpose, nonce, plain.deflated)
+export function encrypt(key: TokenKey, purpose: Purpose, nonce: Uint8Array<ArrayBuffer>, text: string): string {
+  const input = cipherInput(key, purpose, nonce)
   const cipher = nodeModule('node:crypto').createCipheriv(CIPHER, key.ringKey.secret, nonce, CIPHER_OPTIONS)
   cipher.setAAD(input.associatedData)
-  const content = cipher.update(plain.content)
+  const content = cipher.update(text, 'utf8')
   cipher.final() // returns nothing: GCM is a stream mode
   return tokenOf(input, content, cipher.getAuthTag())
 }
 
-export function decrypt(keys: TokenKeys, purpose: Purpose, token: string): Plain {
-  const { ringKey, nonce, associatedData, sealed, deflated } = readSealed(keys, purpose, token)
+export function decrypt(keys: TokenKeys, purpose: Purpose, token: string): string {
+  const { ringKey, nonce, associatedData, sealed } = readSealed(keys, purpose, token)
   const decipher = nodeModule('node:crypto').createDecipheriv(CIPHER, ringKey.secret, nonce, CIPHER_OPTIONS)
   decipher.setAAD(associatedData)
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES))
@@ -98,7 +86,7 @@ export function decrypt(keys: TokenKeys, purpose: Purpose, token: string): Plain
   } catch {
     throw tampered()
   }
-  return { content, deflated }
+  return content.toString()
 }
 
 export function tampered(): StateError {
@@ -114,57 +102,48 @@ export type TokenKeys = ReadonlyMap<number, TokenKey>
 
 /** Reads a token for this purpose, and finds its key. */
 export function readSealed(keys: TokenKeys, purpose: Purpose, token: string): SealedParts {
-  const { bytes, flags, keyTag } = readToken(token)
+  const { bytes, number, keyTag } = readToken(token)
   const key = keys.get(keyTag)
   if (!key)
     throw unknownKey(
       keyTag,
       [...keys.values()].map(({ ringKey }) => ringKey.id),
     )
-  if (flags >> 1 !== PURPOSES.indexOf(purpose)) {
+  if (number !== PURPOSES.indexOf(purpose)) {
     throw new StateError('STATE_PURPOSE', `State was sealed for another purpose than ${purpose}.`)
   }
   return {
     ringKey: key.ringKey,
     nonce: bytes.subarray(HEADER_BYTES, CONTENT_AT),
-    associatedData: associatedDataFor(key, flags),
+    associatedData: associatedDataFor(key, purpose),
     sealed: bytes.subarray(CONTENT_AT),
-    deflated: (flags & DEFLATED) !== 0,
   }
 }
 
-/** What the cipher needs to seal a plaintext. */
-export function cipherInput(
-  key: TokenKey,
-  purpose: Purpose,
-  nonce: Uint8Array<ArrayBuffer>,
-  deflated: boolean,
-): CipherInput {
-  return { nonce, associatedData: associatedDataFor(key, flagsOf(purpose, deflated)) }
+export function cipherInput(key: TokenKey, purpose: Purpose, nonce: Uint8Array<ArrayBuffer>): CipherInput {
+  return { nonce, associatedData: associatedDataFor(key, purpose) }
 }
 
 /** What a token says of itself without a key. */
 export function readHeader(token: string): { purpose: Purpose; keyTag: number } {
-  const { flags, keyTag } = readToken(token)
+  const { number, keyTag } = readToken(token)
   // readToken has checked that there is such a purpose.
-  return { purpose: PURPOSES[flags >> 1] as Purpose, keyTag }
+  return { purpose: PURPOSES[number] as Purpose, keyTag }
 }
 
-function readToken(token: string): { bytes: Uint8Array<ArrayBuffer>; flags: number; keyTag: number } {
+/** `number`: that of the purpose. */
+function readToken(token: string): { bytes: Uint8Array<ArrayBuffer>; number: number; keyTag: number } {
   const bytes = readBase64url(token)
   const [version, flags = 0, ...tag] = bytes?.subarray(0, HEADER_BYTES) ?? []
-  const sound = version === VERSION && flags >> 1 < PURPOSES.length
+  const number = flags / 2
+  const sound = version === VERSION && Number.isInteger(number) && number < PURPOSES.length
   if (bytes === undefined || bytes.length <= CONTENT_AT + TAG_BYTES || !sound)
     throw new StateError('STATE_MALFORMED', 'State is not a token of ours; send it back exactly as it was received.')
-  return { bytes, flags, keyTag: tag.reduce((number, byte) => number * 256 + byte, 0) }
+  return { bytes, number, keyTag: tag.reduce((sum, byte) => sum * 256 + byte, 0) }
 }
 
-function flagsOf(purpose: Purpose, deflated: boolean): number {
-  return (PURPOSES.indexOf(purpose) << 1) | (deflated ? DEFLATED : 0)
-}
-
-function associatedDataFor(key: TokenKey, flags: number): Uint8Array<ArrayBuffer> {
-  const associatedData = key.associatedData[flags]
+function associatedDataFor(key: TokenKey, purpose: Purpose): Uint8Array<ArrayBuffer> {
+  const associatedData = key.associatedData[PURPOSES.indexOf(purpose)]
   if (associatedData) return associatedData
   throw new StateError('STATE_OPTION', `The purpose of a seal is one of ${PURPOSES.join(', ')}.`)
 }
@@ -183,40 +162,6 @@ export function randomNonces(): NonceSource {
     next += NONCE_BYTES
     return batch.subarray(next - NONCE_BYTES, next)
   }
-}
-
-/** Deflates bytes, or returns undefined if that saves less than a tenth. */
-export function deflate(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
-  const small = nodeModule('node:zlib').deflateRawSync(bytes, { level: DEFLATE_LEVEL })
-  return isWorthwhile(small, bytes) ? small : undefined
-}
-
-export function isWorthwhile(small: Uint8Array, bytes: Uint8Array): boolean {
-  return small.length < bytes.length * 0.9
-}
-
-/** Inflates bytes, and refuses more output than a limit. */
-export function inflate(bytes: Uint8Array, maxOutputLength: number): Uint8Array<ArrayBuffer> {
-  // A chunk size that holds a typical journal avoids joining several chunks.
-  const chunkSize = Math.min(Math.max(bytes.length * 8, 4096), Math.max(maxOutputLength, 64))
-  try {
-    return nodeModule('node:zlib').inflateRawSync(bytes, { maxOutputLength, chunkSize })
-  } catch (error) {
-    throw error instanceof RangeError ? inflatedTooLarge() : notInflatable()
-  }
-}
-
-export function inflatedTooLarge(): StateError {
-  return new StateError('STATE_TOO_LARGE', 'State is larger than this server opens; raise maxBytes on every instance.')
-}
-
-export function notInflatable(): StateError {
-  return new StateError('STATE_MALFORMED', 'State was deflated in a way this version cannot read.')
-}
-
-/** The text of a token. */
-export function unpack({ content, deflated }: Plain, maxInflatedBytes: number): string {
-  return utf8Text(deflated ? inflate(content, maxInflatedBytes) : content)
 }
 
 /** The likeliest cause is an instance with other keys, so the sentence names the ids, which are no secrets. */

@@ -78,7 +78,7 @@ function nameOf({ id }: Json, by: typeof caller): string {
 }
 
 test('a call with very large parameters has no state, which would take long to seal; its answer is taken in place', async () => {
-  const pushes = process({ sealer: createSealer({ ...sealing, maxBytes: 2 ** 24, deflateAboveBytes: Infinity }) })
+  const pushes = process({ sealer: createSealer({ ...sealing, maxBytes: 2 ** 24 }) })
   const asked = async (chars: number) => {
     const params = { arguments: { text: 'x'.repeat(chars) } }
     return ask(pushes, 'a', `call ${chars}`, { ...call, params })
