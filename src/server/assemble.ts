@@ -221,6 +221,7 @@ export function assemble<Part extends ClusterPart | undefined>(
 
   return {
     registry,
+    rounds,
     middleware,
     hooks,
     access,
