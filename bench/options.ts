@@ -16,6 +16,7 @@ export const CASE_NAMES = [
   'gateway',
   'bridge',
   'parked',
+  'approvals',
 ] as const
 export type CaseName = (typeof CASE_NAMES)[number]
 

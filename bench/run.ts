@@ -8,6 +8,7 @@ import { journal } from './cases/server/journal.ts'
 import { layers } from './cases/client/layers.ts'
 import { bridge } from './cases/bridge/bridge.ts'
 import { parked } from './cases/bridge/parked.ts'
+import { approvals } from './cases/gateway/approvals.ts'
 import { gateway } from './cases/gateway/gateway.ts'
 import { figureLine } from './cases/report.ts'
 import { memory } from './cases/server/memory.ts'
@@ -43,6 +44,7 @@ const CASES: Record<CaseName, Case> = {
   gateway,
   bridge,
   parked,
+  approvals,
 }
 
 const REPEATED = 'measurements were repeated because other processes used the machine.'
