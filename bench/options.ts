@@ -6,6 +6,7 @@ export const CASE_NAMES = [
   'fetch',
   'stdio',
   'memory',
+  'streams',
   'tools',
   'seal',
   'journal',
@@ -15,6 +16,7 @@ export const CASE_NAMES = [
   'gateway',
   'bridge',
   'parked',
+  'approvals',
 ] as const
 export type CaseName = (typeof CASE_NAMES)[number]
 

@@ -8,11 +8,13 @@ import { journal } from './cases/server/journal.ts'
 import { layers } from './cases/client/layers.ts'
 import { bridge } from './cases/bridge/bridge.ts'
 import { parked } from './cases/bridge/parked.ts'
+import { approvals } from './cases/gateway/approvals.ts'
 import { gateway } from './cases/gateway/gateway.ts'
 import { figureLine } from './cases/report.ts'
 import { memory } from './cases/server/memory.ts'
 import { seal } from './cases/server/seal.ts'
 import { stdio } from './cases/server/stdio.ts'
+import { streams } from './cases/server/streams.ts'
 import { tasks } from './cases/tasks/tasks.ts'
 import { tools } from './cases/server/tools.ts'
 import { type Figure, verdict } from './measure/figure.ts'
@@ -32,6 +34,7 @@ const CASES: Record<CaseName, Case> = {
   fetch,
   stdio,
   memory,
+  streams,
   tools,
   seal,
   journal,
@@ -41,6 +44,7 @@ const CASES: Record<CaseName, Case> = {
   gateway,
   bridge,
   parked,
+  approvals,
 }
 
 const REPEATED = 'measurements were repeated because other processes used the machine.'

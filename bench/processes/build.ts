@@ -18,6 +18,7 @@ const PROGRAMS = {
   tasks: 'tasks/main.ts',
   gateway: 'gateway/gateway.ts',
   gatewayWorkers: 'gateway/workers.ts',
+  approvals: 'gateway/approvals.ts',
   echoBackend: 'gateway/echoBackend.ts',
   dispatchProxy: 'gateway/dispatchProxy.ts',
   sdkGateway: 'gateway/sdkGateway.ts',

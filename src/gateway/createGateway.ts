@@ -1,5 +1,5 @@
 /** The gateway: one endpoint for clients of both eras in front of many MCP servers. */
-import type { DrainOptions, Listening, Principal } from '../server/index.ts'
+import type { DrainOptions, Listening, Principal, ServerQuestions } from '../server/index.ts'
 import { reachableHost } from '../cluster/index.ts'
 import {
   assertDrainOptions,
@@ -25,6 +25,7 @@ import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './
 import { type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
+import { listOf, openQuestions } from './questions/index.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { type CallAudit, openAudit } from './telemetry/audit.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
@@ -79,6 +80,7 @@ export class Gateway {
       ready: () => this.#served.ready,
       listDeadlineMs: options.settings.listDeadlineMs,
       server,
+      questions: openQuestions(options, server, this.#database, (...held) => this.#routes.held(...held)),
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
       audit: this.#audit,
@@ -92,7 +94,6 @@ export class Gateway {
       pins: pinStoreOf(options, this.#database?.pins),
       nameOf: (server, tool) => this.#routes.names.exposed(server, tool),
       logger: () => this.#logger.current,
-      announce: options.workers?.announce,
       onAccepted: () => void Promise.all(this.backends.map((backend) => backend.lists.recheck())),
     })
     this.#served = new ServedBackends(options, (config) => this.#createBackend(config))
@@ -157,7 +158,7 @@ export class Gateway {
     this.#logger.defaultTo(lineLogger)
     const serve = withProbes(this.nodeHandler(), () => isReady(this.#readiness))
     const { connections, address, port, url, close } = await openListener(options, serve)
-    this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
+    this.#routes.listen(url, this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
     if (drains) drainOnTerm(() => this.drain())
     if (this.#replicas === undefined)
       this.#reached = this.#routes.reach(advertise ?? `http://${reachableHost(address)}:${port}`)
@@ -184,6 +185,14 @@ export class Gateway {
     return this.#routes.meet(addresses)
   }
 
+  /**
+   * The questions that wait for people, and those of approvals: for a page or a program of your own. Throws without the
+   * setting `store`.
+   */
+  get questions(): ServerQuestions {
+    return listOf(this.#routes.questions)
+  }
+
   /** A handler for `node:http`, Express or Fastify, for all addresses of the gateway. */
   nodeHandler(): NodeHandler {
     this.#start()
@@ -200,9 +209,9 @@ export class Gateway {
   async stdio(options: { readonly principal?: Principal } = {}): Promise<void> {
     await assertDatabaseUsable(this.#options.settings)
     this.#logger.defaultTo(lineLogger)
+    await this.#routes.questions?.listen()
     this.#start()
-    const { assembly, shutdown } = this.#routes.union
-    await serveStdio(assembly, options, shutdown.hosts)
+    await serveStdio(this.#routes.union.assembly, options, this.#routes.union.shutdown.hosts)
     await this.drain()
   }
 
@@ -211,9 +220,8 @@ export class Gateway {
     const { admin } = this.#config.settings
     if (admin === false) return undefined
     this.#metrics.refresh()
-    const servers = () => this.report().servers
-    this.#admin = await listenAdmin(admin, { health: () => this.report().health, servers, metrics })
-    return this.#admin
+    const [health, servers] = [() => this.report().health, () => this.report().servers]
+    return (this.#admin = await listenAdmin(admin, { health, servers, metrics }))
   }
 
   /** The report of the admin address: the gateway's health, and its servers. */
@@ -250,7 +258,7 @@ export class Gateway {
   }
 
   async #drain(options: DrainOptions): Promise<void> {
-    this.#logger.current.info(this.#underWay(), 'Draining.')
+    this.#logger.current.info(this.#routes.underWay, 'Draining.')
     this.#definitions.close()
     this.#metrics.close()
     this.#setupWarnings.close()
@@ -261,12 +269,7 @@ export class Gateway {
     await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
     this.#audit?.close()
-    this.#logger.current.info(this.#underWay(), 'Drained.')
-  }
-
-  /** The calls in flight, and those that wait for their clients. */
-  #underWay(): { readonly inFlight: number; readonly waiting: number } {
-    return { inFlight: this.#routes.inFlight, waiting: this.#routes.parked }
+    this.#logger.current.info(this.#routes.underWay, 'Drained.')
   }
 
   #setRoutes(): void {
@@ -277,7 +280,6 @@ export class Gateway {
     return new Backend({
       config,
       logger: () => this.#logger.current,
-      announce: this.#options.workers?.announce,
       via: this.#via,
       credentials: this.#options.credentials,
       authorizer: this.#options.authorizer,

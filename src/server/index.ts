@@ -30,7 +30,7 @@ export type {
 export { AuthError, type AuthErrorOptions, LimitError, ServerError } from './errors.ts'
 export type { LimitOptions } from './limits/requestLimits.ts'
 export { type EventBus, localBus, type ServerEvent } from './lifecycle/eventBus.ts'
-export type { FetchHandler, FetchHandlerOptions } from './http/fetch.ts'
+export type { FetchHandler, FetchHandlerOptions, RequestRuntime } from './http/fetch.ts'
 export { type Elicited, type Form, type InputRequired, inputRequired } from './handler/questions.ts'
 export type { Assume, Assumed, SessionClient } from './legacy/assume.ts'
 export type { Logger } from './logger.ts'
@@ -42,6 +42,16 @@ export { type ProtectedResource, type ProtectedResourceOptions, protectedResourc
 export type { StdioOptions } from './stdio/host.ts'
 export type { Call, Caller, Channel, Peer } from './call.ts'
 export type { LoginOptions } from './questions/loginOptions.ts'
+export {
+  chat,
+  type ChatOptions,
+  mail,
+  type MailOptions,
+  type NoticeChannel,
+  type QuestionNotice,
+  webhook,
+  type WebhookOptions,
+} from './questions/channels.ts'
 export type { OpenQuestionFilter, NamesOf, QuestionAnswer, ServerQuestions } from './questions/openQuestions.ts'
 export type {
   QuestionAnswerer,
@@ -55,6 +65,7 @@ export type {
   LinkedQuestion,
   PageReply,
   PageRequest,
+  NoticeSite,
   QuestionDesk,
   QuestionOutcome,
   QuestionSite,

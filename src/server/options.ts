@@ -12,8 +12,9 @@ import type { LimitOptions } from './limits/requestLimits.ts'
 import type { EventBus } from './lifecycle/eventBus.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
-import { assertOptionNames, type OptionNames } from '../protocol/index.ts'
+import { assertOptionNames, type OptionNames, timerMs } from '../protocol/index.ts'
 import type { LoginOptions } from './questions/loginOptions.ts'
+import type { NoticeChannel } from './questions/channels.ts'
 import type { NamesOf } from './questions/openQuestions.ts'
 import type { Tasks } from './taskPort.ts'
 
@@ -38,9 +39,17 @@ export interface QuestionOptions {
    * Lets people log in at the page of a question with `by`, with a provider of OpenID Connect. @default such questions have no page
    */
   login?: LoginOptions
+  /** Notifies people of each question: `webhook`, `chat`, `mail`, or a channel of your own. @default none */
+  notify?: readonly NoticeChannel[]
 }
 
-const QUESTION_OPTIONS: OptionNames<QuestionOptions> = { url: true, waitSeconds: true, namesOf: true, login: true }
+const QUESTION_OPTIONS: OptionNames<QuestionOptions> = {
+  url: true,
+  waitSeconds: true,
+  namesOf: true,
+  login: true,
+  notify: true,
+}
 
 export interface ServerOptions extends GuardOptions {
   /** The name of the server, for programs. */
@@ -107,6 +116,13 @@ export interface ServerOptions extends GuardOptions {
   sessionTtlSeconds?: number
   /** Whether clients of the session era are served. @default true */
   legacy?: boolean
+  /** Whether they may open a GET stream. Without it they are answered with 405, for places where no instance stays. @default true */
+  getStream?: boolean
+  /**
+   * How long subscriptions and GET streams may live, in seconds; then they end as at a drain, and clients open them again. For
+   * places that end every request after some time. @default no limit
+   */
+  maxStreamSeconds?: number
   /**
    * What session-era clients can do although they do not declare it: for all of them, or by name and version. @default
    * nothing
@@ -178,6 +194,8 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   approves: true,
   limits: true,
   sessionTtlSeconds: true,
+  getStream: true,
+  maxStreamSeconds: true,
   legacy: true,
   assume: true,
   architecture: true,
@@ -241,11 +259,13 @@ export function questionsOf({ questions = false, tasks }: ServerOptions): Questi
     )
   const options = questions === true ? {} : questions
   assertOptionNames(options, QUESTION_OPTIONS, 'The option questions')
-  const { url, waitSeconds = WEEK_SECONDS } = options
+  const { url, waitSeconds = WEEK_SECONDS, notify = [] } = options
   if (url !== undefined && !isWebAddress(url))
     throw new TypeError('questions.url is the http or https address of this endpoint as people reach it.')
   if (!(waitSeconds > 0 && waitSeconds <= MAX_WAIT_SECONDS))
     throw new TypeError(`questions.waitSeconds is a number of seconds, at most ${MAX_WAIT_SECONDS}.`)
+  if (new Set(notify.map(({ name }) => name)).size < notify.length)
+    throw new TypeError('Each channel of questions.notify has a name of its own.')
   return { ...options, waitSeconds }
 }
 
@@ -259,4 +279,9 @@ export function architectureOf({ architecture = 'stateless', legacy = true }: Se
 
 export function cachingOf({ caching, principal }: ServerOptions): Required<Caching> {
   return { ttlMs: 0, cacheScope: principal === undefined ? 'public' : 'private', ...caching }
+}
+
+/** The longest life of a stream; undefined where it has no limit. */
+export function streamLifeMs({ maxStreamSeconds }: ServerOptions): number | undefined {
+  return maxStreamSeconds === undefined ? undefined : timerMs(maxStreamSeconds * 1000, 'maxStreamSeconds')
 }
