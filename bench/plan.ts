@@ -43,7 +43,7 @@ export const FULL: Plan = {
     answers: 40,
     parked: 10_000,
   },
-  frameworks: { rounds: 3, warmUpMs: 6_000, ms: 6_000, unrecorded: 5, launches: 40 },
+  frameworks: { rounds: 3, warmUpMs: 10_000, ms: 6_000, unrecorded: 5, launches: 40 },
   growth: { tasks: 100_000, subscriptions: 10_000, calls: 10_000 },
   microMs: 1_500,
   patienceMs: 60_000,

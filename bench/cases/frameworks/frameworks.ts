@@ -13,7 +13,7 @@ import { writePage } from './page.ts'
 const CONNECTIONS = 50
 const SLICE_MS = 500
 /** A warm-up ends after this many times its CPU time at the latest. */
-const MAX_FACTOR = 5
+const MAX_FACTOR = 10
 const root = join(import.meta.dirname, '../../..')
 const theirs = join(import.meta.dirname, '../../frameworks')
 

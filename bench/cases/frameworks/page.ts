@@ -1,6 +1,6 @@
 /** The comparison as a part of `docs/reference/performance.md`. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { cpus } from 'node:os'
 import { join } from 'node:path'
 import type { Plan } from '../../plan.ts'
 import { whole } from '../report.ts'
@@ -24,7 +24,7 @@ function partOf(
   const heading = ['framework', 'version', 'revision', 'operations/s', 'per CPU second', 'cold launch']
   const rows = measured.toSorted((a, b) => b.perCpuSecond - a.perCpuSecond).map(cells)
   const day = new Date().toISOString().slice(0, 10)
-  const about = `Measured on ${day} with Node ${process.version} on a machine of ${availableParallelism()} cores: ${rounds} rounds of ${ms / 1000} seconds after a warm-up of ${warmUpMs / 1000} seconds of CPU time, and ${launches} launches of each.`
+  const about = `Measured on ${day} with Node ${process.version} on a machine of ${cpus().length} cores: ${rounds} rounds of ${ms / 1000} seconds after a warm-up of ${warmUpMs / 1000} seconds of CPU time, and ${launches} launches of each.`
   return [about, [heading, heading.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')].join(
     '\n\n',
   )
