@@ -14,8 +14,6 @@ import {
   getTask,
   jar,
   type Layer,
-  modern,
-  modernFetch,
   rounds,
   scope,
   type ScopeOptions,
@@ -44,8 +42,8 @@ export async function connectV2(url: string, answerers: Answerers): Promise<Clie
 // #region v1
 export async function connectV1(url: string, answerers: Answerers): Promise<ClientV1> {
   const client = new ClientV1(me)
-  const layers = compose(rounds({ answerers, server: { target: url } }), scope(), deadline(60_000), modern())
-  await client.connect(layers(new HttpV1(new URL(url), { fetch: modernFetch(echoFetch()) })))
+  const layers = compose(rounds({ answerers, server: { target: url } }), scope(), deadline(60_000))
+  await client.connect(layers(new HttpV1(new URL(url), { fetch: echoFetch() })))
   return client
 }
 // #endregion v1

@@ -1,6 +1,6 @@
 /** The code of the guide "Ask people whose client cannot be asked". */
 // #region imports
-import { createServer, type Principal, type Server, type Tasks } from 'pannier/server'
+import { bearer, createServer, type Principal, type Server, type Tasks } from 'pannier/server'
 import { z } from 'zod'
 // #endregion imports
 
@@ -35,3 +35,19 @@ export async function approve(server: Server, id: string, person: Principal): Pr
   await server.questions.answer(id, { approve: true }, person)
 }
 // #endregion list
+
+export function refundServer(tasks: Tasks, clientSecret: string): Server {
+  // #region login
+  const server = createServer({
+    name: 'refunds',
+    version: '1.0.0',
+    principal: bearer({ issuer: 'https://login.example.com', audience: 'https://mcp.example.com/mcp' }),
+    tasks,
+    questions: {
+      url: 'https://mcp.example.com/mcp',
+      login: { issuer: 'https://login.example.com', clientId: 'refunds', clientSecret },
+    },
+  })
+  // #endregion login
+  return server
+}

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { ClientError, plainText } from '../client/index.ts'
 import { StateError } from '../state/internal.ts'
+import { auditCommand } from './commands/audit.ts'
 import { callCommand, promptCommand, readCommand } from './commands/calls.ts'
 import { devCommand } from './commands/dev.ts'
 import { gatewayCommand } from './commands/gateway.ts'
@@ -71,6 +72,7 @@ export function createProgram(server: readonly string[] | undefined): Command {
     .commandsGroup('Serve servers:')
     .addCommand(devCommand())
     .addCommand(gatewayCommand())
+    .addCommand(auditCommand())
     .commandsGroup('Manage stored state and keys:')
     .addCommand(jarCommand())
     .addCommand(keysCommand())

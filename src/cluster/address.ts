@@ -2,8 +2,8 @@
  * Addresses of instances: those advertised and those of peers, from options and variables, and the check of this
  * instance's own.
  */
-import { networkInterfaces } from 'node:os'
-import { type Logger, unref } from '../protocol/index.ts'
+import type { networkInterfaces } from 'node:os'
+import { host as ownProcess, type Logger, nodeModule, unref } from '../protocol/index.ts'
 import type { Self } from './instance.ts'
 import { discard, type Messenger } from './messenger.ts'
 import { ADDRESS_CHECK_EVERY_MS, ADDRESS_CHECKS, MAX_ADDRESS_CHECKS } from './times.ts'
@@ -36,8 +36,11 @@ export function peerAddresses(option: readonly string[] | undefined): readonly s
  * The host at which other instances reach a server that listens on this address. For a wildcard address it is an
  * address of the machine, or loopback where the machine has no other.
  */
-export function reachableHost(address: string, interfaces: typeof networkInterfaces = networkInterfaces): string {
-  const host = address === '0.0.0.0' || address === '::' ? ownAddress(interfaces) : address
+export function reachableHost(address: string, interfaces?: typeof networkInterfaces): string {
+  const host =
+    address === '0.0.0.0' || address === '::'
+      ? ownAddress(interfaces ?? nodeModule('node:os').networkInterfaces)
+      : address
   return host.includes(':') ? `[${host}]` : host
 }
 
@@ -51,7 +54,7 @@ function ownAddress(interfaces: typeof networkInterfaces): string {
 
 /** An empty variable counts as unset. */
 function env(name: string): string | undefined {
-  return process.env[name] || undefined
+  return ownProcess?.env?.[name] || undefined
 }
 
 export interface AddressCheckOptions {

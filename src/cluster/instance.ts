@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, toBase64 } from '../protocol/index.ts'
 
 /** One process of a server, as its other processes see it. */
 export interface Instance {
@@ -29,7 +29,7 @@ export class Self implements Instance {
 
 /** Ids sort by the start of their processes: the oldest member, which keeps the claims, has the least id. */
 export function newInstanceId(nowMs: number): string {
-  return nowMs.toString(36).padStart(9, '0') + randomBytes(9).toString('base64url')
+  return nowMs.toString(36).padStart(9, '0') + toBase64(randomBytes(9), 'base64url')
 }
 
 /** The form of an instance in sealed tokens and messages. */

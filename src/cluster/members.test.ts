@@ -13,6 +13,8 @@ import { NAMED_WITHIN_MS } from './times.ts'
 const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
 const keyring = createKeyring(newKey())
 
+type Started = ReturnType<Network['start']>
+
 /** What members publish, with what is published here. */
 function busOf(members: Members) {
   const listeners = new Set<(event: ClusterEvent) => void>()
@@ -315,6 +317,23 @@ describe('an instance that is gone', () => {
     gone!.stop()
     notice?.(watcher!.members, gone!.self)
     await expect.poll(() => crashed.mock.calls.length).toBe(3)
+  })
+
+  test('is noticed by a new instance that should look after it, and only hears its name', async () => {
+    const network = new Network()
+    const [watcher, gone, other] = ['a', 'b', 'c']
+      .map((name) => network.start(name))
+      .toSorted((one, another) => (one.self.id < another.self.id ? -1 : 1)) as [Started, Started, Started]
+    other.members.note(gone.self)
+    gone.stop()
+    const crashed = vi.fn()
+    other.members.listen({ crashed })
+    for (const { self, members, bus } of [watcher, other]) {
+      const heartbeat = new MemberHeartbeat({ self, members })
+      bus.subscribe((event) => heartbeat.hear(event))
+    }
+    watcher.members.meet(other.self)
+    await expect.poll(() => crashed.mock.calls.length).toBe(1)
   })
 })
 

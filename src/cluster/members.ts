@@ -25,7 +25,10 @@ export interface MembersListener {
   met?(): void
   /** Called when an instance is gone, and another may start at its address. */
   vacated?(url: string): void
-  /** Called when an instance is gone without notice: its unfinished work is lost. */
+  /**
+   * Called when an instance is gone without notice: its unfinished work is lost. It may be one that only another member
+   * has met.
+   */
   crashed?(instance: Instance): void
   /** Called when another instance took this one for gone, and has refused or resumed what belongs to it. */
   doubted?(): void
@@ -178,10 +181,10 @@ export class Members {
   /** Removes an instance that did not answer. `successor`: the instance that answered at its address. */
   lose(instance: Instance, successor?: Instance): void {
     const { id } = instance
-    const { wasThere = false, isStopping = false } = this.#members.get(id) ?? {}
+    const { isVouchedFor = false, isStopping = false } = this.#members.get(id) ?? {}
     this.#remove(instance, isStopping || this.#hasLeft(id))
     if (successor !== undefined) this.#meetVouchedFor(successor)
-    if (wasThere && !isStopping) for (const listener of this.#listeners) listener.crashed?.(instance)
+    if (isVouchedFor && !isStopping) for (const listener of this.#listeners) listener.crashed?.(instance)
   }
 
   /** Calls the listener when an instance is gone. Returns the function that removes it. */

@@ -6,12 +6,11 @@ import {
   type Connections,
   drainOnTerm,
   errorDetails,
+  keyringOf,
   lineLogger,
   LoggerSlot,
   type NodeHandler,
   openListener,
-  pathOf,
-  send,
   serveStdio,
 } from '../server/internal.ts'
 import type { Cell } from '../probe/index.ts'
@@ -23,10 +22,11 @@ import { type BackendConfig, type GatewayConfig, namedServers } from './config/i
 import { assertDatabaseUsable, type GatewayDatabase, openDatabase, pinStoreOf } from './database.ts'
 import { Definitions } from './definitions.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './listeners.ts'
-import { NOT_FOUND, type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
+import { type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { ServedBackends } from './servedBackends.ts'
+import { type CallAudit, openAudit } from './telemetry/audit.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 import { Via } from './loops.ts'
 
@@ -39,6 +39,7 @@ export class Gateway {
   readonly #metrics: GatewayMetrics
   readonly #definitions: Definitions
   readonly #database: GatewayDatabase | undefined
+  readonly #audit: CallAudit | undefined
   readonly #served: ServedBackends
   readonly #setupWarnings = new SetupWarnings({
     judged: () => this.judged(),
@@ -68,16 +69,19 @@ export class Gateway {
       reached: () => this.#reached,
       logger: () => this.#logger.current,
     })
+    const server = serverOptions(options, this.#logger, {
+      limits: () => this.#config.settings.limits,
+      database: this.#database,
+    })
+    this.#audit = openAudit(options, keyringOf(server), () => this.#logger.current)
     this.#routes = new Routes({
       backends: () => this.backends,
       ready: () => this.#served.ready,
       listDeadlineMs: options.settings.listDeadlineMs,
-      server: serverOptions(options, this.#logger, {
-        limits: () => this.#config.settings.limits,
-        database: this.#database,
-      }),
+      server,
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
+      audit: this.#audit,
       via: this.#via,
       others: async () => this.#database?.leases.gateway.lookAround() ?? [],
       onUnopened: this.#unopened,
@@ -183,19 +187,13 @@ export class Gateway {
   /** A handler for `node:http`, Express or Fastify, for all addresses of the gateway. */
   nodeHandler(): NodeHandler {
     this.#start()
-    return (req, res) => {
-      const route = this.#routes.at(pathOf(req), (name) => req.headers[name]?.toString())
-      if (route === undefined) send(res, NOT_FOUND)
-      else route.node(req, res)
-    }
+    return this.#routes.node
   }
 
   /** Answers one web-standard request. */
   readonly fetch = async (request: Request): Promise<Response> => {
     this.#start()
-    const route = this.#routes.at(new URL(request.url).pathname, (name) => request.headers.get(name) ?? undefined)
-    if (route !== undefined) return route.fetch(request)
-    return new Response(NOT_FOUND.body ?? null, { status: 404, headers: { 'content-type': 'application/json' } })
+    return this.#routes.fetch(request)
   }
 
   /** Serves all servers on standard input and output until the input ends. */
@@ -262,6 +260,7 @@ export class Gateway {
     await drained
     await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
+    this.#audit?.close()
     this.#logger.current.info(this.#underWay(), 'Drained.')
   }
 

@@ -51,7 +51,7 @@ interface AskedInRun {
 interface NextQuestion<T> {
   readonly key: string
   readonly question: Question<T>
-  /** What is sent: the question, or the question and what was wrong with its last answer. */
+  /** The text that is sent: the question, and the fault of its last answer if there was one. */
   readonly request: InputRequest
   readonly changes: number
   /** Whether it is asked because its last answer did not fit. */

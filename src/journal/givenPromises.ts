@@ -32,12 +32,12 @@ export class GivenPromises {
     return this.#add(what, promise, false)
   }
 
-  /** What follows from a given promise when `then` was called on it. */
+  /** The promises that `then` of a given promise returned. */
   derive<T>(what: string, promise: Promise<T>): Promise<T> {
     return this.#add(what, promise, true)
   }
 
-  /** What the handler's signal is aborted with: whatever rejects because of that follows from here. */
+  /** The reason with which the handler's signal is aborted. Rejections with it follow from a given promise. */
   abortReason(): DOMException {
     const reason = new DOMException('The client cancelled the call, or disconnected.', 'AbortError')
     noteError(reason, { owner: this, what: 'something that its signal aborts' })

@@ -8,11 +8,11 @@
  *   handler cannot change the outcome any more.
  * - `close` is called when the handler has returned. Whatever uses the run after that gets ScopeClosed.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { createAsyncContext } from '../protocol/index.ts'
 import { JournalError, ScopeClosed } from './errors.ts'
 
 /** The step that the current asynchronous context runs in. */
-const currentStep = new AsyncLocalStorage<{ readonly lifecycle: RoundLifecycle; readonly key: string }>()
+const currentStep = createAsyncContext<{ readonly lifecycle: RoundLifecycle; readonly key: string }>()
 
 /** Notified when the round ends before its handler returns. An object and not a closure: see `Playing` in run.ts. */
 export interface RoundListener {

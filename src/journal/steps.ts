@@ -6,8 +6,7 @@
  * - `once` also claims an entry in a ledger before it runs. A round that is sent again finds the claim and does not run
  *   the function.
  */
-import { hash } from 'node:crypto'
-import { DAY_SECONDS } from '../protocol/index.ts'
+import { DAY_SECONDS, sha256 } from '../protocol/index.ts'
 import { JournalError } from './errors.ts'
 import { assertKey, type Journal, reused } from './journal.ts'
 import type { RoundLifecycle } from './roundLifecycle.ts'
@@ -133,7 +132,7 @@ export class Steps {
   ): Promise<Stored<T>> {
     const { ledger, id } = this.#placeOf(key, options.id)
     // A hash, because this key goes to other services and their logs, and the id of the call must stay secret.
-    const idempotencyKey = hash('sha256', id, 'hex').slice(0, 32)
+    const idempotencyKey = sha256(id, 'hex').slice(0, 32)
     const { claimSeconds = DEFAULT_CLAIM_SECONDS, shared, isStopped } = this.#options
     const claim = await ledger.claim(id, options.ttlSeconds ?? claimSeconds, shared.caller())
     if (claim.state === 'done') return claim.value as Stored<T>
@@ -160,7 +159,7 @@ export class Steps {
     if (shared === undefined) return { ledger: this.#ledger, id: `${this.#journal.id}/${key}` }
     assertKey(shared)
     const { ledger, scope } = this.#options.shared
-    return { ledger, id: `once/${hash('sha256', JSON.stringify([scope(), key, shared]), 'hex')}` }
+    return { ledger, id: `once/${sha256(JSON.stringify([scope(), key, shared]), 'hex')}` }
   }
 
   #watched<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T> {

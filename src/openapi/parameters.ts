@@ -74,7 +74,7 @@ function plainText(value: unknown): string {
 }
 
 /**
- * A path with its arguments. Each one stays in its segment: what would end it is encoded, and what would climb out of it
+ * A path with its arguments. Each one stays in its segment: characters that would end it are encoded, and what would climb out of it
  * is refused, encoded or not.
  */
 export function filledPath(template: string, parameters: readonly Parameter[], args: Json): string {

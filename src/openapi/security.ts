@@ -1,4 +1,4 @@
-/** What the document says of credentials. Its schemes are told, and never used to choose what is sent. */
+/** The security schemes of a document. They are reported, and never decide which credentials are sent. */
 import { plainLine } from '../client/index.ts'
 import { member, memberObject, memberText, type OpenApiDocument, resolved } from './document.ts'
 

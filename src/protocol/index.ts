@@ -76,7 +76,6 @@ export {
   MAX_MESSAGE_BYTES,
   maxItems,
   parseJson,
-  utf8Bytes,
 } from './jsonText.ts'
 export { assertParamHeaders, findParamHeaders, type ParamHeader, paramHeaderValues } from './paramHeaders.ts'
 export {
@@ -92,9 +91,21 @@ export {
   TASKS_EXTENSION,
   type TaskStatus,
 } from './tasks.ts'
-export { findNodeModule, host, nodeModule } from './nodeModule.ts'
+export { createAsyncContext } from './runtime/asyncContext.ts'
+export { findNodeModule, host, nodeModule } from './runtime/nodeModule.ts'
 export {
-  type BackoffOptions,
+  fromBase64url,
+  isUtf8,
+  joined,
+  randomBytes,
+  randomUuid,
+  sha256,
+  toBase64,
+  utf8Length,
+  utf8Of,
+  utf8Text,
+} from '#runtime/protocol/runtime/bytes'
+export {
   backoffMs,
   DAY_MS,
   DAY_SECONDS,

@@ -21,13 +21,6 @@ export function maxItems(maxBytes: number): number {
   return Math.max(MIN_ITEMS, Math.floor(maxBytes / BYTES_PER_ITEM))
 }
 
-const encoder = new TextEncoder()
-
-/** How many bytes a text has in UTF-8. */
-export function utf8Bytes(text: string): number {
-  return encoder.encode(text).length
-}
-
 /** The value of a JSON text; undefined where the text is not JSON, or has more than `maxBytes` allow. */
 export function parseJson(text: string, maxBytes = MAX_MESSAGE_BYTES): unknown {
   try {

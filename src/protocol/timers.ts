@@ -36,7 +36,8 @@ export function unref<T extends NodeJS.Timeout | number>(timer: T): T {
  * refuse to run as a member of an object.
  */
 export function runLater(fn: () => void): void {
-  setImmediate(fn)
+  if (typeof setImmediate === 'function') setImmediate(fn)
+  else setTimeout(fn)
 }
 
 const SLICE_MS = 5

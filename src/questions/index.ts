@@ -11,5 +11,5 @@ export {
 } from './fields.ts'
 export { readForm } from './formData.ts'
 export { outcomeSentence } from './outcome.ts'
-export { noticePage, PAGE_STYLE, questionPage } from './page.ts'
+export { loginPage, noticePage, PAGE_STYLE, questionPage, visitorPage } from './page.ts'
 export { isPlainLine, plainLine, plainLines, plainText, wholeLines } from './safeText.ts'

@@ -18,6 +18,10 @@ export interface QuestionView {
   /** What was entered and did not fit. */
   readonly entered?: URLSearchParams | undefined
   readonly issues?: ReadonlyMap<string, string> | undefined
+  /** Whether the form was sent without one of its buttons. */
+  readonly isUndecided?: boolean
+  /** Who is logged in; undefined where the link is enough. */
+  readonly visitor?: string | undefined
 }
 
 export function questionPage(view: QuestionView): string {
@@ -25,7 +29,8 @@ export function questionPage(view: QuestionView): string {
   const entered = view.entered && inputsByName(view.entered)
   const until =
     expiresAt === null ? undefined : html`<p class="aside">It can be answered until ${timeText(expiresAt)}.</p>`
-  const wrong = issues.size > 0 && html`<p class="wrong" role="alert">Some fields need another look.</p>`
+  const problem = view.isUndecided ? 'Choose one of the buttons below.' : 'Some fields need another look.'
+  const wrong = (view.isUndecided || issues.size > 0) && html`<p class="wrong" role="alert">${problem}</p>`
   return page(
     `A question of ${server}`,
     html`<h1>A question for you</h1>
@@ -39,13 +44,40 @@ export function questionPage(view: QuestionView): string {
           <button name="action" value="decline" class="quiet" formnovalidate>Decline</button>
         </div>
       </form>
-      ${until}`,
+      ${until}${visitorBar(view.visitor)}`,
   )
+}
+
+/** The page of a question that is for others than its caller, before a login. */
+export function loginPage(server: string): string {
+  return page(
+    `A question of ${server}`,
+    html`<h1>A question waits</h1>
+      <p>The server <strong>${server}</strong> asks something that only certain people may answer. Log in to see whether you may.</p>
+      <p><a class="button" href="?login">Log in</a></p>`,
+  )
+}
+
+/** A notice for a person who is logged in. */
+export function visitorPage(heading: string, visitor: string, ...sentences: readonly string[]): string {
+  return page(heading, html`<h1>${heading}</h1>${paragraphs(sentences)}${visitorBar(visitor)}`)
+}
+
+function visitorBar(visitor: string | undefined): Html | undefined {
+  if (visitor === undefined) return undefined
+  return html`<form method="post" class="visitor">
+    <span class="aside">You are logged in as ${plainLine(visitor)}.</span>
+    <button name="action" value="logout" class="quiet">Log out</button>
+  </form>`
+}
+
+function paragraphs(sentences: readonly string[]): Html[] {
+  return sentences.map((sentence) => html`<p>${sentence}</p>`)
 }
 
 /** A page with a heading and sentences, for what came of a question. */
 export function noticePage(heading: string, ...sentences: readonly string[]): string {
-  return page(heading, html`<h1>${heading}</h1>${sentences.map((sentence) => html`<p>${sentence}</p>`)}`)
+  return page(heading, html`<h1>${heading}</h1>${paragraphs(sentences)}`)
 }
 
 function row(
@@ -186,8 +218,10 @@ export const PAGE_STYLE = `
   .aside { font-weight: 400; opacity: .8; }
   .wrong { color: light-dark(#b3261e, #ffb4ab); font-weight: 600; }
   .buttons { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.5rem 0; }
-  button { background: light-dark(#1a56c4, #a8c7fa); border: 1px solid transparent; border-radius: .375rem;
+  button, .button { background: light-dark(#1a56c4, #a8c7fa); border: 1px solid transparent; border-radius: .375rem;
     color: light-dark(#fff, #0b2a5c); cursor: pointer; font: inherit; font-weight: 600; padding: .625rem 1.25rem; }
+  .button { display: inline-block; text-decoration: none; }
+  .visitor { align-items: center; display: flex; flex-wrap: wrap; gap: .75rem; margin: 2rem 0 0; }
   .quiet { background: transparent; border-color: currentColor; color: inherit; }
   :focus-visible { outline: 3px solid light-dark(#1a56c4, #a8c7fa); outline-offset: 2px; }
 `

@@ -6,18 +6,18 @@
  *   and the digest of its arguments, and `withJournal` compares them.
  * - The payload of a handler and the journal of a call have different forms: neither opens as the other.
  */
-import { randomUUID } from 'node:crypto'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { type Journal, readJournal, writeJournal } from '../journal/index.ts'
-import { assertOptionNames, decodeHeader, type OptionNames } from '../protocol/index.ts'
+import { assertOptionNames, decodeHeader, host, type OptionNames, randomUuid } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import {
   type Binding,
   keyringIn,
-  createSealer,
+  createRoundSealer,
   DEFAULT_TTL_SECONDS,
   type Keyring,
-  type Sealer,
+  type RoundSealer,
+  type Sealed,
 } from '../state/seal/index.ts'
 
 export interface RequestStateCodecOptions {
@@ -29,11 +29,6 @@ export interface RequestStateCodecOptions {
   ttlSeconds?: number
   /** The maximum size of a state, in bytes, for sealing and for opening. @default 65536 */
   maxBytes?: number
-  /**
-   * Whether states are compressed. The length of a compressed state shows an attacker who chose a part of it whether that
-   * part occurs in the rest, so say true only where no call keeps a secret. @default false
-   */
-  compress?: boolean
   /** Who calls. A state that was sealed for one principal opens for no other. @default states have no principal */
   principal?: (ctx: ServerContext) => string | undefined
   /** The time in milliseconds. @default Date.now */
@@ -53,7 +48,6 @@ const CODEC_OPTIONS: OptionNames<RequestStateCodecOptions> = {
   audience: true,
   ttlSeconds: true,
   maxBytes: true,
-  compress: true,
   principal: true,
   clock: true,
 }
@@ -71,7 +65,7 @@ export function requestStateCodec<T = unknown>(options: RequestStateCodecOptions
   const seal = new StateSeal(options)
   const codec: RequestStateCodec<T> = {
     mint: async (payload, ctx) => seal.sealPayload(payload, ctx),
-    verify: async (state, ctx) => seal.open(state, ctx) as T,
+    verify: async (state, ctx) => (await seal.open(state, ctx)) as T,
   }
   seals.set(codec, seal)
   return codec
@@ -102,21 +96,21 @@ type Body =
   | { readonly t: string; readonly a: string; readonly j: ReturnType<typeof writeJournal> }
 
 export class StateSeal {
-  readonly #sealer: Sealer
+  readonly #sealer: RoundSealer
   readonly #principal: RequestStateCodecOptions['principal']
   readonly #audience: string
   /** How long a state lives, and by which clock. */
   readonly lifetime: { readonly ttlSeconds: number; readonly clock: () => number }
 
-  constructor({ keys: given, principal, compress = false, ...options }: RequestStateCodecOptions) {
+  constructor({ keys: given, principal, ...options }: RequestStateCodecOptions) {
     const { ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now } = options
     this.lifetime = { ttlSeconds, clock }
-    const keys = given ?? process.env['PANNIER_KEYS'] ?? ''
+    const keys = given ?? host?.env?.['PANNIER_KEYS'] ?? ''
     if (keys === '')
       throw new StateError('KEYS_EMPTY', 'Give requestStateCodec keys, or set PANNIER_KEYS (pannier keys new).')
     const setting = given === undefined ? 'PANNIER_KEYS' : 'The option "keys"'
     const keyring = typeof keys === 'string' ? keyringIn(setting, keys) : keys
-    this.#sealer = createSealer({ ...options, keyring, ...(!compress && { deflateAboveBytes: Infinity }) })
+    this.#sealer = createRoundSealer({ ...options, keyring })
     this.#principal = principal
     this.#audience = options.audience
   }
@@ -126,32 +120,35 @@ export class StateSeal {
     return [this.#audience, this.#principal?.(ctx) ?? null]
   }
 
-  sealPayload(payload: unknown, ctx: ServerContext): string {
+  sealPayload(payload: unknown, ctx: ServerContext): string | Promise<string> {
     // When the hook returns undefined, the SDK keeps the raw string. So undefined cannot be a payload.
     if (payload === undefined)
       throw new StateError('STATE_NOT_JSON', 'A payload is any JSON value, and not undefined; use null.')
-    return this.#seal(ctx, { p: payload }, randomUUID())
+    return this.#seal(ctx, { p: payload }, randomUuid())
   }
 
-  sealCall({ tool, argumentsDigest, journal }: JournaledCall, ctx: ServerContext): string {
+  sealCall({ tool, argumentsDigest, journal }: JournaledCall, ctx: ServerContext): string | Promise<string> {
     return this.#seal(ctx, { t: tool, a: argumentsDigest, j: writeJournal(journal) }, journal.id, journal.round + 1)
   }
 
-  /** The payload of a handler, or a JournaledCall. */
+  /** The payload of a handler, or a JournaledCall; or a promise of it. */
   open(token: string, ctx: ServerContext): unknown {
-    const sealed = this.#sealer.open('request', this.#bindingOf(ctx), token)
-    const body = sealed.body as Body
-    if ('p' in body) return body.p
-    return new JournaledCall(body.t, body.a, readJournal(sealed.id, sealed.round, body.j))
+    const opened = this.#sealer.open('request', this.#bindingOf(ctx), token)
+    return opened instanceof Promise ? opened.then(contentOf) : contentOf(opened)
   }
 
-  #seal(ctx: ServerContext, body: Body, id: string, round = 0): string {
+  #seal(ctx: ServerContext, body: Body, id: string, round = 0): string | Promise<string> {
     return this.#sealer.seal('request', this.#bindingOf(ctx), { id, round, body })
   }
 
   #bindingOf(ctx: ServerContext): Binding {
     return { principal: this.#principal?.(ctx), method: ctx.mcpReq.method, name: routedName(ctx) }
   }
+}
+
+function contentOf({ id, round, body: sealed }: Sealed): unknown {
+  const body = sealed as Body
+  return 'p' in body ? body.p : new JournaledCall(body.t, body.a, readJournal(id, round, body.j))
 }
 
 function routedName({ http }: ServerContext): string | undefined {

@@ -1,5 +1,4 @@
 /** One round of a tool of an SDK server: open the request's journal, run the handler over it, settle the outcome. */
-import { randomUUID } from 'node:crypto'
 import type {
   CallToolResult,
   InputRequest,
@@ -8,7 +7,7 @@ import type {
   ServerContext,
 } from '@modelcontextprotocol/server'
 import { type Journal, newJournal, type Run } from '../journal/index.ts'
-import { CODES, type Json, META } from '../protocol/index.ts'
+import { CODES, type Json, META, randomUuid } from '../protocol/index.ts'
 import { type Logger, text } from '../server/index.ts'
 import { assertRoundLeft, type CallLifetime, needsState, runHandler } from '../server/internal.ts'
 import { digestOf, StateError } from '../state/internal.ts'
@@ -67,12 +66,13 @@ export async function runToolRound(
     failed: (error) => {
       throw error
     },
-    asked: (requests, journal) => {
+    asked: async (requests, journal) => {
       assertRoundLeft(journal, options.maxRounds)
+      const requestState = needsState(requests, journal) ? await sealed(call, journal, options) : undefined
       return {
         resultType: 'input_required',
         ...(requests.size > 0 && { inputRequests: Object.fromEntries(requests) as Record<string, InputRequest> }),
-        ...(needsState(requests, journal) && { requestState: sealed(call, journal, options) }),
+        ...(requestState !== undefined && { requestState }),
       }
     },
     detached: () => {
@@ -82,12 +82,12 @@ export async function runToolRound(
 }
 
 /** A request without state begins a new journal. A state of another call is refused like any other bad state. */
-function openJournal(call: ToolCall, options: ToolRoundOptions): Journal {
+async function openJournal(call: ToolCall, options: ToolRoundOptions): Promise<Journal> {
   const state = call.ctx.mcpReq.requestState()
-  if (state === undefined) return newJournal(randomUUID)
+  if (state === undefined) return newJournal(randomUuid)
   try {
     // If the server has no `verify` hook, the state is still the raw string, and is opened here.
-    const carried = typeof state === 'string' ? options.seal.open(state, call.ctx) : state
+    const carried = typeof state === 'string' ? await options.seal.open(state, call.ctx) : state
     assertSameCall(carried, call, options)
     options.lifetime.assertAlive(carried.journal)
     return carried.journal
@@ -106,7 +106,7 @@ function assertSameCall(carried: unknown, call: ToolCall, options: ToolRoundOpti
     throw new StateError('STATE_ARGUMENTS', 'State was sealed for other arguments.')
 }
 
-function sealed(call: ToolCall, journal: Journal, options: ToolRoundOptions): string {
+function sealed(call: ToolCall, journal: Journal, options: ToolRoundOptions): string | Promise<string> {
   options.lifetime.begin(journal)
   return options.seal.sealCall(new JournaledCall(call.tool, argumentsDigest(call, options), journal), call.ctx)
 }
@@ -150,7 +150,7 @@ type ElicitParams = Parameters<ServerContext['mcpReq']['elicitInput']>[0]
 
 // URL elicitations have an id in 2025-11-25, and none in 2026-07-28.
 function withId(params: ElicitParams): ElicitParams {
-  return params.mode === 'url' ? { ...params, elicitationId: randomUUID() } : params
+  return params.mode === 'url' ? { ...params, elicitationId: randomUuid() } : params
 }
 
 /** The SDK rejects an answer that does not fit its form with -32602. We ask again instead (MRTR-43). */

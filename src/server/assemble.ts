@@ -20,7 +20,7 @@ import { requestLimits } from './limits/requestLimits.ts'
 import { WatchedResources } from './limits/watchedResources.ts'
 import { localBus } from './lifecycle/eventBus.ts'
 import { Load } from './lifecycle/load.ts'
-import { createSealers, keyringOf, warnOfMissingKeys } from './keys.ts'
+import { canSealAtOnce, keyringOf, roundSealers, warnOfMissingKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
 import { knownCaller } from './limits/quotaCaller.ts'
 import { MAX_ROUNDS, RoundRunner } from './calls/rounds.ts'
@@ -38,7 +38,7 @@ import type { TaskService } from './taskPort.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 import type { sessionEra } from './legacy/sessionEra.ts'
 
-/** What not every server has: sessions, other instances that reach it, telemetry. A bundle has those that are named. */
+/** Optional parts of a server: sessions, other instances, telemetry. A bundle contains the named ones. */
 export interface Wings<Part extends ClusterPart | undefined> {
   readonly joinCluster: (...options: Parameters<typeof joinCluster>) => Part
   readonly serveForwarded?: typeof serveForwarded
@@ -66,9 +66,10 @@ export function assemble<Part extends ClusterPart | undefined>(
   const keyring = keyringOf(options)
   const audience = options.audience ?? options.name
   const ledger = options.ledger ?? memoryLedger()
-  const { sealer, vault, sessionSealer, pushSealer } = createSealers(options, { keyring, audience, ttlSeconds, clock })
+  const sealing = { keyring, audience, ttlSeconds, clock }
+  const { sealer, vault, linkSealer } = roundSealers(options, sealing)
 
-  const clusterPart = wings.joinCluster(options, { sealer: vault, ttlSeconds, clock, logger: log }, relaying)
+  const clusterPart = wings.joinCluster(options, { sealing, ttlSeconds, clock, logger: log }, relaying)
   const bus = clusterPart?.bus ?? options.bus ?? localBus()
   const isReachable = (): boolean => clusterPart?.cluster.self.url !== undefined || options.bus !== undefined
   const architecture = architectureOf(options)
@@ -126,15 +127,14 @@ export function assemble<Part extends ClusterPart | undefined>(
 
   const mayCall = (who: Principal | undefined, tool: string): boolean => access.canSee(who, 'tools', tool)
   const callerLimits = requestLimits(options.limits, relaying !== undefined)
-  const questioned = { desk: tasks?.questions, sealer: sessionSealer, results, registry, mayCall, limits: callerLimits }
+  const questioned = { desk: tasks?.questions, sealer: linkSealer, results, registry, mayCall, limits: callerLimits }
   const questionsPart = openQuestionsPart(options, questioned)
 
   const sessions =
-    clusterPart && options.legacy !== false
+    clusterPart && options.legacy !== false && canSealAtOnce(logger)
       ? wings.sessionEra?.(options, {
           clusterPart,
-          sessionSealer,
-          pushSealer,
+          sealing,
           rules: carrying,
           store,
           onDifference,

@@ -2,18 +2,18 @@
  * What all seals of this server have in common: the ids of what they seal, whom they are bound to, what cannot be
  * sealed.
  */
-import { randomUUID } from 'node:crypto'
+import { randomUuid } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import type { Binding } from '../state/seal/index.ts'
 import type { Caller } from './call.ts'
 import { ServerError } from './errors.ts'
 
 /**
- * An unguessable id. randomUUID takes its bytes from a pool; to ask the system for a few each time costs more than a
+ * An unguessable id. randomUuid takes its bytes from a pool; to ask the system for a few each time costs more than a
  * seal.
  */
 export function newId(): string {
-  return randomUUID().replaceAll('-', '')
+  return randomUuid().replaceAll('-', '')
 }
 
 /** Binds a seal to who called, in which session. */
@@ -21,17 +21,22 @@ export function bindingOf({ principal, peer }: Caller): Binding {
   return { principal: principal?.id, session: peer.session }
 }
 
-/** The token, or undefined when it would be too large. */
-export function sealedWithin(seal: () => string): string | undefined {
+/** What a seal gives, or undefined when the token would be too large. */
+export function sealedWithin<T>(seal: () => T): T | undefined {
   try {
     return seal()
   } catch (error) {
-    if (!(error instanceof StateError)) throw error
-    if (error.code === 'STATE_TOO_LARGE') return undefined
-    throw new ServerError(
-      'STATE_UNSEALABLE',
-      'What this call has to remember cannot be written as JSON, or nests too deep; give inputRequired plain data.',
-      { cause: error },
-    )
+    return unsealed(error)
   }
+}
+
+/** Undefined when the token would be too large. */
+export function unsealed(error: unknown): undefined {
+  if (!(error instanceof StateError)) throw error
+  if (error.code === 'STATE_TOO_LARGE') return undefined
+  throw new ServerError(
+    'STATE_UNSEALABLE',
+    'What this call has to remember cannot be written as JSON, or nests too deep; give inputRequired plain data.',
+    { cause: error },
+  )
 }

@@ -27,7 +27,7 @@ export interface CallAnswer {
 /** The code of one method. Gives the text of a result, or throws. */
 export type CallMethod = (call: Call) => string | Promise<string>
 
-/** Who sent a request. */
+/** The sender of a request. */
 export interface Caller {
   readonly peer: Peer
   readonly principal: Principal | undefined
@@ -135,7 +135,7 @@ export interface Channel {
   readonly address?: string | undefined
 }
 
-/** What another instance needs to continue a call from a pushed question. */
+/** The data from which another instance continues a call at a pushed question. */
 export interface CarriedCall {
   readonly key: string
   readonly id: string

@@ -1,10 +1,12 @@
 /** A server's part in the cluster of its process: its scope, what it forwards, and what other instances forward to it. */
+import type { SealOptions } from '../state/seal/index.ts'
 import { Cluster, type ClusterOptions, type ClusterScope, Owners } from '../cluster/index.ts'
 import type { Relaying } from './calls/relaying.ts'
 import { ForwardedCalls } from './forwarding/calls.ts'
 import { ClientRequests } from './forwarding/clientRequests.ts'
 import { NewRequests } from './forwarding/newRequests.ts'
 import type { MessageHandler } from './http/messageHandler.ts'
+import { messageSealer } from './keys.ts'
 import type { LegacyHttp, LegacyHttpOptions } from './legacy/http.ts'
 import { debouncedChanges, type EventBus } from './lifecycle/eventBus.ts'
 import type { ModernHttp } from './modern/request.ts'
@@ -19,17 +21,23 @@ export interface ClusterPart {
   readonly news: EventBus
   readonly forwardedCalls: ForwardedCalls
   readonly newRequests: NewRequests
-  /** What sessions need of it. */
+  /** The part that sessions use. */
   readonly sessions: Pick<LegacyHttpOptions, 'self' | 'members' | 'bus' | 'owners' | 'forwarder'>
+}
+
+interface ClusterParts extends Pick<ClusterOptions, 'clock' | 'logger'> {
+  readonly sealing: SealOptions
+  readonly ttlSeconds: number
 }
 
 /** Joins the cluster of the process, which a gateway shares between its routes. A server alone makes its own. */
 export function joinCluster(
   { advertise, peers: addresses, ledger, bus: configured }: ServerOptions,
-  { ttlSeconds, ...parts }: Pick<ClusterOptions, 'sealer' | 'clock' | 'logger'> & { readonly ttlSeconds: number },
+  { sealing, ttlSeconds, ...parts }: ClusterParts,
   relaying: Pick<Relaying, 'cluster' | 'scope' | 'debounce'> | undefined,
 ): ClusterPart {
-  const cluster = relaying?.cluster ?? new Cluster({ advertise, addresses, ledger, ...parts })
+  const cluster =
+    relaying?.cluster ?? new Cluster({ advertise, addresses, ledger, sealer: messageSealer(sealing), ...parts })
   const scope = cluster.scope(relaying?.scope ?? '', configured)
   const { self, members } = scope
   const bus = scope.bus as EventBus // its events were sealed by an instance of this server

@@ -41,6 +41,7 @@ export type { QuestionOptions, ServerOptions } from './options.ts'
 export { type ProtectedResource, type ProtectedResourceOptions, protectedResource } from './auth/protectedResource.ts'
 export type { StdioOptions } from './stdio/host.ts'
 export type { Call, Caller, Channel, Peer } from './call.ts'
+export type { LoginOptions } from './questions/loginOptions.ts'
 export type { OpenQuestionFilter, NamesOf, QuestionAnswer, ServerQuestions } from './questions/openQuestions.ts'
 export type {
   QuestionAnswerer,
@@ -57,6 +58,7 @@ export type {
   QuestionDesk,
   QuestionOutcome,
   QuestionSite,
+  SiteLogin,
   RunOutcome,
   TaskCaller,
   TaskService,

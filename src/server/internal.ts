@@ -1,4 +1,4 @@
-/** What other folders of this package need, and its users do not. Nothing is promised about these names. */
+/** Names for other folders of this package. Nothing is promised about them. */
 export { type Assembly, assemble } from './createServer.ts'
 export type { Principal } from './auth/authenticator.ts'
 export { hasClaim, namedBy } from './auth/approval.ts'

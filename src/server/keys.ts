@@ -1,6 +1,7 @@
-import { DAY_SECONDS } from '../protocol/index.ts'
+import { DAY_SECONDS, findNodeModule, host } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import {
+  createRoundSealer,
   createSealer,
   ephemeralKeyring,
   type Keyring,
@@ -16,7 +17,7 @@ const NO_KEY =
 
 /** The ring that was configured, or one of this process alone. */
 export function keyringOf({ keys: given }: ServerOptions): Keyring {
-  const keys = given ?? process.env['PANNIER_KEYS']
+  const keys = given ?? host?.env?.['PANNIER_KEYS']
   if (keys === undefined) return ephemeralKeyring()
   if (keys === '') throw new StateError('KEYS_EMPTY', NO_KEY)
   if (Array.isArray(keys))
@@ -28,29 +29,34 @@ export function keyringOf({ keys: given }: ServerOptions): Keyring {
 // A session id is sent as a header, and servers and proxies limit the size of headers.
 const MAX_SESSION_BYTES = 4096
 // A client sends the state of a question back with its answer, in one body.
-const MAX_PUSHED = { maxBytes: 2 * 1024 * 1024, maxBodyBytes: 2 * 1024 * 1024 }
-const MAX_STORED = { maxBytes: 16 * 1024 * 1024, maxBodyBytes: 16 * 1024 * 1024 }
+const MAX_PUSHED_BYTES = 2 * 1024 * 1024
+// 16 MB, in base64.
+const MAX_STORED_BYTES = 22 * 1024 * 1024
 
-/** The sealers of a server, by where what they seal goes. */
-export function createSealers(
-  { compress = false, maxStateBytes = 65_536, sessionTtlSeconds = DAY_SECONDS }: ServerOptions,
-  sealing: SealOptions,
-) {
-  const travelling = compress ? sealing : { ...sealing, deflateAboveBytes: Infinity }
+/** The sealers of a server for rounds, by where what they seal goes. */
+export function roundSealers({ maxStateBytes = 65_536 }: ServerOptions, sealing: SealOptions) {
   return {
-    /** For states of rounds, which travel with clients. */
-    sealer: createSealer({ ...travelling, maxBytes: maxStateBytes }),
+    /** For states, which travel with clients. */
+    sealer: createRoundSealer({ ...sealing, maxBytes: maxStateBytes }),
+    /** For the addresses of questions. */
+    linkSealer: createRoundSealer({ ...sealing, maxBytes: MAX_SESSION_BYTES }),
+    /** For the store. */
+    vault: createRoundSealer({ ...sealing, maxBytes: MAX_STORED_BYTES }),
+  }
+}
+
+/** The sealers of a server for sessions, which cannot wait for WebCrypto. */
+export function sessionSealers({ sessionTtlSeconds = DAY_SECONDS }: ServerOptions, sealing: SealOptions) {
+  return {
+    sessionSealer: createSealer({ ...sealing, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
     /** For states of pushed questions. */
-    pushSealer: createSealer({ ...travelling, ...MAX_PUSHED }),
-    sessionSealer: createSealer({ ...travelling, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
-    /** For the store, and for other instances. */
-    vault: createSealer({ ...sealing, ...MAX_STORED }),
+    pushSealer: createSealer({ ...sealing, maxBytes: MAX_PUSHED_BYTES }),
   }
 }
 
 /** A sealer for messages between the instances of a server. */
 export function messageSealer(sealing: SealOptions): Sealer {
-  return createSealer({ ...sealing, ...MAX_STORED })
+  return createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES })
 }
 
 const NO_KEYS =
@@ -67,4 +73,14 @@ export function warnOfUnknownKey(logger: Logger): void {
     { code: 'STATE_UNKNOWN_KEY' },
     'A session id was sealed with a key that this instance does not have. Give all instances the same PANNIER_KEYS.',
   )
+}
+
+const NO_SESSIONS =
+  'Sessions need node:crypto, which this runtime does not have, so clients of the session era are refused. In a Worker, set the flag nodejs_compat.'
+
+/** Whether sessions can be served. Their ids and questions are sealed where nothing can wait for WebCrypto. */
+export function canSealAtOnce(logger: LoggerSlot): boolean {
+  if (findNodeModule('node:crypto') !== undefined) return true
+  logger.warnOfSetup('PANNIER_NO_SESSIONS', NO_SESSIONS)
+  return false
 }

@@ -1,4 +1,4 @@
-import type { Logger } from '../protocol/index.ts'
+import { host, type Logger } from '../protocol/index.ts'
 
 export { errorDetails, type Logger, shortened } from '../protocol/index.ts'
 
@@ -24,7 +24,7 @@ export class LoggerSlot {
     this.current.warn({}, sentence)
     if (this.#logger !== undefined || warned.has(code)) return
     warned.add(code)
-    process.emitWarning?.(sentence, { type: 'PannierWarning', code })
+    host?.emitWarning?.(sentence, { type: 'PannierWarning', code })
   }
 
   /** Uses this logger, unless the author of the server has chosen one. */

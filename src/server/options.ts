@@ -13,6 +13,7 @@ import type { EventBus } from './lifecycle/eventBus.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
 import { assertOptionNames, type OptionNames } from '../protocol/index.ts'
+import type { LoginOptions } from './questions/loginOptions.ts'
 import type { NamesOf } from './questions/openQuestions.ts'
 import type { Tasks } from './taskPort.ts'
 
@@ -33,9 +34,13 @@ export interface QuestionOptions {
   waitSeconds?: number
   /** The names in `by` that a principal has, where `approves` has a rule of its own. @default those of `approves`' default */
   namesOf?: NamesOf
+  /**
+   * Lets people log in at the page of a question with `by`, with a provider of OpenID Connect. @default such questions have no page
+   */
+  login?: LoginOptions
 }
 
-const QUESTION_OPTIONS: OptionNames<QuestionOptions> = { url: true, waitSeconds: true, namesOf: true }
+const QUESTION_OPTIONS: OptionNames<QuestionOptions> = { url: true, waitSeconds: true, namesOf: true, login: true }
 
 export interface ServerOptions extends GuardOptions {
   /** The name of the server, for programs. */
@@ -66,10 +71,6 @@ export interface ServerOptions extends GuardOptions {
   maxCallSeconds?: number
   /** The largest state to send to a client, in bytes; a larger one needs a store. @default 65536 */
   maxStateBytes?: number
-  /**
-   * Whether states that travel with clients are compressed. The length of a compressed state reveals to the author of one part whether that part occurs in the rest. So set it only if no call holds a secret. @default false
-   */
-  compress?: boolean
   /**
    * Where the journal of a call waits for an answer, for all questions or by kind. Tools, prompts and resources may say
    * otherwise. @default 'client'; the store, if there is one, for session-era clients that echo no state
@@ -167,7 +168,6 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   ttlSeconds: true,
   maxCallSeconds: true,
   maxStateBytes: true,
-  compress: true,
   carry: true,
   store: true,
   onDifference: true,

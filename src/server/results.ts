@@ -1,6 +1,6 @@
 /** Results and messages as JSON text. Every result has its type and, in the stateless era, the server's identity. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isObject, type Json, META, parseJson, type RequestId, toObject } from '../protocol/index.ts'
+import { isObject, type Json, META, parseJson, type RequestId, toObject, utf8Length } from '../protocol/index.ts'
 import type { ServerIdentity } from './options.ts'
 import type { Peer } from './call.ts'
 import { written } from './catalog/content.ts'
@@ -75,7 +75,7 @@ export class Results {
 
   #limited(text: string, maxBytes = this.#maxBytes): string {
     // No character of a string takes more than three bytes, so that most results need not be counted.
-    if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text
+    if (text.length * 3 <= maxBytes || utf8Length(text) <= maxBytes) return text
     throw new ServerError(
       'RESULT_TOO_LARGE',
       `The result is larger than ${this.#maxBytes} bytes. Return less of it, page by page or as a resource, or raise maxResultBytes.`,

@@ -5,9 +5,11 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { AnsweredBy, Approvers, Journal } from '../journal/index.ts'
 import type { Era, HeaderReader, Json, TaskStatus } from '../protocol/index.ts'
+import type { RoundSealer } from '../state/seal/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 import type { Call, Caller, Peer } from './call.ts'
 import type { Logger } from './logger.ts'
+import type { LoginOptions } from './questions/loginOptions.ts'
 import type { WireError } from './wireErrors.ts'
 
 /** Given to `createServer({ tasks })`. */
@@ -77,8 +79,10 @@ export interface QuestionDesk {
   answer(question: OpenQuestion, answerer: QuestionAnswerer, response: Json, way: AnswerWay): Promise<boolean>
   /** What is wrong with the content of an answer, in sentences that quote no value. */
   problems(question: OpenQuestion, content: Json): readonly string[]
-  /** Serves the page of a question. */
-  page(request: PageRequest, site: QuestionSite): Promise<PageReply>
+  /** Serves the pages of the questions. */
+  pages(site: QuestionSite): (request: PageRequest) => Promise<PageReply>
+  /** Who may answer a stored question; undefined if that is its caller, or if the question is not stored. */
+  approversOf(id: string): Promise<Approvers | undefined>
   /** Names the caller in links to its own questions. */
   ownerOf(caller: Pick<Caller, 'principal'>): string
 }
@@ -87,6 +91,8 @@ export interface QuestionDesk {
 export interface PageRequest {
   readonly method: string
   readonly path: string
+  /** What follows the question mark of the address; empty without one. */
+  readonly query: string
   readonly header: HeaderReader
   /** The size of the body, by Content-Length; NaN where it is unknown. */
   readonly declaredBytes: number
@@ -105,19 +111,33 @@ export interface PageReply {
 export interface QuestionSite {
   readonly links: {
     /** Undefined for an address that is no link of this server, or an expired one. */
-    open(path: string): LinkedQuestion | undefined
+    open(path: string): Promise<LinkedQuestion | undefined>
+    /** The address of a page, by its path as this process sees it. */
+    addressOf(path: string): string
     /** The origin of the pages, where it is known. */
     readonly origin: string | undefined
   }
   /** The name of the server, as people read it. */
   readonly server: string
+  /** Absent where people cannot log in, so that only callers have links to their own questions. */
+  readonly login: SiteLogin | undefined
+}
+
+/** How people log in at the pages. */
+export interface SiteLogin {
+  readonly options: LoginOptions
+  /** Seals what a browser keeps. */
+  readonly sealer: RoundSealer
+  /** Where the provider sends people back to, once the address of the pages is known. */
+  readonly returnUrl: () => string | undefined
+  readonly isReturn: (path: string) => boolean
 }
 
 /** What a link to a question names. */
 export interface LinkedQuestion {
   readonly question: string
-  /** The caller, as the store names it. */
-  readonly owner: string
+  /** The caller, as the store names it, who needs the link alone. Absent where a login says who opens it. */
+  readonly owner?: string | undefined
 }
 
 /** A call whose client cannot be asked. It waits in the store, and its client comes back for the result. */

@@ -36,7 +36,7 @@ const HANDLER_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get
 
 const NO_EFFECTS = 'Send the request again in a moment.'
 const BEGUN = 'The call has begun and may have had effects; look before you repeat it.'
-/** What callers hear of a call that failed after a part of it. */
+/** The error for a call that failed after a part of it had run. */
 export const EARLIER =
   'Earlier rounds or attempts of this call have run and may have had effects; look before you repeat it from its start.'
 
@@ -72,7 +72,7 @@ export function toWireError(error: unknown, request?: Call): WireError {
   return { code: CODES.INTERNAL_ERROR, status: 200, message: 'Internal error.' }
 }
 
-/** What to do about a request that failed in the middle. */
+/** Advice for a request that failed in the middle. */
 function effectsOf(request: Call | undefined): string {
   if (request === undefined || !HANDLER_METHODS.has(request.method)) return NO_EFFECTS
   return isLaterRound(request) ? EARLIER : BEGUN

@@ -2,7 +2,7 @@
  * A digest of a JSON value: SHA-256 over its canonical text (RFC 8785: members sorted by UTF-16 code units, numbers and
  * strings as ECMAScript writes them). So the same arguments have the same digest in whatever order their members come.
  */
-import { nodeModule } from '../protocol/index.ts'
+import { sha256 } from '../protocol/index.ts'
 import { StateError } from './errors.ts'
 import { notWritable } from './jsonText.ts'
 
@@ -11,7 +11,7 @@ const MAX_DEPTH = 2000
 
 /** The digest of a JSON value. `undefined` has a digest that no JSON value has. */
 export function digestOf(value: unknown): string {
-  return nodeModule('node:crypto').hash('sha256', canonicalText(value), 'base64url').slice(0, DIGEST_CHARS)
+  return sha256(canonicalText(value), 'base64url').slice(0, DIGEST_CHARS)
 }
 
 function canonicalText(value: unknown): string {

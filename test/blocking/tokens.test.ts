@@ -4,7 +4,7 @@ import { Backends } from './fixtures/backends.ts'
 import { Subject } from './fixtures/subject.ts'
 import { Sender } from './shapes/sender.ts'
 
-const TOKENS = 100
+const TOKENS = 40
 /** One list of all tools is larger than this in memory. */
 const MOST_BYTES = 64 * 1024
 
@@ -76,6 +76,6 @@ test('where the server lists something else to each of them, no more stays for m
   }
   for (let turn = 0; turn < 15; turn++) await list(`early ${turn}`, '/mcp/own', 't29') // as much as is kept, and pages that are made of it
   await expectKept(16 * 1024 * 1024, async () => {
-    for (let turn = 0; turn < 30; turn++) await list(`bogus ${turn}`, '/mcp/own', 't29')
+    for (let turn = 0; turn < 15; turn++) await list(`bogus ${turn}`, '/mcp/own', 't29')
   })
 })

@@ -38,6 +38,8 @@ const TOGETHER = [
   'examples/demo.ts',
   'examples/{first-tool,long-job,work-items}/*.ts',
   'examples/demos/*/server.ts',
+  'examples/migrate/*/after.ts',
+  'examples/migrate/v*/before.ts',
   'test/**/programs/*.ts',
 ]
 

@@ -15,7 +15,6 @@ const STEERING = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/u
 
 const start = (args: readonly string[], given: Given = {}) =>
   startPannier(args, { ...given, env: { XDG_DATA_HOME: folder, DONE: done, ...given.env } })
-const pannier = (args: readonly string[], given?: Given): Promise<Ran> => start(args, given).ended
 
 const host = new ProgramHost()
 const hosted = (args: readonly string[], given: Given = {}): Promise<Ran> =>
@@ -42,9 +41,9 @@ describe.each(places)('against $name', ({ maker, host }) => {
 
   test('tools are listed, called with typed arguments, and get their questions answered', async () => {
     const [tools, added, cooked] = await Promise.all([
-      pannier(line('tools')),
-      pannier(line('call', 'add', '--arg', 'a=1', '--arg', 'b=2.5')),
-      pannier(line('call', 'cook', '--yes')),
+      hosted(line('tools')),
+      hosted(line('call', 'add', '--arg', 'a=1', '--arg', 'b=2.5')),
+      hosted(line('call', 'cook', '--yes')),
     ])
     expect(tools).toMatchObject({
       status: 0,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createKeyring, createSealer } from 'pannier/state'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { AuditChain } from '../../src/audit/chain.ts'
 import { NASTY } from '../client/fixtures/servers/pannier.ts'
 import { type SteeringServer, startSteeringServer } from '../client/fixtures/servers/steering.ts'
 import { createProgram, everyCommand } from '../../src/cli/program.ts'
@@ -13,10 +14,12 @@ const folder = mkdtempSync(join(tmpdir(), 'pannier-plain-'))
 const jar = join(folder, 'jar.sqlite')
 const saved = join(folder, 'saved.json')
 const gatewayFile = join(folder, 'mcp.json')
+const auditLog = join(folder, `audit-${NASTY.replaceAll(/[/\0]/g, '')}.jsonl`)
 let server: SteeringServer
 
 beforeAll(async () => {
   const servers = { [NASTY]: { command: NASTY, args: [NASTY], pannier: { tools: { deny: [NASTY] } } } }
+  writeFileSync(auditLog, `${new AuditChain(NASTY, createKeyring(KEYS), Date.now).head()}\n${NASTY}\n`)
   writeFileSync(gatewayFile, JSON.stringify({ mcpServers: servers }))
   server = await startSteeringServer()
 })
@@ -80,6 +83,7 @@ const LINES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'keys rotate': [[]],
   'keys ids': [[]],
   'state open': [[NASTY_STATE]],
+  'audit verify': [[auditLog]],
   'gateway check': [[gatewayFile], [join(folder, NASTY)]],
   'gateway accept': [
     ['--config', gatewayFile],
@@ -92,7 +96,7 @@ const LINES: Readonly<Record<string, readonly (readonly string[])[]>> = {
 /** How a command is told to write JSON; undefined where it cannot. */
 function jsonOption(command: string): readonly string[] | undefined {
   if (/^(keys|gateway)/.test(command)) return undefined
-  return command === 'probe' || /^(jar|state) /.test(command) ? ['--json'] : ['--output', 'json']
+  return command === 'probe' || /^(audit|jar|state) /.test(command) ? ['--json'] : ['--output', 'json']
 }
 
 async function run(command: string, line: readonly string[]) {

@@ -15,6 +15,7 @@ import { TEMPLATE_NAMES } from '../../create-pannier/src/templates.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { root } from '../../scripts/repository.ts'
 import { freePort } from '../fixtures/httpHost.ts'
+import { isLong } from '../amount.ts'
 import { KEYS, openPty, type Pty } from '../cli/fixtures/pty.ts'
 import { answeredCall, serve } from './fixtures/calls.ts'
 
@@ -68,6 +69,7 @@ describe.each(TEMPLATE_NAMES)('the template %s', (template) => {
       const { mcpServers, servers } = JSON.parse(entry)
       expect(Object.keys(mcpServers ?? servers)).toEqual([project])
     }
+    if (!isLong && template !== 'http') return // `npm run test:long` runs each with the packed packages as well
     link(project)
     const { stdout } = await run(process.execPath, [SOURCE, '--env-file=.env', '--test'], {
       cwd: join(folder, project),

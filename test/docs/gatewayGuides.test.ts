@@ -248,3 +248,9 @@ test('the rules of the guide deny by caller and arguments, and the guide shows w
   const dry = rules.decide({ principal: dev, server: 'crm', view: '', tool: wipe, args: { given: {} } })
   expect(dry).toMatchObject({ outcome: 'allow', dryRun: { outcome: 'deny', rule: 'gateway.deny[2]' } })
 })
+
+test('the file of the guide on the audit log keeps one', async () => {
+  process.env['CRM_URL'] = 'http://127.0.0.1:1/mcp'
+  const { settings } = await readGatewayConfig('examples/gateway/audit.jsonc')
+  expect(settings.audit).toEqual({ folder: 'audit', keepDays: 365, arguments: 'digest' })
+})

@@ -3,21 +3,20 @@ import { expect, onTestFinished, test } from 'vitest'
 import { call as byHand } from '../fixtures/modernClient.ts'
 import { newDatabase, runSql } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
-import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { call, connectClient, sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { startMember, startMortalMember } from './fixtures/member.ts'
 import { sure, textOf } from './fixtures/parkedRounds.ts'
 
 /** Two gateways, and a caller of the first whose call waits for an answer while the entries of the servers change. */
 async function start() {
   const http = await sessionServer()
   const database = await newDatabase()
-  const options = { settings: { admin: false, postgres: database } }
+  const options = { settings: { postgres: database } }
   const entries = (more: object = {}): object => ({
     http: { url: http.url, pannier: { state: 'stateful', ...more } },
     stdio: stdioEntry({ state: 'stateful', ...more }),
   })
-  const [first, second] = await Promise.all([1, 2].map(() => startGatewayProcess(entries(), options)))
-  if (first === undefined || second === undefined) return expect.fail()
+  const [first, second] = await Promise.all([startMortalMember(entries(), options), startMember(entries(), options)])
   const change = async (): Promise<void> => {
     for (const gateway of [first, second]) {
       await gateway.reload(entries({ timeoutSeconds: 98 }))

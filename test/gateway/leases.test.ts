@@ -7,6 +7,7 @@ import { newDatabase, runSql } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { type AnyClient, call, connectClient, sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { startMember, startMortalMember } from './fixtures/member.ts'
 
 const PATIENCE = { timeout: 50_000 }
 const ends: (() => unknown)[] = []
@@ -28,12 +29,13 @@ async function start(leaseSeconds: number) {
     brief: { url: http.url, pannier: { state: 'stateful', idleSeconds: 1 } },
     stdio: stdioEntry(),
   }
-  const settings = { admin: false, leaseSeconds, postgres: '${DATABASE_URL}' }
-  const env = { DATABASE_URL: postgres, PANNIER_LOG_LEVEL: 'debug' }
-  const [first, second] = await Promise.all([1, 2].map(() => startGatewayProcess(servers, { settings, env })))
+  const settings = { leaseSeconds, postgres }
+  const [first, second] = await Promise.all([
+    startMortalMember(servers, { settings }),
+    startMember(servers, { settings }),
+  ])
   const balancer = await startBalancer()
   until(() => balancer.close())
-  if (first === undefined || second === undefined) return expect.fail()
   balancer.targets = [first.url]
   return { first, second, balancer, postgres }
 }

@@ -10,8 +10,8 @@ import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { untilAllEnd } from './fixtures/bothEras.ts'
-import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
+import { startMember, startMortalMember } from './fixtures/member.ts'
 
 const LONG = { timeout: 30_000 }
 const until = untilAllEnd()
@@ -22,7 +22,7 @@ beforeAll(async () => {
   servers = { http: { url, pannier: { state: 'stateful' } }, stdio: stdioEntry() }
 })
 
-const STORES = { 'no store': async () => [], PostgreSQL: async () => ['--postgres', await newDatabase()] }
+const STORES = { 'no store': async () => ({}), PostgreSQL: async () => ({ postgres: await newDatabase() }) }
 
 /** Resolves when the first question may be answered; all others are at once. */
 type FirstAnswer = () => Promise<void>
@@ -47,13 +47,12 @@ interface Where {
  * that waits is.
  */
 async function askedOnAnotherStream(callers: readonly Caller[], { store = 'no store', isAtOwner = false }: Where = {}) {
-  const args = await STORES[store]()
+  const settings = await STORES[store]()
   const balancer = await startBalancer()
   onTestFinished(() => balancer.close())
-  const owner = await startGatewayProcess(servers, { args })
-  const env = { PANNIER_PEERS: new URL(owner.url).origin }
-  const start = () => startGatewayProcess(servers, { args, env })
-  const [first, second] = await Promise.all([start(), start()])
+  const owner = await startMember(servers, { settings })
+  const options = { settings, peers: [owner.url] }
+  const [first, second] = await Promise.all([startMortalMember(servers, options), startMember(servers, options)])
   balancer.targets = [owner.url]
   const clients = await Promise.all(callers.map((caller) => connectCaller(caller, balancer.url)))
   await Promise.all(clients.map(({ call }) => call('note', { text: 'milk' })))

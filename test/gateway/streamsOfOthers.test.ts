@@ -16,8 +16,8 @@ import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { untilAllEnd } from './fixtures/bothEras.ts'
 import { effectTools } from './fixtures/effectTools.ts'
-import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { sessionServer } from './fixtures/gateways.ts'
+import { type MemberOptions, startMember, startMortalMember } from './fixtures/member.ts'
 
 const LONG = { timeout: 60_000 }
 const PROGRAM = fileURLToPath(new URL('programs/effectTools.ts', import.meta.url))
@@ -64,7 +64,7 @@ const CLIENTS = {
 
 const accepted = (name: string) => ({ action: 'accept' as const, content: { name } })
 
-const STORES = { 'no store': async () => [], PostgreSQL: async () => ['--postgres', await newDatabase()] }
+const STORES = { 'no store': async () => ({}), PostgreSQL: async () => ({ postgres: await newDatabase() }) }
 
 interface AskedCall {
   /** Also the name under which the server notes what it did. */
@@ -80,13 +80,16 @@ interface Fleet {
 }
 
 /** Calls wait for their second answers: their servers' calls in `owner`, and their streams in `through`. */
-async function askedThroughAnother(calls: readonly AskedCall[], { store = 'no store', more = 0 }: Fleet = {}) {
+async function askedThroughAnother<Owner extends { url: string }>(
+  startOwner: (servers: object, options: MemberOptions) => Promise<Owner>,
+  calls: readonly AskedCall[],
+  { store = 'no store', more = 0 }: Fleet = {},
+) {
   const balancer = await startBalancer()
   onTestFinished(() => balancer.close())
-  const args = await STORES[store]()
-  const owner = await startGatewayProcess(servers, { args })
-  const env = { PANNIER_PEERS: new URL(owner.url).origin }
-  const start = () => startGatewayProcess(servers, { args, env })
+  const settings = await STORES[store]()
+  const owner = await startOwner(servers, { settings })
+  const start = () => startMortalMember(servers, { settings, peers: [owner.url] })
   const [through, others] = await Promise.all([start(), Promise.all(Array.from({ length: more }, start))])
   balancer.targets = [owner.url]
   const callers = await Promise.all(calls.map((each) => callerOf(each, balancer.url)))
@@ -140,7 +143,7 @@ test.each([
       { key: `http-${signal}-${store}`, kind: http, server: 'http' },
       { key: `stdio-${signal}-${store}`, kind: stdio, server: 'stdio' },
     ] as const
-    const { balancer, owner, through, asked } = await askedThroughAnother(calls, { store })
+    const { balancer, owner, through, asked } = await askedThroughAnother(startMember, calls, { store })
     balancer.targets = [owner.url]
     await through.end(signal)
     await expectDone(asked)
@@ -157,7 +160,7 @@ test('calls run once when gateway after gateway with their streams is stopped', 
     { key: 'stopped-http', kind: 'v1', server: 'http' },
     { key: 'stopped-stdio', kind: 'v2', server: 'stdio' },
   ] as const
-  const { balancer, owner, through, others, asked } = await askedThroughAnother(calls, { more: 1 })
+  const { balancer, owner, through, others, asked } = await askedThroughAnother(startMember, calls, { more: 1 })
   balancer.targets = [owner.url, ...others.map(({ url }) => url)]
   await through.end('SIGTERM')
   balancer.targets = [owner.url]
@@ -167,10 +170,14 @@ test('calls run once when gateway after gateway with their streams is stopped', 
 })
 
 test('an answer that comes to a third gateway reaches the call, from its state in PostgreSQL', LONG, async () => {
-  const { balancer, through, others, asked } = await askedThroughAnother([{ key: 'third', server: 'stdio' }], {
-    store: 'PostgreSQL',
-    more: 1,
-  })
+  const { balancer, through, others, asked } = await askedThroughAnother(
+    startMember,
+    [{ key: 'third', server: 'stdio' }],
+    {
+      store: 'PostgreSQL',
+      more: 1,
+    },
+  )
   balancer.targets = others.map(({ url }) => url)
   await through.end('SIGKILL')
   await expectDone(asked)
@@ -183,7 +190,9 @@ const bothOf = (key: string): AskedCall[] => [
 ]
 
 test('calls whose gateways have both ended are lost, and not begun again', LONG, async () => {
-  const { balancer, owner, through, others, asked } = await askedThroughAnother(bothOf('lost'), { more: 1 })
+  const { balancer, owner, through, others, asked } = await askedThroughAnother(startMortalMember, bothOf('lost'), {
+    more: 1,
+  })
   balancer.targets = others.map(({ url }) => url)
   await owner.end('SIGKILL')
   await through.end('SIGTERM')
@@ -198,7 +207,9 @@ test(
   'calls whose clients have gone are not begun again when the gateway with their streams is stopped',
   LONG,
   async () => {
-    const { balancer, owner, through, asked } = await askedThroughAnother(bothOf('gone'), { store: 'PostgreSQL' })
+    const { balancer, owner, through, asked } = await askedThroughAnother(startMember, bothOf('gone'), {
+      store: 'PostgreSQL',
+    })
     balancer.targets = [owner.url]
     for (const { client } of asked) await client.close()
     await through.end('SIGTERM')

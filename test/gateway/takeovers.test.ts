@@ -3,9 +3,9 @@ import { beforeAll, expect, test } from 'vitest'
 import { call, type Wire } from '../fixtures/modernClient.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { effectTools } from './fixtures/effectTools.ts'
-import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { answered, textOf } from './fixtures/parkedRounds.ts'
 import { sessionServer } from './fixtures/gateways.ts'
+import { startMember, startMortalMember } from './fixtures/member.ts'
 
 const effects: string[] = []
 let servers: object = {}
@@ -32,13 +32,12 @@ const effectsOf = (key: string): string[] => effects.filter((effect) => effect.e
 
 test.each([
   // Without PostgreSQL, a caller of "desk" has a gateway that all choose alike, and need not be where the call came to.
-  ['without, where gateways know each other', ['plain_look'], async () => []],
-  ['with PostgreSQL', ['plain_look', 'desk_look'], async () => ['--postgres', await newDatabase()]],
-] as const)('a call begins anew once, and all rounds get its result: %s', async (way, tools, argsOf) => {
-  const args = await argsOf()
-  const owner = await startGatewayProcess(servers, { args })
-  const env = { PANNIER_PEERS: new URL(owner.url).origin }
-  const others = await Promise.all([1, 2].map(() => startGatewayProcess(servers, { args, env })))
+  ['without, where gateways know each other', ['plain_look'], async () => ({})],
+  ['with PostgreSQL', ['plain_look', 'desk_look'], async () => ({ postgres: await newDatabase() })],
+] as const)('a call begins anew once, and all rounds get its result: %s', async (way, tools, settingsOf) => {
+  const settings = await settingsOf()
+  const owner = await startMortalMember(servers, { settings })
+  const others = await Promise.all([1, 2].map(() => startMember(servers, { settings, peers: [owner.url] })))
   const keys = tools.map((tool) => `${tool} ${way}`)
   const answers = await Promise.all(
     tools.map(async (tool, turn) => {

@@ -1,8 +1,7 @@
 /** The short form of `npm run matrix`. */
 import { expect, test } from 'vitest'
-import { amount, isLong } from '../amount.ts'
 import { BEHAVIOURS } from './behaviours.ts'
-import { type Cell, POSSIBLE_CELLS } from './cells.ts'
+import type { Cell } from './cells.ts'
 import { runMatrix } from './matrix.ts'
 import { faultName, FAULTS } from './faults.ts'
 import { countOf } from './tally.ts'
@@ -32,14 +31,3 @@ test('two callers at once get their own results through two gateways, or an erro
   expect(tally.orphans).toBe(0)
   for (const each of FAULTS) expect(countOf(tally, (fault) => fault === each).faults, faultName(each)).toBe(1)
 }, 180_000)
-
-test(
-  'every behaviour that a client and a server have works for two callers at once, through two gateways',
-  async () => {
-    const cells = isLong ? POSSIBLE_CELLS : shortCells().slice(0, 3)
-    const tally = await runMatrix({ cells, count: 0, minutes: 5, looksBack: false })
-    expect(tally.violations).toEqual([])
-    expect(tally.orphans).toBe(0)
-  },
-  amount(180_000, 600_000),
-)

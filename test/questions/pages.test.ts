@@ -65,7 +65,7 @@ test('the page shows who asks what, and nothing of it is cached, framed, scripte
   expect(text).toContain('Delete the branch old?')
   expect(Object.fromEntries(page.headers)).toMatchObject({
     'cache-control': 'no-store',
-    'referrer-policy': 'no-referrer',
+    'referrer-policy': 'same-origin',
     'x-frame-options': 'DENY',
     'x-content-type-options': 'nosniff',
   })

@@ -4,6 +4,7 @@ export type Access = 'all' | 'types' | 'names'
 const all = [
   'protocol',
   'state',
+  'audit',
   'journal',
   'cluster',
   'questions',
@@ -19,6 +20,7 @@ const all = [
 export const folders: Record<string, Record<string, Access>> = {
   protocol: {},
   state: { protocol: 'all' },
+  audit: { protocol: 'all', state: 'all' },
   journal: { protocol: 'all' },
   cluster: { protocol: 'all', state: 'all' },
   questions: { protocol: 'all' },
@@ -70,7 +72,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
       'telemetry',
     ],
   },
-  tasks: { service: [], sql: [], sqlite: ['service', 'sql'] },
+  tasks: { pages: [], service: ['pages'], sql: [], sqlite: ['service', 'sql'] },
   postgres: { bus: [], tasks: [] },
   client: {
     answerers: ['questions'],
@@ -78,7 +80,6 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     echo: ['layer', 'transports'],
     jar: ['config', 'layer'],
     layer: [],
-    modern: ['layer', 'transports'],
     questions: ['layer'],
     rounds: ['config', 'layer', 'questions', 'suspend'],
     scope: ['layer', 'transports'],
@@ -97,7 +98,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
   gateway: {
     catalog: [],
     rules: ['catalog'],
-    config: ['catalog', 'rules'],
+    config: ['catalog', 'rules', 'telemetry'],
     upstreams: [],
     links: ['upstreams'],
     placement: ['links'],

@@ -16,6 +16,7 @@ beforeAll(async () => {
     entry: 'test/runtimes/clientWorker.ts',
     compatibilityDates: [DATE],
     hasNode: false,
+    isForBrowsers: true,
   })
 })
 

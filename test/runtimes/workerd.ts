@@ -15,10 +15,14 @@ export interface WorkerdOptions {
   /** One Worker is served for each, since the runtime behaves as it did on that day. */
   readonly compatibilityDates: readonly string[]
   readonly bindings?: Readonly<Record<string, string>>
-  /** Whether the Worker has the modules of Node. Without them it is bundled as for a browser. @default true */
+  /** Whether the Worker has the modules of Node. @default true */
   readonly hasNode?: boolean
+  /** Whether it is bundled as for a browser. @default false */
+  readonly isForBrowsers?: boolean
   /** Flags beside `nodejs_compat`. */
   readonly flags?: readonly string[]
+  /** The program of another version. @default the one that is installed */
+  readonly executable?: string | undefined
 }
 
 export interface Workerd {
@@ -37,7 +41,7 @@ export async function startWorkerd(options: WorkerdOptions): Promise<Workerd> {
   const folder = mkdtempSync(join(tmpdir(), 'pannier-workerd-'))
   writeFileSync(join(folder, 'worker.mjs'), await bundle(options))
   writeFileSync(join(folder, 'config.capnp'), configOf(options))
-  const child = spawn(program, ['serve', 'config.capnp', '--control-fd=3', '--verbose'], {
+  const child = spawn(options.executable ?? program, ['serve', 'config.capnp', '--control-fd=3', '--verbose'], {
     cwd: folder,
     env: { PWD: folder },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
@@ -58,17 +62,19 @@ export async function startWorkerd(options: WorkerdOptions): Promise<Workerd> {
 }
 
 /** As wrangler does it: one module, with only the runtime's own modules left outside. */
-async function bundle({ entry, hasNode = true }: WorkerdOptions): Promise<string> {
+async function bundle({ entry, hasNode = true, isForBrowsers = false }: WorkerdOptions): Promise<string> {
   const build = await rolldown({
     input: join(root, entry),
-    ...(hasNode ? FOR_WORKERS : FOR_BROWSERS),
+    ...(isForBrowsers ? FOR_BROWSERS : FOR_WORKERS),
     onLog: (level, { message }) => {
       if (level === 'warn') throw new Error(message) // a module that was not found is only a warning
     },
   })
   const { output } = await build.generate({ format: 'esm', codeSplitting: false })
   await build.close()
-  return output[0].code
+  const [{ code, imports }] = output
+  if (!hasNode && imports.length > 0) throw new Error(`The bundle imports ${imports.join(', ')}.`)
+  return code
 }
 
 const FOR_WORKERS: Partial<InputOptions> = {

@@ -12,6 +12,8 @@ export interface FleetOptions extends Omit<ProcessOptions, 'name' | 'url' | 'pee
 
 /** A balancer sends nothing to a process that has announced its stop for this long. */
 const BALANCER_LEARNS_MS = 1000
+/** A process that is killed at a request has had it for this long at most. */
+const HELD_WITHIN_MS = 10
 
 export class Fleet {
   /** Whether a process was killed or frozen so far. */
@@ -25,6 +27,8 @@ export class Fleet {
   readonly #slots: SimulatedProcess[] = []
   readonly #all = new Map<string, SimulatedProcess>()
   readonly #withdrawn = new Set<SimulatedProcess>()
+  /** Kills that wait for a request of a client. */
+  readonly #awaited: Fault[] = []
   #generation = 0
   #turn = 0
 
@@ -33,6 +37,7 @@ export class Fleet {
     this.#world = options.world
     this.#network = options.network
     for (let slot = 0; slot < options.count; slot++) this.#start(slot)
+    options.network.onArrival = (from, to) => this.#arrived(from, to)
   }
 
   get processes(): readonly SimulatedProcess[] {
@@ -57,14 +62,24 @@ export class Fleet {
   }
 
   suffer(fault: Fault): void {
-    this.#world.schedule(this.#fate, fault.at, () => this.#strike(fault))
+    const isAtRequest = fault.kind === 'kill' && fault.isAtRequest
+    this.#world.schedule(this.#fate, fault.at, () => (isAtRequest ? this.#awaited.push(fault) : this.#strike(fault)))
   }
 
-  #strike(fault: Fault): void {
+  #arrived(from: Host, to: Host): void {
+    const fault = this.#all.has(from.name) || !this.#all.has(to.name) ? undefined : this.#awaited.shift()
+    if (fault === undefined) return
+    const afterMs = this.#options.chance.next() * HELD_WITHIN_MS
+    this.#world.schedule(this.#fate, afterMs, () => this.#strike(fault, this.#all.get(to.name)))
+  }
+
+  #strike(fault: Fault, meant?: SimulatedProcess): void {
     const standing = this.#slots.filter(({ host, isStopping }) => host.state === 'running' && !isStopping)
     // A stop needs somebody to hand off to.
     if (standing.length < (fault.kind === 'stop' ? 2 : 1)) return
-    const index = this.#slots.indexOf(this.#victimOf(standing))
+    const index = this.#slots.indexOf(
+      meant !== undefined && standing.includes(meant) ? meant : this.#victimOf(standing),
+    )
     const victim = this.#slots[index] as SimulatedProcess
     this.#world.note(() => `${fault.kind} ${victim.host.name}`)
     if (fault.kind === 'stop') return this.#stop(index, victim, fault)

@@ -43,6 +43,9 @@ export interface NetworkWeather {
 
 export const FAIR: NetworkWeather = { cut: 0, twice: 0, slow: 0.02 }
 
+/** A message without an answer is sent again within this time. */
+const RETRIED_WITHIN_MS = 5000
+
 const NOWHERE: Receiver = {
   replied: () => {},
   opened: () => {},
@@ -58,8 +61,11 @@ export class Network {
   readonly wire = new Host('wire')
   weather = FAIR
   requests = 0
+  /** Called with each request that arrives, by its sender and its receiver. */
+  onArrival: (from: Host, to: Host) => void = () => {}
   readonly #listeners = new Map<string, Listener>()
   readonly #exchanges = new Set<Exchange>()
+  readonly #repeatedAt = new Map<string, number>()
 
   constructor(world: World, random: Random) {
     this.world = world
@@ -86,8 +92,17 @@ export class Network {
     const exchange = this.#begin(from, url, request, receiver)
     if (request.isSpared) return () => exchange.close()
     if (random.chance(weather.cut)) exchange.cutSometime()
-    if (request.mayRepeat && random.chance(weather.twice)) this.#begin(this.wire, url, request, NOWHERE)
+    if (request.mayRepeat && random.chance(weather.twice)) this.#repeat(from, url, request)
     return () => exchange.close()
+  }
+
+  /** Sends it twice, unless one before was sent twice: a process to which both attempts fail may count as gone. */
+  #repeat(from: Host, url: string, request: SentRequest): void {
+    const way = `${from.name} ${url}`
+    const { now } = this.world
+    if (now - (this.#repeatedAt.get(way) ?? -Infinity) < RETRIED_WITHIN_MS) return
+    this.#repeatedAt.set(way, now)
+    this.#begin(this.wire, url, request, NOWHERE)
   }
 
   #begin(from: Host, url: string, request: SentRequest, receiver: Receiver): Exchange {
@@ -182,6 +197,7 @@ class Exchange {
     if (listener === undefined) return this.#deliver(() => this.#fail('ECONNREFUSED'))
     this.#listener = listener
     world.schedule(listener.host, 0, () => this.#serve(listener))
+    this.#network.onArrival(from, listener.host)
     if (this.#hasLeft) this.#leave()
   }
 

@@ -5,7 +5,7 @@ import type { Json } from '../../src/protocol/index.ts'
 import { keyringOf, messageSealer } from '../../src/server/internal.ts'
 import { Fleet } from './fleet.ts'
 import { installGlobals } from './globals.ts'
-import { fetchOver, Network, type SealedMessage } from './network.ts'
+import { FAIR, fetchOver, Network, type SealedMessage } from './network.ts'
 import { Observer, OUTCOME_WITHIN_MS } from './observer.ts'
 import { type Climate, type Directory, type Plan, planOf } from './plan.ts'
 import { SERVER } from './process.ts'
@@ -71,7 +71,7 @@ export async function simulate(options: RunOptions): Promise<RunReport> {
       hasLedger: database !== undefined,
       wasGone: (process) => fleet.wasGone(process),
       isThere: (process) => fleet.isThere(process),
-      isDisturbed: () => fleet.isDisturbed || plan.network.cut > 0,
+      isDisturbed: () => fleet.isDisturbed || plan.network !== FAIR,
       areClaimsLost: () => database === undefined && (fleet.hasKeeperFailed || plan.network.cut > 0),
     })
     const fleet = new Fleet({
@@ -96,6 +96,7 @@ export async function simulate(options: RunOptions): Promise<RunReport> {
       await world.run(() => false, world.now + SETTLED_MS)
       observer.findRepeats()
       findLeftovers(fleet, observer)
+      if (plan.faults.length === 0 && plan.network.cut === 0) findDoubts(fleet, observer)
     }
     const outcomes = Array.from(observer.calls.values(), ({ outcome }) => outcome ?? 'none')
     const { climate, directory } = plan
@@ -146,6 +147,12 @@ function findLeftovers(fleet: Fleet, observer: Observer): void {
     if (!mayWait && inFlight > 0) observer.violate(`${host.name} has ${inFlight} calls in flight after the end`)
     if (!mayWait && waiting > 0) observer.violate(`${host.name} waits for ${waiting} answers after the end`)
   }
+}
+
+/** No process is taken for gone because a message arrived late or twice. */
+function findDoubts(fleet: Fleet, observer: Observer): void {
+  for (const { host, isDoubted } of fleet.processes)
+    if (isDoubted) observer.violate(`${host.name} was taken for gone, although it was there`)
 }
 
 /** Names a message between processes. */

@@ -1,6 +1,6 @@
 /** Gateways that are stopped and started again, one after the other, while clients of both eras call servers of both. */
 import { expect, onTestFinished, test } from 'vitest'
-import { amount } from '../amount.ts'
+import { amount, isLong } from '../amount.ts'
 import { type RollingOutcome, type RollingPlan, rollUnderLoad } from './rollingGateways.ts'
 
 /** In the short form each of two gateways is restarted once. */
@@ -20,11 +20,14 @@ async function roll(plan: Omit<RollingPlan, 'until'>): Promise<RollingOutcome> {
 
 const patience = amount(120_000, 300_000)
 
-test.each<Omit<RollingPlan, 'until'>>([
-  { gateways: 3, balancer: 'plain', stops, atOnce: amount(1, 2) },
+const PLANS: readonly Omit<RollingPlan, 'until'>[] = [
+  { gateways: amount(2, 3), balancer: 'plain', stops, atOnce: amount(1, 2) },
   { gateways: 2, balancer: 'retries', stops, atOnce: 1 },
   { gateways: 2, balancer: 'checks', stops, atOnce: 1 },
-])(
+]
+
+// The hardest of them is the balancer that does not notice a stop.
+test.each(isLong ? PLANS : PLANS.slice(0, 1))(
   '$gateways gateways that are restarted in turn behind a balancer ($balancer) fail no call',
   async (plan) => {
     expect(await roll(plan)).toMatchObject({ failed: 0, reasons: new Map() })

@@ -6,7 +6,7 @@ import { fine } from '../report.ts'
 
 /** 128 is more than is required, for a better fit. */
 const ROUNDS = [1, 2, 4, 8, 16, 32, 64, 128]
-/** In earlier rounds, the fixed cost of a request and the start of compression hide the cost of an answer. */
+/** In earlier rounds, the fixed cost of a request hides the cost of an answer. */
 const FIT_FROM = 16
 const WARM_UP_PASSES = 4
 const PASSES = 6

@@ -12,7 +12,7 @@ export interface SealTiming {
 const binding = { principal: 'ann' }
 const sealer = createSealer({ keyring: createKeyring(newKey()), audience: 'bench' })
 
-/** Words, because they compress as well as answers of people do; noise or a repeated letter would not. */
+/** Words, as in answers of people. */
 function proseOf(bytes: number): string {
   const words = ['resolved', 'duplicate', 'of', 'bug', 'by', 'ann', 'because', 'the', 'gateway', 'was', 'restarted']
   let seed = 42

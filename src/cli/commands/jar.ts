@@ -1,11 +1,10 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { StateError } from '../../state/internal.ts'
 import {
   defaultJarPath,
   type Jar,
   type JarFilter,
-  jarServerOf,
   sqliteJar,
   type JarEntry,
   type JarItem,
@@ -42,7 +41,7 @@ export function jarCommand(): Command {
 
 function withFilterOptions(command: Command): Command {
   return command
-    .option('--server <name>', 'only of this server: a domain, a URL, its name, or a file in its command line')
+    .option('--server <name>', 'only of this server, by its name as it is listed')
     .option('--principal <name>', 'only of this principal')
     .option('--name <name>', 'only under this name')
     .option('--file <path>', `the jar (default: ${defaultJarPath()})`)
@@ -93,60 +92,16 @@ async function withJar<Item>(
   }
   try {
     const jar = sqliteJar({ path })
-    return await useEach(jar, filterOf(chosen), use).finally(() => jar.close())
+    const { server, principal, name } = chosen
+    return await use(jar, { server, principal, name }).finally(() => jar.close())
   } catch (error) {
     if (!(error instanceof StateError)) throw error
     throw new InputError(`${path}: ${error.message}`, { cause: error })
   }
 }
 
-/** A server that is started as a process is also selected by one of the paths in its name. */
-async function useEach<Item>(
-  jar: Jar,
-  filter: JarFilter,
-  use: (jar: Jar, filter: JarFilter) => Promise<readonly Item[]>,
-): Promise<readonly Item[]> {
-  const { server } = filter
-  if (server === undefined || !existsSync(server)) return use(jar, filter)
-  const path = realpathSync(server)
-  const entries = await jar.list({ ...filter, server: undefined })
-  const names = new Set(entries.map((entry) => entry.server).filter((name) => hasPath(name, path)))
-  const found: Item[] = []
-  for (const name of names) found.push(...(await use(jar, { ...filter, server: name })))
-  return found
-}
-
-function hasPath(server: string, path: string): boolean {
-  return [path, JSON.stringify(path)].some((word) => ` ${server} `.includes(` ${word} `))
-}
-
-function filterOf({ server, principal, name }: JarFlags): JarFilter {
-  return {
-    server: server && storedServerName(fromJsonString(server)),
-    principal: fromJsonString(principal),
-    name: fromJsonString(name),
-  }
-}
-
-/** Names with special characters are shown as JSON strings, and are accepted in that form. */
-function fromJsonString<Given extends string | undefined>(given: Given): Given | string {
-  if (given === undefined || !/^".*"$/.test(given)) return given
-  try {
-    return String(JSON.parse(given))
-  } catch {
-    return given
-  }
-}
-
-function storedServerName(given: string): string {
-  if (!/^(https?|wss?):\/\//i.test(given)) return given
-  const place = jarServerOf({ url: given }, { allowLocal: true })
-  if ('server' in place) return place.server
-  throw new InputError(`--server: ${place.refused}`)
-}
-
 function nothingText(chosen: JarFlags): string {
-  const isChosen = Object.values(filterOf(chosen)).some((choice) => choice !== undefined)
+  const isChosen = [chosen.server, chosen.principal, chosen.name].some((choice) => choice !== undefined)
   const what = isChosen ? 'Nothing like that is kept' : 'Nothing is kept'
   return `${what} in ${chosen.file ?? defaultJarPath()}.`
 }

@@ -77,6 +77,7 @@ const KINDS: Readonly<Record<Inspected['purpose'], string>> = {
   question: 'the id of a question in the session era',
   instance: 'a message between two instances',
   link: 'a link to the page of a question',
+  login: 'a login at the page of a question',
 }
 
 /** For people. */
@@ -122,6 +123,7 @@ function contentOf({ purpose, body, id, round }: Inspected): unknown {
     case 'ticket':
     case 'instance':
     case 'link':
+    case 'login':
       return body
     default:
       return purpose satisfies never

@@ -1,5 +1,5 @@
 /**
- * What the terminal answerer needs of a terminal: text, a line of input, a choice. All of it is drawn on the given stream, and every text is made plain here.
+ * The screen of the terminal answerer: text, a line of input, a choice. It draws on the given stream, and makes every text plain.
  */
 import type { Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'

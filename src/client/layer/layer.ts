@@ -50,7 +50,6 @@ export function createLayer<T extends object>(inner: T, open: (context: LayerCon
  *     scope    judges the server's requests by the client's requests that are really under way
  *     jar      adds state to each of these requests, and takes it from each result, interim results included
  *     deadline sees each message when it is really sent and received; above it a result may still wait for the jar
- *     modern   writes requests in the stateless form; above it everything looks like a session
  *     echo     works on the bytes: around `fetch`, on the lines of a process, or, as the last layer, in `_meta`
  */
 export function compose(...layers: readonly Layer[]): Layer {

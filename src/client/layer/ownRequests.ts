@@ -21,7 +21,7 @@ import {
 const ID_SUFFIX = '/task'
 
 /** An id for such a request. It can be recognised later, so late responses and notifications are not delivered either. */
-export function ownId(): string {
+function ownId(): string {
   return `${mintId()}${ID_SUFFIX}`
 }
 
@@ -129,11 +129,11 @@ export class OwnRequests {
   }
 }
 
-export function withEnvelope(message: Json, { envelope }: SenderProfile): Json {
+function withEnvelope(message: Json, { envelope }: SenderProfile): Json {
   return envelope === undefined ? message : withMeta(message, envelope)
 }
 
-export function optionsFor({ hasStream }: SenderProfile, stream: AbortController): SendOptions | undefined {
+function optionsFor({ hasStream }: SenderProfile, stream: AbortController): SendOptions | undefined {
   return hasStream ? { requestSignal: stream.signal } : undefined
 }
 

@@ -1,5 +1,5 @@
 /** The limits on what a server may ask, the same for calls that take several rounds and for tasks. */
-import { utf8Bytes } from '../../protocol/index.ts'
+import { utf8Length } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 
 /**
@@ -23,7 +23,7 @@ export function tooManyQuestions(count: number): ClientError {
 
 export function assertStateSize(state: string, maxBytes: number): void {
   // A UTF-16 unit has at most three bytes in UTF-8, so the bytes of most states need not be counted.
-  const bytes = state.length * 3 <= maxBytes ? 0 : utf8Bytes(state)
+  const bytes = state.length * 3 <= maxBytes ? 0 : utf8Length(state)
   if (bytes <= maxBytes) return
   throw tooMuchInput(
     `a state of ${bytes} bytes, and "maxStateBytes" is ${maxBytes}; raise it if that is what you expect`,

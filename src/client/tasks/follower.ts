@@ -17,14 +17,12 @@ import { taskFailure, type Task } from './task.ts'
 import { ticketText } from './handle.ts'
 import { type TaskOutcome, TaskPoller } from './poller.ts'
 import type { TaskServer } from './server.ts'
-import { TaskSubscription } from './subscription.ts'
 
 interface TaskFollowerOptions {
   readonly context: LayerContext
   readonly requests: OwnRequests
   readonly server: TaskServer
   readonly dispatcher: Dispatcher
-  readonly listen: boolean
   readonly maxRounds: number
   readonly patienceMs: number
   readonly onStatus: ((task: Task, call: AskedCall) => void) | undefined
@@ -34,30 +32,26 @@ interface TaskFollowerOptions {
 export class TaskFollower {
   readonly #options: TaskFollowerOptions
   readonly #context: LayerContext
-  readonly #subscription: TaskSubscription
   /** The calls whose tasks are followed, by the caller's id. */
   readonly #calls = new Map<RequestId, TaskCall>()
 
   constructor(options: TaskFollowerOptions) {
     this.#options = options
     this.#context = options.context
-    this.#subscription = new TaskSubscription(options.context)
   }
 
   /** Follows a task for its call. `first` is the response to the call; undefined if the call brings a ticket. */
   follow(call: TaskCall, taskId: string, first: Task | undefined): void {
-    const { maxRounds, patienceMs, listen } = this.#options
+    const { maxRounds, patienceMs } = this.#options
     const { sending } = call
     const poller = new TaskPoller((onChange) => this.dialectFor(taskId, sending, onChange), {
       maxRounds,
       patienceMs,
-      isSubscribed: () => this.#subscription.isSubscribed(taskId),
       onChange: (task) => this.#statusChanged(call, task),
       ask: (questions, signal) => this.#ask(call, questions, signal),
     })
     call.poller = poller
     this.#calls.set(call.key, call)
-    if (listen && this.#isModern(sending)) this.#subscription.listen(taskId, poller, sending)
     void this.#run(call, poller, first)
   }
 
@@ -85,18 +79,13 @@ export class TaskFollower {
     return [...this.#calls.values()].find(({ poller }) => poller?.dialect.taskId === taskId)
   }
 
-  /** Whether a message belongs to the subscription to tasks, and not to the client. */
-  takes(message: WireMessage): boolean {
-    return this.#subscription.takes(message)
-  }
-
   dialectFor(taskId: string, sending: SenderProfile, onChange: () => void): TaskDialect {
     const { requests, server } = this.#options
-    if (this.#isModern(sending)) return new ModernDialect(taskId, requests, sending)
+    if (sending.envelope !== undefined) return new ModernDialect(taskId, requests, sending)
     return new SessionDialect(taskId, { requests, sending, hasRounds: server.hasRounds, onChange })
   }
 
-  /** The connection is over. Where it was lost, the errors of the callers hold the ids of their tasks, which go on. */
+  /** Ends all following with the connection. If that was lost, the errors have the ids of the tasks, which continue. */
   end(isLost: boolean): void {
     for (const call of this.#calls.values()) {
       const { isOver, poller } = call
@@ -104,11 +93,6 @@ export class TaskFollower {
       poller?.stop()
       if (isLost && !isOver) this.#context.deliver(taskFailure(call.id, connectionLost(), poller?.dialect.taskId))
     }
-    this.#subscription.stop()
-  }
-
-  #isModern({ envelope }: SenderProfile): boolean {
-    return envelope !== undefined || this.#options.server.hasExtension
   }
 
   async #run(call: TaskCall, poller: TaskPoller, first: Task | undefined): Promise<void> {
@@ -118,7 +102,6 @@ export class TaskFollower {
       .then((outcome) => answerFor(call, taskId, outcome, this.#options))
       .catch((error: unknown) => taskFailure(call.id, error, taskId))
     this.#calls.delete(call.key)
-    this.#subscription.leave(taskId, poller)
     if (call.isOver) return
     call.end()
     this.#context.deliver(message)

@@ -28,7 +28,7 @@ function modern(
   below: Layer = compose(),
 ): Script {
   let looks = 0
-  const layer = compose(tasks({ listen: false, answerers: { form: () => accept() }, ...options }), below)
+  const layer = compose(tasks({ answerers: { form: () => accept() }, ...options }), below)
   return new Script(layer, {
     'tools/call': () => ({ resultType: 'task', ...first }),
     'tasks/get': () => look(looks++),

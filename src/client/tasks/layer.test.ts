@@ -15,7 +15,7 @@ const EXTENSION = 'io.modelcontextprotocol/tasks'
 /** A server of 2026-07-28 whose one task goes through these looks, the last of them again and again. */
 function modern(looks: readonly object[], options: TasksOptions = {}, first: object = task('working')) {
   let look = 0
-  const script = new Script(tasks({ listen: false, answerers: { form: () => accept({ name: 'Ann' }) }, ...options }), {
+  const script = new Script(tasks({ answerers: { form: () => accept({ name: 'Ann' }) }, ...options }), {
     'tools/call': () => ({ resultType: 'task', ...first }),
     'tasks/get': () => {
       const now = looks[Math.min(look++, looks.length - 1)]!

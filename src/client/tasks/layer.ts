@@ -57,8 +57,6 @@ export interface TasksOptions {
   patienceMs?: number
   /** How often one task may ask before its call fails. @default 100 */
   maxRounds?: number
-  /** Subscribes to changes where the server has subscriptions to tasks; else tasks are polled. @default true */
-  listen?: boolean
   /** Called with each change of a task's status or status message. */
   onStatus?: (task: Task, call: AskedCall) => void
   /** Who asks, for the answerers. @default the name the server gives itself, and no target */
@@ -74,7 +72,6 @@ const TASKS_OPTIONS: OptionNames<TasksOptions> = {
   ttlMs: true,
   patienceMs: true,
   maxRounds: true,
-  listen: true,
   onStatus: true,
   server: true,
   place: true,
@@ -101,7 +98,7 @@ class TasksLayer implements LayerHandlers {
   readonly #lists = new Set<RequestId>()
 
   constructor(context: LayerContext, transport: object, options: TasksOptions) {
-    const { answerers = {}, handle = false, optional = false, listen = true, onStatus, place } = options
+    const { answerers = {}, handle = false, optional = false, onStatus, place } = options
     this.#context = context
     this.#declare = declaring((capabilities) =>
       extended(withAnswerers(capabilities, answerers), 'extensions', { [TASKS_EXTENSION]: {} }),
@@ -114,7 +111,7 @@ class TasksLayer implements LayerHandlers {
     const { maxRounds = DEFAULT_MAX_ROUNDS } = options
     const patienceMs = timerMs(options.patienceMs ?? PATIENCE_MS, '"patienceMs"')
     const parts = { context, requests: this.#requests, server: this.#server, dispatcher: this.#dispatcher }
-    this.#follower = new TaskFollower({ ...parts, listen, maxRounds, patienceMs, onStatus, place })
+    this.#follower = new TaskFollower({ ...parts, maxRounds, patienceMs, onStatus, place })
     this.#calls = new UnansweredCalls(context, this.#follower, handle)
   }
 
@@ -175,10 +172,7 @@ class TasksLayer implements LayerHandlers {
   }
 
   #answered(message: WireResponse, extra: unknown): void {
-    if (isOwnId(message.id)) {
-      if (!this.#follower.takes(message)) this.#requests.receive(message)
-      return
-    }
+    if (isOwnId(message.id)) return this.#requests.receive(message)
     const { result } = message
     if (this.#server.serverAnswers(message)) this.#dispatcher.serverAnswers(result)
     const isList = this.#lists.size > 0 && this.#lists.delete(idKey(message.id)) && isObject(result)
@@ -201,9 +195,6 @@ class TasksLayer implements LayerHandlers {
       case 'notifications/progress':
         this.#calls.progressed(paramsOf(message))
         return true
-      case 'notifications/tasks':
-      case 'notifications/subscriptions/acknowledged':
-        return !this.#follower.takes(message)
       case 'notifications/tasks/status': {
         const { taskId } = paramsOf(message)
         this.#follower.callOf(typeof taskId === 'string' ? taskId : undefined)?.poller?.pollNow()

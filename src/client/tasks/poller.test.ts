@@ -47,7 +47,6 @@ function pollerOf(tasks: readonly (Task | Error)[], options: Partial<PollerOptio
     {
       maxRounds: 3,
       patienceMs: 3_600_000,
-      isSubscribed: () => false,
       onChange: (changed) => changes.push(changed),
       ask: () => undefined,
       ...options,
@@ -77,50 +76,6 @@ async function soon<T>(promise: Promise<T>): Promise<T> {
 
 const isCompleted = { kind: 'completed', result: { content: [], resultType: 'complete' } }
 const unknownTask = (): ServerFault => new ServerFault({ code: -32602, message: 'There is no such task.' })
-
-describe('notifications', () => {
-  test('the newest of those that nobody has seen yet counts, in whichever order they come', async () => {
-    const { poller, follow } = pollerOf([])
-    const running = poller.run(task())
-    poller.pushed(completed({ lastUpdatedAt: at(3) }))
-    poller.pushed(task({ lastUpdatedAt: at(2) }))
-    expect(await passed(running)).toEqual(isCompleted)
-    expect(follow).not.toHaveBeenCalled()
-  })
-
-  test('one ends the pause before the next poll', async () => {
-    const { poller } = pollerOf([])
-    const changed = vi.fn<(outcome: unknown) => void>()
-    void poller.run(task()).then(changed)
-    await vi.advanceTimersByTimeAsync(0)
-    poller.pushed(completed())
-    await vi.advanceTimersByTimeAsync(0)
-    expect(changed).toHaveBeenCalledWith(isCompleted)
-  })
-
-  test('one of the same moment counts, one that is older than what was seen does not', async () => {
-    const { poller, follow } = pollerOf([completed()])
-    const running = poller.run(task({ lastUpdatedAt: at(2) }))
-    poller.pushed(task({ status: 'cancelled', lastUpdatedAt: at(1) }))
-    expect(await passed(running)).toEqual(isCompleted)
-    expect(follow).toHaveBeenCalledOnce()
-    const other = pollerOf([])
-    const next = other.poller.run(task({ lastUpdatedAt: at(2) }))
-    other.poller.pushed(completed({ lastUpdatedAt: at(2) }))
-    expect(await passed(next)).toEqual(isCompleted)
-    expect(other.follow).not.toHaveBeenCalled()
-  })
-
-  test('one that comes while the task is polled replaces what the poll tells, once', async () => {
-    const { poller, follow, changes } = pollerOf([completed({ lastUpdatedAt: at(3) })])
-    follow.mockImplementationOnce(async () => {
-      poller.pushed(task({ statusMessage: 'pushed', lastUpdatedAt: at(2) }))
-      return task({ statusMessage: 'polled' })
-    })
-    await passed(poller.run(undefined))
-    expect(changes.map(({ statusMessage }) => statusMessage)).toEqual(['pushed', undefined])
-  })
-})
 
 describe('polling', () => {
   test('waits for the interval that the server wishes, or for a wake-up', async () => {
@@ -159,14 +114,6 @@ describe('polling', () => {
     poller.pollNow()
     await vi.advanceTimersByTimeAsync(0)
     expect([await running, vi.getTimerCount()]).toEqual([isCompleted, 0])
-  })
-
-  test('with a subscription is rare', async () => {
-    const { poller, follow } = pollerOf([task(), completed()], { isSubscribed: () => true })
-    const running = poller.run(undefined)
-    await vi.advanceTimersByTimeAsync(14_999)
-    expect(follow).toHaveBeenCalledTimes(1)
-    expect(await passed(running)).toEqual(isCompleted)
   })
 
   test('begins at once where the call was answered with a task that has more to tell', async () => {

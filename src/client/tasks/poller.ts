@@ -24,8 +24,6 @@ export type TaskOutcome =
 interface PollerOptions {
   readonly maxRounds: number
   readonly patienceMs: number
-  /** Whether the server notifies of changes of the task. */
-  readonly isSubscribed: () => boolean
   /** Called with each change of the status or the status message. */
   readonly onChange: (task: Task) => void
   /** Asks the questions of the task; undefined where the caller has to answer them itself. */
@@ -41,8 +39,6 @@ export class TaskPoller {
   readonly #deadline: TaskDeadline
   /** The last known state of the task. */
   #latest: Task | undefined
-  /** The newest notification of the task, until it is seen. */
-  #pushed: Task | undefined
   /** How asking ended, where that ends the following. */
   #decided: (() => TaskOutcome) | undefined
   #polls = 0
@@ -56,13 +52,6 @@ export class TaskPoller {
 
   get dialect(): TaskDialect {
     return this.#dialect
-  }
-
-  /** The task as a notification of the server has it. */
-  pushed(task: Task): void {
-    if (isBefore(task, this.#pushed ?? this.#latest)) return
-    this.#pushed = task
-    this.#wakeSignal.wake()
   }
 
   /** Polls now instead of after the pause, because something may have changed. */
@@ -163,22 +152,20 @@ export class TaskPoller {
     }
   }
 
-  /** Waits for a notification or for the next poll, and gives the task as it is then. */
+  /** Waits for the next poll, and gives the task as it is then. */
   async #next(task: Task): Promise<Task> {
-    const pauseMs = pauseBeforePoll(task, this.#polls++, this.#options.isSubscribed())
+    const pauseMs = pauseBeforePoll(task, this.#polls++)
     await this.#wakeSignal.wait(Math.max(0, Math.min(pauseMs, this.#deadline.leftMs(task))), this.#stopped.signal)
     if (this.#decided !== undefined) return task
     const isLast = this.#deadline.leftMs(task) <= 0
-    const next = this.#takePushed() ?? (await this.#poll())
+    const next = await this.#poll()
     if (isLast && !isOver(next)) throw this.#deadline.overdue(next)
     return next
   }
 
   async #poll(): Promise<Task> {
     try {
-      const task = await this.#withRetries((signal) => this.#dialect.follow(signal))
-      // A notification that came meanwhile is at least as new.
-      return this.#takePushed() ?? task
+      return await this.#withRetries((signal) => this.#dialect.follow(signal))
     } catch (error) {
       const isUnknown = error instanceof ServerFault && error.code === CODES.INVALID_PARAMS
       if (isUnknown && this.#latest !== undefined && this.#deadline.isExpired(this.#latest)) {
@@ -186,12 +173,6 @@ export class TaskPoller {
       }
       throw error
     }
-  }
-
-  #takePushed(): Task | undefined {
-    const pushed = this.#pushed
-    this.#pushed = undefined
-    return pushed
   }
 
   /** Tries again after failures that may pass: a server that restarts still has its tasks. */
@@ -219,10 +200,6 @@ function isSelfExplaining(error: unknown): boolean {
 function isOther(one: Task, other: Task): boolean {
   if (one.status !== other.status || one.statusMessage !== other.statusMessage) return true
   return one.progress?.progress !== other.progress?.progress || one.progress?.total !== other.progress?.total
-}
-
-function isBefore(task: Task, other: Task | undefined): boolean {
-  return Date.parse(task.lastUpdatedAt ?? '') < Date.parse(other?.lastUpdatedAt ?? '')
 }
 
 function unanswered(cause: unknown): ClientError {

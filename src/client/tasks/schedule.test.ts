@@ -10,19 +10,14 @@ test.each([
   [1, 100],
   [1e15, 3_600_000],
 ])('a server that wishes %i ms is looked at after %i', (wished, pause) => {
-  expect(pauseBeforePoll(task(wished), 0, false)).toBe(pause)
-  expect(pauseBeforePoll(task(wished), 100, false)).toBe(pause)
+  expect(pauseBeforePoll(task(wished), 0)).toBe(pause)
+  expect(pauseBeforePoll(task(wished), 100)).toBe(pause)
 })
 
 test.each([undefined, 0])('a server that wishes %s is looked at more and more seldom', (wished) => {
-  const pauses = [0, 1, 2, 5, 10, 1000].map((looks) => pauseBeforePoll(task(wished), looks, false))
+  const pauses = [0, 1, 2, 5, 10, 1000].map((looks) => pauseBeforePoll(task(wished), looks))
   expect(pauses).toEqual(pauses.toSorted((a, b) => a - b))
   expect([pauses[0], pauses.at(-1)]).toEqual([250, 5_000])
-})
-
-test('where changes are told, looking is seldom, and never more often than wished', () => {
-  expect(pauseBeforePoll(task(200), 0, true)).toBe(15_000)
-  expect(pauseBeforePoll(task(60_000), 0, true)).toBe(60_000)
 })
 
 test('what fails is tried again after growing pauses', () => {

@@ -8,15 +8,12 @@ const MIN_POLL_MS = 100
 const MAX_POLL_MS = 3_600_000
 /** Where a server wishes none, the pauses grow. */
 const GROWING_POLL = { firstMs: 250, maxMs: 5_000, factor: 1.5 }
-/** With a subscription, polling only finds changes whose notification was lost. */
-const SUBSCRIBED_POLL_MS = 15_000
 
 /** The pause before the next poll, after `polls` polls. */
-export function pauseBeforePoll({ pollIntervalMs }: Task, polls: number, isSubscribed: boolean): number {
-  const wished = pollIntervalMs
+export function pauseBeforePoll({ pollIntervalMs }: Task, polls: number): number {
+  return pollIntervalMs
     ? Math.min(Math.max(pollIntervalMs, MIN_POLL_MS), MAX_POLL_MS)
     : backoffMs(polls + 1, GROWING_POLL)
-  return isSubscribed ? Math.max(wished, SUBSCRIBED_POLL_MS) : wished
 }
 
 /** The pause before retry number `attempt` of a request that failed. */

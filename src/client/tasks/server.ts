@@ -1,7 +1,6 @@
 /** What a client knows of its server's tasks: the dialect, and in a session which tools run as tasks. */
 import {
   backoffMs,
-  declaresTasks,
   isObject,
   type Json,
   offersTasks,
@@ -16,8 +15,6 @@ import { isTransient, type OwnRequests, type SenderProfile, ServerFault } from '
 export class TaskServer {
   #greeting: RequestId | undefined
   #clientCapabilities: Json = {}
-  /** Whether a server behind `modern()` speaks the dialect of 2026-07-28, although its client sees a session. */
-  hasExtension = false
   /** Whether `tools/call` may ask for a task, in a session. */
   takesTasks = false
   /** Whether both sides declared `dev.pannier/rounds`: questions are then results. */
@@ -35,8 +32,7 @@ export class TaskServer {
     if (id !== this.#greeting || !isObject(result)) return false
     const { capabilities } = result
     const declared = isObject(capabilities) ? capabilities : {}
-    this.hasExtension = declaresTasks(declared) && !isObject(declared['tasks'])
-    this.takesTasks = !this.hasExtension && offersTasks('legacy', declared)
+    this.takesTasks = offersTasks('legacy', declared)
     this.hasRounds = understandsRounds(this.#clientCapabilities) && understandsRounds(declared)
     return true
   }

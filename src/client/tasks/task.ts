@@ -71,7 +71,7 @@ export function readTask(value: unknown, expectedId?: string): Task {
   }
 }
 
-/** Reads a whole task of the revision 2026-07-28, from `tasks/get` or `notifications/tasks`. */
+/** Reads a whole task of the revision 2026-07-28, from `tasks/get`. */
 export function readWholeTask(value: unknown, expectedId?: string): Task {
   const task = readTask(value, expectedId)
   const { inputRequests, result, error } = value as Json

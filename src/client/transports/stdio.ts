@@ -180,7 +180,7 @@ export class StdioTransport implements Transport {
   #finish(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    // What the process had started may go on without it.
+    // Processes that it had started may still run.
     if (!this.#isClosing && this.#child !== undefined) void endMembers(this.#child)
     this.onclose?.()
   }

@@ -1,6 +1,6 @@
 /**
  * The server of an OpenAPI document, in the process of the gateway. Requests reach it as any server over HTTP, on
- * connections in memory. The headers of an entry and of a caller come with each request, and go on to the API.
+ * connections in memory. The headers of an entry and of a caller come with each request, and are passed on to the API.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http'
@@ -30,7 +30,7 @@ const RESULT_PER_ANSWER = 16
 
 type ApiConfig = BackendConfig & { readonly address: HttpAddress & { readonly openapi: string } }
 
-/** What is wrong with the documents of servers: why one cannot be served, and which operations are left out. */
+/** The faults of servers' documents: why one cannot be served, and which operations are left out. */
 export async function checkDocuments(servers: readonly BackendConfig[]): Promise<readonly DocumentFault[]> {
   const faults = await Promise.all(servers.filter(({ settings }) => !settings.disabled).map(documentFaults))
   return faults.flat()
@@ -69,7 +69,7 @@ export class ApiServer {
     else this.#headers.run(headersForApi(req.headers), () => handler(req, res))
   })
   #served: OpenApiServer['server'] | undefined
-  /** What of the document is not served, and what its entry lacks. */
+  /** The operations that are not served, and the credentials that the entry lacks, as sentences. */
   notes: readonly string[] = []
   #handler: NodeHandler | undefined
   /** The last text of the document, and why it could not be served. */

@@ -10,6 +10,7 @@ import type { View } from '../catalog/views.ts'
 import type { DefinitionPolicy } from '../catalog/pins.ts'
 import { definitionPolicy, patterns } from './backendSettings.ts'
 import { headerNameFault } from './callerValues.ts'
+import type { AuditSettings } from '../telemetry/audit.ts'
 import type { ApprovalRule, CallRule } from '../rules/index.ts'
 import { approvalRules, callRules } from './ruleSettings.ts'
 import {
@@ -126,6 +127,11 @@ export interface GatewaySettings {
    */
   readonly pins?: string
   /**
+   * Keeps an audit log in a `folder`, relative to that of mcp.json: each call, and each decision of a rule. Optional are
+   * `arguments`, `"digest"` or `"full"` ("digest"), and `keepDays` (365). @default none is kept
+   */
+  readonly audit?: AuditSettings
+  /**
    * With `postgres`: how long a silent gateway keeps its callers, and how long a gateway serves them while PostgreSQL
    * is unreachable; at least 2. @default 20
    */
@@ -198,6 +204,18 @@ export function routeNameFault(name: string): string | undefined {
   return name === '' || name === '.' || name === '..'
     ? 'cannot be part of an address; give it another name.'
     : undefined
+}
+
+const AUDIT_DEFAULTS = { arguments: 'digest', keepDays: 365 } as const
+
+const auditMembers = shape<AuditSettings>(
+  { folder: text(), arguments: oneOf('digest', 'full'), keepDays: whole(1, 36_500) },
+  ['folder'],
+)
+
+const audit: Check<AuditSettings> = (value, place) => {
+  const { folder, ...given } = auditMembers(value, place) ?? {}
+  return folder === undefined ? undefined : { ...AUDIT_DEFAULTS, ...given, folder }
 }
 
 const textOrList: Check<string | readonly string[]> = (value, place) =>
@@ -286,6 +304,7 @@ const checks: MemberChecks<Omit<GatewaySettings, 'views'> & { readonly views: Gi
   keys,
   postgres: text(databaseFault),
   pins: text(),
+  audit,
   leaseSeconds,
 }
 

@@ -51,7 +51,7 @@ export interface UnusableBackend {
   readonly problems: readonly ConfigProblem[]
 }
 
-/** What a gateway serves, as a file says it. */
+/** The configuration of a gateway, as read from a file. */
 export interface GatewayConfig {
   /** The file that was read; undefined for an object. */
   readonly file?: string

@@ -25,7 +25,7 @@ export interface ParkTicket {
   readonly trace?: CallTrace | undefined
 }
 
-/** What a ticket is bound to beside its caller. */
+/** The binding of a ticket beside its caller. */
 export interface TicketSubject {
   readonly server: string
   /** The server's own name of the tool, prompt or resource. */
@@ -43,7 +43,7 @@ export class Tickets {
 
   /** `audience` names the route. */
   constructor(sealing: Pick<SealOptions, 'keyring' | 'audience' | 'ttlSeconds'>) {
-    this.#sealer = createSealer({ ...sealing, deflateAboveBytes: Infinity, maxBytes: MAX_BYTES })
+    this.#sealer = createSealer({ ...sealing, maxBytes: MAX_BYTES })
   }
 
   seal(call: Call, subject: TicketSubject, ticket: ParkTicket): string {

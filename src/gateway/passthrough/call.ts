@@ -83,7 +83,7 @@ export class PassthroughCall implements PassthroughOwner {
     return new Promise((resolve) => {
       this.#resolve = resolve
       this.#admitted.request.whole().then(
-        (body) => this.#take(body),
+        (body) => this.#take(Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
         (error: unknown) => this.#refuse(error),
       )
     })

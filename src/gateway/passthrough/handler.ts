@@ -1,6 +1,6 @@
 /**
  * The route of one server, `/mcp/NAME`. Requests of the stateless era that the endpoint has admitted by their headers
- * pass through as bytes to a server of that era, if no rule needs their contents. All others go to the inner handler,
+ * pass through as bytes to a server of that era, if no rule and no audit log needs their contents. All others go to the inner handler,
  * which parses them.
  */
 import { isObject, TASKS_EXTENSION } from '../../protocol/index.ts'
@@ -50,11 +50,12 @@ export class PassthroughHandler implements RequestHandler {
   handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined> {
     const backend = admission.era === 'modern' ? this.#options.backend() : undefined
     const upstreams = backend && passthroughTo(backend)
-    const { limits, rules } = this.#options
+    const { limits, rules, audit } = this.#options
     if (
       backend === undefined ||
       upstreams === undefined ||
       !mayPass(request, limits) ||
+      audit !== undefined ||
       !rules.arePassed(admission.principal, backend)
     )
       return this.#options.inner.handle(request, admission, sink)

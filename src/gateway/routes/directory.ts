@@ -69,7 +69,7 @@ export class RouteDirectory {
   }
 
   /** A snapshot that ignores later configurations. */
-  frozen(): RouteDirectory {
+  #frozen(): RouteDirectory {
     const [names, view, catalogue] = [this.#scope.names(), this.#scope.view(), this.#scope.catalogue()]
     const backends = this.#backends
     const scope = { backends: () => backends, names: () => names, view: () => view, catalogue: () => catalogue }
@@ -86,11 +86,6 @@ export class RouteDirectory {
     return this.#scope.backends().some((backend) => backend.keepsState && isPart(backend))
   }
 
-  /** Whether a server behind this route is of the session era, which asks in the middle of a call. */
-  get hasLegacyServer(): boolean {
-    return this.#backends.some(({ era }) => era === 'legacy')
-  }
-
   /** Defined if tools are found by searching. */
   get search(): ToolSearch | undefined {
     return this.#search
@@ -99,21 +94,6 @@ export class RouteDirectory {
   get listedTools(): ListedTools {
     const tools = listedOf(this.#contents.tools)
     return { tools: tools.length, ...(this.#search !== undefined && { saved: savedBytes(tools) }) }
-  }
-
-  /**
-   * Whether a current server of this name is of the stateless era. Then the origin of a state is unknown, so rounds go
-   * to the current server, under its current configuration.
-   */
-  hasStateless({ name }: Pick<Backend, 'name'>): boolean {
-    const present = this.#present(name)
-    return present?.connector.about !== undefined && present.era === 'modern'
-  }
-
-  /** Whether the current entry of the tool's server denies it. */
-  denies({ backend, name }: BackendTarget): boolean {
-    const present = this.#present(backend.name)
-    return present !== undefined && !passes(name, present.config.settings.tools)
   }
 
   #present(server: string): Backend | undefined {
@@ -158,7 +138,7 @@ export class RouteDirectory {
 
   /** The same without some entries. */
   without(hidden: ReadonlySet<RouteEntry>): RouteDirectory {
-    const rest = this.frozen()
+    const rest = this.#frozen()
     const { tools, prompts, resources, templates } = this.#contents
     const shown = (listing: RouteListing): RouteListing =>
       new Map([...listing].filter(([, entry]) => !hidden.has(entry)))

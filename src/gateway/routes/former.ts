@@ -1,44 +1,10 @@
 /**
- * Directories and routes from before a reload, kept until the drain timeout. A call that began before the reload, and
- * waits or runs, continues under its name and at its address; no new call begins there.
+ * Routes that a reload has removed, kept until the drain timeout: running calls end there, and their clients can answer. No new
+ * call begins there.
  */
 import { type HeaderReader, unref } from '../../protocol/index.ts'
 import type { DrainOptions } from '../../server/index.ts'
 import { DRAIN_MS } from '../../server/internal.ts'
-import type { RouteDirectory } from './directory.ts'
-
-/** Maximum number kept: a file may be written many times within that timeout. */
-const MAX_FORMER = 8
-
-export class FormerDirectories {
-  /** Latest first. */
-  readonly #kept: RouteDirectory[] = []
-
-  /** Keeps a snapshot of this directory until the drain timeout. */
-  keep(directory: RouteDirectory): void {
-    const former = directory.frozen()
-    this.#kept.unshift(former)
-    this.#kept.splice(MAX_FORMER)
-    unref(setTimeout(() => this.#drop(former), DRAIN_MS))
-  }
-
-  /** The matches in all directories, latest first. */
-  all<T>(look: (directory: RouteDirectory) => T | undefined): readonly T[] {
-    return this.#kept.flatMap((directory) => look(directory) ?? [])
-  }
-
-  /**
-   * Whether calls may be parked at a server of an earlier configuration, so that the tickets of rounds must be read.
-   */
-  get mayHaveParked(): boolean {
-    return this.#kept.some(({ hasLegacyServer }) => hasLegacyServer)
-  }
-
-  #drop(former: RouteDirectory): void {
-    const index = this.#kept.indexOf(former)
-    if (index >= 0) this.#kept.splice(index, 1)
-  }
-}
 
 interface RemovedRoute {
   readonly path: string

@@ -7,17 +7,15 @@ import { notThere } from '../errors.ts'
 import type { RuleDecision } from '../rules/index.ts'
 import type { BackendTarget } from './contents.ts'
 import type { RouteDirectory } from './directory.ts'
-import type { FormerDirectories } from './former.ts'
 import type { OwnLists } from './ownLists.ts'
-import { mirroredIn, recordedTarget, Relay, type RelayOptions } from './relay.ts'
+import { recordedTarget } from './relayedCall.ts'
+import { mirroredIn, Relay, type RelayOptions } from './relay.ts'
 
 export interface RouteMethodsOptions extends RelayOptions {
   /** The common directory. */
   readonly directory: RouteDirectory
   /** The directories of callers, if they differ from the common one. */
   readonly own: Pick<OwnLists, 'directory' | 'refreshed' | 'visible'>
-  /** Directories from before a reload. */
-  readonly former: Pick<FormerDirectories, 'all'>
 }
 
 type Look = (directory: RouteDirectory) => BackendTarget | undefined
@@ -26,20 +24,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
   const relay = new Relay(options, parts)
   const { results } = parts
 
-  /** The target of a name. For a call that began before a reload, the target at that time. */
-  const find = (call: Call, look: Look, args: unknown): BackendTarget | undefined => {
-    const current = look(directoryFor(options, call))
-    if (!isRound(call)) return current
-    const isTool = call.method === 'tools/call'
-    const earlier = options.former
-      .all(look)
-      .filter((target) => target.backend !== current?.backend && !(isTool && options.directory.denies(target)))
-    if (earlier.length === 0) return current
-    const mayHaveBegun = earlier.filter(
-      ({ backend }) => backend.era === 'legacy' || !options.directory.hasStateless(backend),
-    )
-    return relay.begunAt(call, current ? [current, ...mayHaveBegun] : mayHaveBegun, args) ?? current
-  }
+  const find = (call: Call, look: Look): BackendTarget | undefined => look(directoryFor(options, call))
 
   /** The tool that `call_tool` names. For a caller with its own lists, these decide whether the tool exists. */
   const findNamed = async (
@@ -47,7 +32,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     named: { name: string; arguments: Json },
   ): Promise<BackendTarget | undefined> => {
     const look: Look = (directory) => directory.tool(named.name)
-    const found = find(call, look, named.arguments)
+    const found = find(call, look)
     if (found === undefined || found.listed !== undefined || isRound(call)) return found
     const directory = await options.own.refreshed(call, found.backend)
     return directory === undefined ? found : directory.listedTool(named.name)
@@ -64,7 +49,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     if (rules.isEmpty) return relay.tool(call, target, args)
     const found = target.listed === undefined ? await listedAs(call, target, name) : target
     const decision = rules.ofCall(call.principal, found, args)
-    report(call, found, decision)
+    report(call, found, decision, args)
     if (decision.outcome === 'allow') return relay.tool(call, found, args)
     return results.complete(toolError(deniedText(decision)), call.peer)
   }
@@ -80,11 +65,15 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     throw why === undefined ? noTool(name) : notThere(backend.name, why)
   }
 
-  const report = (call: Call, target: BackendTarget, { dryRun, ...decision }: RuleDecision): void => {
+  const report = (call: Call, target: BackendTarget, { dryRun, ...decision }: RuleDecision, args?: unknown): void => {
     const recorded = recordedTarget(call, target)
     for (const [each, isDenied] of [[decision, true] as const, [dryRun, false] as const])
       if (each !== undefined && each.outcome !== 'allow')
-        recorder.decided(call, recorded, { isDenied, rule: each.rule, failure: each.failure })
+        recorder.decided(call, recorded, isObject(args) ? args : undefined, {
+          isDenied,
+          rule: each.rule,
+          failure: each.failure,
+        })
   }
 
   /** Throws if a rule denies the server to this caller, and with it prompts and resources. */
@@ -96,8 +85,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     throw new ProtocolError('PARAMS_INVALID', deniedText(decision))
   }
 
-  const searchOf = (call: Call): ToolSearch | undefined =>
-    options.own.visible(call).search ?? (isRound(call) ? options.former.all(({ search }) => search)[0] : undefined)
+  const searchOf = (call: Call): ToolSearch | undefined => options.own.visible(call).search
 
   /** Returns undefined for a direct call of another tool. */
   const useSearch = async ({ find: search, describe }: ToolSearch, name: string, call: Call) => {
@@ -120,7 +108,7 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
       const used = search && (await useSearch(search, name, call))
       if (used !== undefined) return used
       const { arguments: args } = call.params
-      const found = find(call, (directory) => directory.tool(name), args)
+      const found = find(call, (directory) => directory.tool(name))
       if (found === undefined) throw noTool(name)
       const given = args ?? {}
       if (call.header !== undefined && call.peer.era === 'modern' && isObject(given))
@@ -129,14 +117,14 @@ export function routeMethods(options: RouteMethodsOptions, parts: MethodParts): 
     },
     getPrompt: async (call) => {
       const name = textOf(call.params, 'name')
-      const found = find(call, (directory) => directory.prompt(name), call.params['arguments'])
+      const found = find(call, (directory) => directory.prompt(name))
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${name.slice(0, 100)}".`)
       assertOpen(call, found)
       return relay.call(call, found, { ...call.params, name: found.name })
     },
     readResource: async (call) => {
       const uri = textOf(call.params, 'uri')
-      const found = find(call, (directory) => directory.resource(uri), call.params['arguments'])
+      const found = find(call, (directory) => directory.resource(uri))
       if (found === undefined) throw new ProtocolError('RESOURCE_UNKNOWN', 'There is no such resource.', { uri })
       assertOpen(call, found)
       return relay.call(call, found, { ...call.params, uri: found.name })

@@ -27,7 +27,7 @@ import type { Backend } from '../backends/backend.ts'
 import { inRound } from '../errors.ts'
 import { CallState } from './clientState.ts'
 import type { BackendTarget } from './contents.ts'
-import { askerOf, questionsOr, relayedOf, runInPlace } from './relayedCall.ts'
+import { askerOf, questionsOr, recordedArguments, recordedTarget, relayedOf, runInPlace } from './relayedCall.ts'
 import { taskModeOf } from './tasks/source.ts'
 import type { RelayedTasks } from './tasks/service.ts'
 import type { RouteRules } from './routeRules.ts'
@@ -38,7 +38,6 @@ import { isReplayable } from '../parking/claim.ts'
 import type { Tickets } from '../parking/ticket.ts'
 import { Placement } from '../placement/placement.ts'
 import type { CallRecorder, RecordedCall } from '../telemetry/calls.ts'
-import type { CallTarget } from '../telemetry/metrics.ts'
 
 /** Names the server of a result, if that server is stateful. */
 const BACKEND_META = 'dev.pannier/backend'
@@ -94,19 +93,24 @@ export class Relay {
   }
 
   #record(call: Call, target: BackendTarget, params: Json, headers: Relayed['headers']): Promise<string> {
-    return this.#options.recorder.record(call, recordedTarget(call, target), async (recorded) => {
-      const { backend } = target
-      await backend.connector.tried
-      const state = new CallState(backend, call, this.#placement.newCaller)
-      try {
-        const answer = await this.#relay({ recorded, target, params, headers, state })
-        if (call.channel.isConnected === false) this.#releaseUnseen(call, target, params, answer)
-        return answer
-      } catch (error) {
-        // Questions that were asked in place count as a round.
-        throw inRound(error, isLaterRound(call) || recorded.outcome === 'asked')
-      }
-    })
+    return this.#options.recorder.record(
+      call,
+      recordedTarget(call, target),
+      recordedArguments(params),
+      async (recorded) => {
+        const { backend } = target
+        await backend.connector.tried
+        const state = new CallState(backend, call, this.#placement.newCaller)
+        try {
+          const answer = await this.#relay({ recorded, target, params, headers, state })
+          if (call.channel.isConnected === false) this.#releaseUnseen(call, target, params, answer)
+          return answer
+        } catch (error) {
+          // Questions that were asked in place count as a round.
+          throw inRound(error, isLaterRound(call) || recorded.outcome === 'asked')
+        }
+      },
+    )
   }
 
   /** Releases the questions of a response to a session-era client that has lost its connection and does not come back. */
@@ -143,20 +147,6 @@ export class Relay {
       case 'plain':
         return this.call(plainly(call), found, { ...rest, ...named }, headers)
     }
-  }
-
-  /**
-   * The target that a round belongs to, preferably of the current configuration; undefined if none. A ticket belongs to
-   * a parked call of a server that asks in the middle of a call; any other state belongs to the server that issued it.
-   */
-  begunAt(call: Call, targets: readonly BackendTarget[], args: unknown): BackendTarget | undefined {
-    for (const target of targets) {
-      const { backend, name } = target
-      if (backend.connector.about === undefined) continue // a server that was never reached has started nothing
-      const isTicket = this.#parked.isTicket(call, { server: backend.name, name, args })
-      if (isTicket === (backend.era === 'legacy')) return target
-    }
-    return undefined
   }
 
   /** Whether the call is parked. A server that was never reached from here may be of either era. */
@@ -242,17 +232,22 @@ export class Relay {
 
   /** Requests the call as a task, as session-era clients do. */
   #asTask(call: Call, target: BackendTarget, params: Json, headers: Relayed['headers']): Promise<string> {
-    return this.#options.recorder.record(call, recordedTarget(call, target), async (recorded) => {
-      const { backend } = target
-      const state = new CallState(backend, call, this.#placement.newCaller)
-      const answer = await this.#answerElsewhere({ recorded, target, params, headers, state })
-      if (answer !== undefined) return answer
-      const asked = isObject(params['task']) ? params : { ...params, task: {} }
-      const way = { headers, ask: askerOf(call) ?? askedLater, state }
-      const result = state.result(await backend.request(relayedOf(recorded, asked, way)))
-      const named = this.#options.tasks.asked(this.#options.addressed(result, call, backend), call, backend)
-      return this.#parts.results.complete(shaped(named, call, backend), call.peer)
-    })
+    return this.#options.recorder.record(
+      call,
+      recordedTarget(call, target),
+      recordedArguments(params),
+      async (recorded) => {
+        const { backend } = target
+        const state = new CallState(backend, call, this.#placement.newCaller)
+        const answer = await this.#answerElsewhere({ recorded, target, params, headers, state })
+        if (answer !== undefined) return answer
+        const asked = isObject(params['task']) ? params : { ...params, task: {} }
+        const way = { headers, ask: askerOf(call) ?? askedLater, state }
+        const result = state.result(await backend.request(relayedOf(recorded, asked, way)))
+        const named = this.#options.tasks.asked(this.#options.addressed(result, call, backend), call, backend)
+        return this.#parts.results.complete(shaped(named, call, backend), call.peer)
+      },
+    )
   }
 }
 
@@ -295,12 +290,6 @@ function marked(result: Json, { name, keepsState }: Backend): Json {
   if (!keepsState) return result
   const { _meta: meta } = result
   return { ...result, _meta: { ...(isObject(meta) ? meta : {}), [BACKEND_META]: { name, stateful: true } } }
-}
-
-/** The target for the records. Addresses of resources may hold secrets, so none is recorded. */
-export function recordedTarget({ method }: Call, { backend, name, listed }: BackendTarget): CallTarget {
-  const isNamed = method === 'tools/call' || method === 'prompts/get'
-  return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
 }
 
 /** The mirrored parameters of a tool; none if its schema breaks the rules for them. */

@@ -1,4 +1,4 @@
-/** Converts a client's call into a request to a server, with the channel back to the client. */
+/** Converts a client's call into a request to a server, with the channel back to the client, and into what is recorded. */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json } from '../../protocol/index.ts'
@@ -8,6 +8,7 @@ import { forwardedVia } from '../loops.ts'
 import type { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { CallInPlace } from '../placement/forwarding.ts'
 import type { RecordedCall } from '../telemetry/calls.ts'
+import type { CallTarget } from '../telemetry/metrics.ts'
 import type { CallState } from './clientState.ts'
 import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
 import { inTime, whenAbsent } from '../waiting.ts'
@@ -99,4 +100,22 @@ export async function runInPlace(parts: MethodParts, parked: ParkedRounds, inPla
   } finally {
     stopWatching()
   }
+}
+
+interface NamedTarget {
+  readonly backend: { readonly name: string }
+  readonly name: string
+  readonly listed?: Json | undefined
+}
+
+/** The target for the records. Addresses of resources may hold secrets, so none is recorded. */
+export function recordedTarget({ method }: Call, { backend, name, listed }: NamedTarget): CallTarget {
+  const isNamed = method === 'tools/call' || method === 'prompts/get'
+  return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
+}
+
+/** What a call asks its server for, for the audit log: the arguments of a tool or prompt, or the address of a resource. */
+export function recordedArguments({ arguments: args, uri }: Json): Json | undefined {
+  if (isObject(args)) return args
+  return uri === undefined ? undefined : { uri }
 }

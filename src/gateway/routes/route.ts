@@ -23,7 +23,6 @@ import { type ListedTools, RouteDirectory, type RouteScope } from './directory.t
 import { DrainGate } from './drainGate.ts'
 import type { Parking } from '../parking/parking.ts'
 import { Tickets } from '../parking/ticket.ts'
-import { FormerDirectories } from './former.ts'
 import { OwnLists } from './ownLists.ts'
 import type { RouteRules } from './routeRules.ts'
 import { routeMethods } from './methods.ts'
@@ -31,6 +30,7 @@ import type { BackendTarget } from './contents.ts'
 import { TaskIds } from './tasks/owners.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallRecorder } from '../telemetry/calls.ts'
+import type { CallAudit } from '../telemetry/audit.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
 import { LoopGuard, type Via } from '../loops.ts'
 
@@ -52,6 +52,8 @@ export interface SharedRouteOptions {
   readonly listDeadlineMs: number
   readonly server: ServerOptions
   readonly metrics: GatewayMetrics
+  /** Absent where no audit log is kept. */
+  readonly audit: CallAudit | undefined
   readonly via: Via
   /** The addresses of the other gateways in the database. */
   readonly others: () => Promise<readonly string[]>
@@ -81,7 +83,6 @@ export class Route {
   readonly node: NodeHandler
   readonly fetch: FetchHandler
   readonly #directory: RouteDirectory
-  readonly #former = new FormerDirectories()
   readonly #own: OwnLists
   /** The resources that clients watch, by their address on this route. */
   readonly #watched = new Map<string, BackendTarget>()
@@ -98,7 +99,7 @@ export class Route {
     const own = new OwnLists({ scope, alone, waitMs: options.listDeadlineMs, common: directory, rules })
     this.#directory = directory
     this.#own = own
-    const recorder = new CallRecorder({ route: path, logger: server.logger, metrics })
+    const recorder = new CallRecorder({ route: path, logger: server.logger, metrics, audit: options.audit })
     const keyring = keyringOf(server)
     const audience = `${server.audience ?? server.name} ${path}`
     const { ttlSeconds = DEFAULT_TTL_SECONDS } = server
@@ -116,7 +117,7 @@ export class Route {
           tasks.join(parts)
           own.lists = parts.lists
           const shared = { path, parking, tickets, recorder, tasks, addressed, rules }
-          return routeMethods({ ...shared, directory, own, former: this.#former }, parts)
+          return routeMethods({ ...shared, directory, own }, parts)
         },
         ownLists: own.of,
         instructions,
@@ -166,11 +167,12 @@ export class Route {
       limits,
       faults,
       inner: endpoint.handler,
-      backend: () => (this.#former.mayHaveParked ? undefined : backend()),
+      backend,
       rules: this.#options.rules,
       route,
       logger: server.logger,
       metrics,
+      audit: this.#options.audit,
     })
   }
 
@@ -185,11 +187,6 @@ export class Route {
 
   get listedTools(): ListedTools {
     return this.#directory.listedTools
-  }
-
-  /** Keeps the current names for waiting calls before a reload. */
-  keepNames(): void {
-    this.#former.keep(this.#directory)
   }
 
   /** Refreshes the entries from the servers' lists. `areRulesNew`: what callers see may have changed in each list. */

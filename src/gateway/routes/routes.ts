@@ -11,7 +11,10 @@ import {
   type Connections,
   DRAIN_MS,
   keyringOf,
+  type NodeHandler,
+  pathOf,
   refusal,
+  send,
 } from '../../server/internal.ts'
 import type { Backend, BackendOptions } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer } from '../catalog/index.ts'
@@ -59,7 +62,7 @@ export interface RouteCatalogue extends ListedTools {
 type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions' | 'listMeta' | 'alone'>
 
 /** The reply for a path without a route. */
-export const NOT_FOUND = refusal(
+const NOT_FOUND = refusal(
   404,
   `No server or view is at this path. All servers are at ${UNION_PATH}, one of them at ${UNION_PATH}/NAME, and a view at ${VIEWS_PATH}/NAME.`,
 )
@@ -112,26 +115,37 @@ export class Routes {
     return this.#names
   }
 
+  /** Answers a request of `node:http` at its route. */
+  readonly node: NodeHandler = (req, res) => {
+    const route = this.#at(pathOf(req), (name) => req.headers[name]?.toString())
+    if (route === undefined) send(res, NOT_FOUND)
+    else route.node(req, res)
+  }
+
+  /** Answers a web-standard request at its route. */
+  async fetch(request: Request): Promise<Response> {
+    const route = this.#at(new URL(request.url).pathname, (name) => request.headers.get(name) ?? undefined)
+    if (route !== undefined) return route.fetch(request)
+    return new Response(NOT_FOUND.body ?? null, { status: 404, headers: { 'content-type': 'application/json' } })
+  }
+
   /** The route at a path, or whose metadata document is there. `header`: reads the request's headers. */
-  at(path: string, header: HeaderReader): Route | undefined {
+  #at(path: string, header: HeaderReader): Route | undefined {
     const plain = path.endsWith('/') ? path.slice(0, -1) : path
-    const found = this.#byPath.get(plain) ?? this.#former.at(plain, header)
-    if (found !== undefined) return found
-    for (const route of this.#byPath.values()) if (route.assembly.endpoint.documents.has(path)) return route
-    return undefined
+    const hasDocument = ({ assembly }: Route): boolean => assembly.endpoint.documents.has(path)
+    return this.#byPath.get(plain) ?? this.#former.at(plain, header) ?? this.#all.find(hasDocument)
   }
 
   /** Applies a configuration. Routes that stay keep their calls and connections. */
   set(config: RoutesConfig): void {
-    if (this.#isOpen) for (const route of this.#all) route.keepNames()
     const rules = this.#rules.changedTo(config)
     const areRulesNew = rules !== this.#rules
     this.#rules = rules
     this.#config = config
     this.#names = createNames(config.named)
     const wanted = new Map<string, () => RouteParts>([
-      ...config.served.map((name) => [pathOf(UNION_PATH, name), () => this.#serverParts(name)] as const),
-      ...Object.keys(config.views).map((name) => [pathOf(VIEWS_PATH, name), () => this.#viewParts(name)] as const),
+      ...config.served.map((name) => [routePath(UNION_PATH, name), () => this.#serverParts(name)] as const),
+      ...Object.keys(config.views).map((name) => [routePath(VIEWS_PATH, name), () => this.#viewParts(name)] as const),
     ])
     for (const [path, route] of this.#byPath) {
       if (path === UNION_PATH || wanted.has(path)) continue
@@ -291,7 +305,7 @@ function viewAt(path: string): string {
   return path.startsWith(`${VIEWS_PATH}/`) ? decodeURIComponent(path.slice(VIEWS_PATH.length + 1)) : ''
 }
 
-function pathOf(base: string, name: string): string {
+function routePath(base: string, name: string): string {
   return `${base}/${encodeURIComponent(name)}`
 }
 

@@ -1,4 +1,4 @@
-/** What expressions are told of a caller and of a tool. */
+/** The facts about a caller and a tool that expressions can use. */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { namedBy, type Principal } from '../../server/internal.ts'
 import { asMaps, sizeOf } from './cost.ts'

@@ -13,6 +13,7 @@ import {
   toWireError,
 } from '../../server/internal.ts'
 import { backendCodeOf } from '../errors.ts'
+import type { CallAudit } from './audit.ts'
 import type { CallOutcome, CallTarget, GatewayMetrics } from './metrics.ts'
 import { type BackendSpan, startSpan, traceIdOf, type TraceFields } from './tracing.ts'
 
@@ -21,6 +22,8 @@ export interface CallRecorderOptions {
   readonly route: string
   readonly logger: Logger | undefined
   readonly metrics: GatewayMetrics
+  /** Absent where no audit log is kept. */
+  readonly audit: CallAudit | undefined
 }
 
 const TOOL_ERROR = 'tool_error'
@@ -35,9 +38,14 @@ export class CallRecorder {
     this.#options = options
   }
 
-  /** Runs a call, and records how it ended. `work` reports the result. */
-  async record<T>(call: Call, target: CallTarget, work: (recorded: RecordedCall) => Promise<T>): Promise<T> {
-    const recorded = new RecordedCall(call, target)
+  /** Runs a call, and records how it ended. `work` reports the result, `args` is what the server gets. */
+  async record<T>(
+    call: Call,
+    target: CallTarget,
+    args: Json | undefined,
+    work: (recorded: RecordedCall) => Promise<T>,
+  ): Promise<T> {
+    const recorded = new RecordedCall(call, target, args)
     try {
       const answer = await recorded.span.run(() => work(recorded))
       this.#end(recorded, recorded.outcome, recorded.error)
@@ -50,8 +58,10 @@ export class CallRecorder {
   }
 
   /** Records a call that a rule denied, or would have denied. */
-  decided({ id, method, principal, header }: Call, target: CallTarget, by: DecidedCall): void {
-    const { logger, metrics, route } = this.#options
+  decided(call: Call, target: CallTarget, args: Json | undefined, by: DecidedCall): void {
+    const { id, method, principal, header } = call
+    const { logger, metrics, route, audit } = this.#options
+    audit?.decided({ call, route, target, args }, by)
     const { server, name } = target
     const isDenied = by.isDenied
     if (isDenied) metrics.ended({ method, target, outcome: 'refused', seconds: 0 })
@@ -71,10 +81,13 @@ export class CallRecorder {
     else logger?.warn(details, isDenied ? UNDECIDED : WOULD_DENY)
   }
 
-  #end({ call, target, span, startedAt }: RecordedCall, outcome: CallOutcome, error: string | undefined): void {
+  #end({ call, target, args, span, startedAt }: RecordedCall, outcome: CallOutcome, error: string | undefined): void {
     span.end(outcome === 'failed' ? (error ?? 'failed') : undefined)
     if (call.forwardedBy) return // the gateway that the caller reached records the call
     const { id, method, principal, header } = call
+    const { route, audit } = this.#options
+    const ms = performance.now() - startedAt
+    audit?.ended({ call, route, target, args, trace: span.fields }, { outcome, error, ms })
     report(this.#options, { id, method, target, outcome, error, startedAt, principal, header, trace: span.fields })
   }
 }
@@ -97,14 +110,16 @@ const WOULD_DENY = 'A rule in a dry run would not have let this call pass.'
 export class RecordedCall {
   readonly call: Call
   readonly target: CallTarget
+  readonly args: Json | undefined
   readonly span: BackendSpan
   readonly startedAt = performance.now()
   outcome: CallOutcome = 'complete'
   error: string | undefined
 
-  constructor(call: Call, target: CallTarget) {
+  constructor(call: Call, target: CallTarget, args: Json | undefined) {
     this.call = call
     this.target = target
+    this.args = args
     const { method } = call
     const { name } = target
     this.span = startSpan(call, name === undefined ? method : `${method} ${name}`, attributesOf(call, target))

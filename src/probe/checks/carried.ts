@@ -1,4 +1,4 @@
-/** What one instance gives out, taken to another: a session, a request state, the answer to a question. */
+/** Tokens of one instance, sent to another: a session, a request state, the answer to a question. */
 import { readDeclared } from '../methods/declared.ts'
 import { declaredBy, sessionHeaders } from '../decision/findings.ts'
 import { replyText, isResult, type ProbeReply } from '../wire/reply.ts'
@@ -16,11 +16,11 @@ import type { HarmlessCall } from '../decision/steps.ts'
 import type { ProbeCheckContext } from './check.ts'
 import { isObject, type Json, parseJson } from '../../protocol/index.ts'
 
-/** What was taken to another instance, and the outcome. */
+/** A token that was sent to another instance, and the outcome. */
 export interface Tried {
   /** `request` has nothing of the first instance in it. */
   readonly taken: 'session' | 'request-state' | 'answer' | 'request'
-  /** What the other instance did, as the end of a sentence that begins with "it"; absent where it accepted. */
+  /** The reaction of the other instance, as the end of a sentence that begins with "it"; absent where it accepted. */
   readonly why?: string
   /** Whether the server declares for this era that its instances stand in for each other, where it says so. */
   readonly isDeclared?: boolean
@@ -121,10 +121,10 @@ function isTaken({ http }: ProbeReply): boolean {
   return http !== undefined && http.status < 300
 }
 
-/** What the probe says that it can be asked. */
+/** The capabilities that the probe declares. */
 export const ASKABLE = { elicitation: { form: {}, url: {} }, roots: {} }
 
-/** What the next round of a call brings. */
+/** The parameters of the next round of a call. */
 export interface StateRound {
   readonly requestState: string
   readonly inputResponses: Json

@@ -5,7 +5,7 @@ import type { StreamReply } from '../wire/sse.ts'
 import type { ProbeReply } from '../wire/reply.ts'
 import type { ProbeWire } from '../wire/connection.ts'
 
-/** What a check works with. Checks run one after the other and leave replies for later ones. */
+/** The input of a check. Checks run in turn, and leave replies for later ones. */
 export interface ProbeCheckContext {
   readonly wire: ProbeWire
   readonly findings: Findings

@@ -66,7 +66,7 @@ export const secondConnection: ProbeCheck = {
   },
 }
 
-/** What a server says whose only session has begun, and hardly any other. */
+/** The error of a server whose only session has begun. */
 const MISSING_HEADER = /mcp-session-id header is required/i
 
 /** Whether a second session can begin, where what the server says raises doubts about it. */

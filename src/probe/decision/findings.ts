@@ -1,4 +1,4 @@
-/** What is known so far. Each step adds its member; none is removed. */
+/** The findings so far. Each step adds its member; none is removed. */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { capabilityScore } from '../methods/capabilityScore.ts'
 import { type Declared, readDeclared } from '../methods/declared.ts'
@@ -32,13 +32,13 @@ export interface Findings {
   readonly control?: ProbeReply
   /** `tools/list` in a session, from a second connection. */
   readonly inSession?: ProbeReply
-  /** What the files of the program say, where they could be found. */
+  /** The judgement by the program's files, where they could be found. */
   readonly program?: ProgramFacts
   /** The call that the user named, in one process twice and in a fresh one. */
   readonly witness?: WitnessReplies
 }
 
-/** What the call that the user named was answered with. */
+/** The answer to the call that the user named. */
 export interface WitnessReplies {
   readonly tool: string
   readonly first: ProbeReply

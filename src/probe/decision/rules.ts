@@ -115,7 +115,7 @@ const capabilities: Rule = (findings) => {
   return decidedByMethod(methodsOf(findings).capabilities)
 }
 
-/** What its tools say they do, from any list of them that can be had. */
+/** The judgement by the tools, from any list of them that can be read. */
 const tools: Rule = (findings) => {
   if (findings.initialize === undefined) return { ask: 'initialize' }
   if (toolsOf(findings) === undefined && isResult(findings.initialize) && findings.control === undefined)
@@ -123,7 +123,7 @@ const tools: Rule = (findings) => {
   return decidedByMethod(methodsOf(findings).tools)
 }
 
-/** What its files say; they are read before any step. */
+/** The judgement by the files, which are read before any step. */
 const program: Rule = (findings) => decidedByMethod(methodsOf(findings).program)
 
 /** The score is never used alone: before the sequential test it counts only where the metadata agree. */
@@ -186,7 +186,7 @@ export function nextStep(findings: Findings, order: Order, methods?: readonly Me
   return { decided: decision('UNKNOWN', 'nothing', 0, whyUnknown(findings, methods)) }
 }
 
-/** What a server does. */
+/** The judgement by behaviour. */
 export const BY_BEHAVIOUR = [
   'reachability',
   'era',

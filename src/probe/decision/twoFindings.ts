@@ -86,7 +86,7 @@ function declared(findings: Findings): ProbeFinding | undefined {
   return finding(state, 'declaration', DECLARED_CONFIDENCE, [`It declares itself ${state.toLowerCase()}.`])
 }
 
-/** What its tools and its files say: together where both say something. */
+/** The judgements by tools and by files, combined where there are both. */
 function told({ tools, program }: Partial<Record<Method, MethodResult>>): ProbeFinding | undefined {
   const both = tools !== undefined && program !== undefined ? together(tools, program) : undefined
   if (both === undefined) return toldAlone(program === undefined || program.state === 'UNKNOWN' ? tools : program)

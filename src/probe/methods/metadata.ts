@@ -53,7 +53,7 @@ function guess({ type, container = '' }: Metadata): Guess {
   return { state: 'UNKNOWN', confidence: 0, because: 'The configuration gives no hint.' }
 }
 
-/** What the configuration says about a server. */
+/** The facts about a server in its configuration. */
 export interface Metadata {
   readonly type?: string
   /** The image of its container. */

@@ -69,14 +69,14 @@ export const STATUS =
   /\b(get|show|check|view|read|inspect|current|server|game|session|browser|connection) (.* )?(state|status|session|info)$|^(status|state|whoami|pwd|get state)$/
 export const STARTS = /\b(start|begin|launch|enable|run)\b/
 export const STOPS = /\b(stop|end|finish|kill|disable)\b/
-/** What a process itself keeps running. */
+/** Things that a process itself keeps running. */
 export const RUNNING =
   /\b(dev ?server|server|recording|record|watch|watcher|monitor|monitoring|simulation|timer|session|capture|trace|tracing|profil\w*|tunnel|proxy|stream|listener|emulator|app|game|debug\w*|journey|forward|forwarding|log|logging|playback|tracking)\b/
 export const COUNTED =
   /\b(increment|decrement|counter|count up|tally|timers?|stopwatch|countdown|scores?|scoreboard|roll|shuffle|deal|guess|turn|move)\b/
 export const COMMAND =
   /\b(execute|run|exec|eval|evaluate)\b.*\b(command|code|script|js|javascript|python|shell|bash|cell|sql|query|expression)\b|^(run|exec|execute|shell|bash|eval)$/
-/** What is done to something that the call does not name. */
+/** Actions on something that the call does not name. */
 export const UNNAMED =
   /\b(close|stop|end|quit|reset|clear|undo|redo|pause|resume|continue|snapshot|screenshot|disconnect|commit|rollback|next|back|forward|lock|logout|save|step|status|state|selection|current|active|console|logs?|cleanup)\b/
 export const PLAIN =

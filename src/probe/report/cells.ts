@@ -4,7 +4,7 @@
  */
 import { type Era, isObject, type Json, offersTasks } from '../../protocol/index.ts'
 
-/** What decides about the cells of a server. */
+/** The facts that decide about the cells of a server. */
 export interface CellFacts {
   readonly era: Era
   readonly transport: 'http' | 'sse' | 'stdio'
@@ -36,13 +36,13 @@ export function declaredAbilities(era: Era, capabilities: Json): CellFacts['has'
   return new Set((['logs', 'tasks', 'task lists'] as const).filter((ability) => has[ability]))
 }
 
-/** What a limit concerns. */
+/** The subject of a limit. */
 export type CellKind = 'calls' | 'lists' | 'logs' | 'memory' | 'tasks'
 
 /** One thing that does not work, or not as usual. */
 export interface CellLimit {
   readonly kind: CellKind
-  /** What does not work, or only so, and why: a part of a sentence. */
+  /** The limit and its reason, as a part of a sentence. */
   readonly because: string
 }
 
@@ -144,7 +144,7 @@ function unlisted(era: Era, isShared: boolean, listsTasks: boolean): readonly st
   return isShared && listsTasks ? ['there is no tasks/list, because nobody can tell whose the tasks are'] : []
 }
 
-/** What each caller gets: a process, a session, or over HTTP in the stateless era only the request. */
+/** The unit of each caller: a process, a session, or over HTTP in the stateless era only the request. */
 function ownPlace({ era, transport, isShared }: CellFacts): 'process' | 'session' | undefined {
   if (isShared) return undefined
   if (transport === 'stdio') return 'process'

@@ -1,4 +1,4 @@
-/** What the checks found. Each piece has a name for programs and a sentence for people. */
+/** The findings of the checks. Each has a name for programs and a sentence for people. */
 import type { State } from '../methods/result.ts'
 
 /** In the order in which they run: checks that need a live session come before the one that ends it. */

@@ -11,7 +11,7 @@ import type { Decision, ProbeFinding } from '../decision/result.ts'
 import type { TwoFindings } from '../decision/twoFindings.ts'
 import { type Cell, cellsOf, declaredAbilities } from './cells.ts'
 
-/** What was decided, and why. Plain JSON, so it can be stored. */
+/** The verdict and its reasons. Plain JSON, so it can be stored. */
 export interface Verdict extends Decision {
   /** The server's name for people: its URL, command or entry, without secrets. */
   readonly target: string
@@ -29,11 +29,11 @@ export interface Verdict extends Decision {
   readonly server?: { readonly name: string; readonly version: string }
   /** The result of each method that was used. */
   readonly methods: Partial<Record<Method, MethodResult>>
-  /** What the server declares about itself. */
+  /** The server's declarations about itself. */
   readonly declared?: Declared
   /** What clients of the stateless era, and of the session era, can do with it behind a gateway, where it was reached. */
   readonly cells?: readonly [Cell, Cell]
-  /** What was seen. */
+  /** The findings of the checks. */
   readonly evidence: readonly Evidence[]
   /** Checks that were left out, because they would have taken more requests or time than is allowed. */
   readonly notAsked: readonly CheckName[]
@@ -114,7 +114,7 @@ function isRefusedAgainstWord({ check, details }: Evidence): boolean {
   return check === 'replica' && details?.['isAccepted'] === false && details['isDeclared'] === true
 }
 
-/** What says more of a process than how its tools sound. */
+/** Deciders that are stronger than the wording of tools. */
 const KNOWLEDGE: ReadonlySet<string> = new Set(['metadata', 'witness', 'declaration'])
 
 /** Whether a process is known to keep nothing; a guess from its tools does not count. */

@@ -61,7 +61,7 @@ export function assertNamed(principal: Principal | null): void {
   throw new TypeError('A principal needs an id: a string that is not empty. Give undefined for an anonymous caller.')
 }
 
-/** What is served beside the endpoint, by its path. */
+/** Documents served beside the endpoint, by path. */
 export function documentsOf(authenticator: Authenticator | undefined): ReadonlyMap<string, string> {
   const metadata = typeof authenticator === 'object' ? authenticator.metadata : undefined
   return new Map(metadata === undefined ? [] : [[metadata.path, JSON.stringify(metadata.document)]])

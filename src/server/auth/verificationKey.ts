@@ -1,9 +1,10 @@
 /** One key that verifies tokens, and the algorithms that fit it. A token cannot choose any other. */
-import { createPublicKey, createSecretKey, KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import type { CryptoKey, JWK } from 'jose'
+import { findNodeModule, fromBase64url, nodeModule } from '../../protocol/index.ts'
 
 export interface VerificationKey {
-  readonly key: CryptoKey | JWK | KeyObject
+  readonly key: CryptoKey | JWK | KeyObject | Uint8Array
   readonly algorithms: readonly string[]
 }
 
@@ -23,16 +24,14 @@ const CURVES: Readonly<Record<string, readonly string[]>> = {
 const ASYMMETRIC: readonly string[] = [...RSA, ...Object.values(CURVES).flat(), ...EDWARDS]
 
 export function verificationKey(given: KeyLike, wanted: readonly string[] | undefined): VerificationKey {
-  const key = readKey(given)
-  if (key.type === 'private') throw notPublic()
-  if (key.type === 'secret' && wanted === undefined) {
+  const { key, isSecret = false, fitting } = readKey(given)
+  if (isSecret && wanted === undefined) {
     throw new TypeError('Everyone who has a shared secret can make tokens; name its "algorithms" to accept that.')
   }
-  const fitting = key instanceof KeyObject ? algorithmsOf(key) : webAlgorithmsOf(key)
   const algorithms = wanted ?? fitting
   const unfit = algorithms.find((algorithm) => !fitting.includes(algorithm))
   if (unfit !== undefined) throw new TypeError(`The algorithm ${unfit} does not fit the key.`)
-  return { key: keyForJose(key), algorithms }
+  return { key, algorithms }
 }
 
 /** The algorithms that tokens verified by a key set may use. */
@@ -42,36 +41,61 @@ export function keySetAlgorithms(wanted: readonly string[] = ASYMMETRIC): readon
   return wanted
 }
 
-function readKey(given: KeyLike): KeyObject | CryptoKey {
-  if (given instanceof KeyObject) return given
-  if (given instanceof Uint8Array) return createSecretKey(given)
-  if (typeof given === 'string') return readPublic(given.includes('PRIVATE KEY'), () => createPublicKey(given))
-  if (isCryptoKey(given)) return given
-  if (given.kty === 'oct') return createSecretKey(Buffer.from(given.k ?? '', 'base64url'))
-  return readPublic('d' in given, () => createPublicKey({ key: given, format: 'jwk' }))
+interface ReadKey {
+  readonly key: VerificationKey['key']
+  readonly isSecret?: boolean
+  /** The algorithms that it can be used with. */
+  readonly fitting: readonly string[]
 }
 
-function readPublic(isPrivate: boolean, create: () => KeyObject): KeyObject {
+/** PEM and KeyObjects need Node; every runtime reads the others. */
+function readKey(given: KeyLike): ReadKey {
+  if (given instanceof Uint8Array) return { key: given, isSecret: true, fitting: SECRET }
+  if (typeof given === 'string')
+    return readPublic(given.includes('PRIVATE KEY'), () => nodeModule('node:crypto').createPublicKey(given))
+  if (isKeyObject(given)) return keyOf(given)
+  if (isCryptoKey(given)) {
+    if (given.type === 'private') throw notPublic()
+    return { key: given, isSecret: given.type === 'secret', fitting: webAlgorithmsOf(given) }
+  }
+  if (given.kty === 'oct') return { key: fromBase64url(given.k ?? ''), isSecret: true, fitting: SECRET }
+  const crypto = findNodeModule('node:crypto')
+  if (crypto !== undefined) return readPublic('d' in given, () => crypto.createPublicKey({ key: given, format: 'jwk' }))
+  if ('d' in given) throw notPublic()
+  return { key: given, fitting: jwkAlgorithmsOf(given) }
+}
+
+function readPublic(isPrivate: boolean, create: () => KeyObject): ReadKey {
   if (isPrivate) throw notPublic()
+  nodeModule('node:crypto') // throws its own sentence where it is missing
+  let key: KeyObject
   try {
-    return create()
+    key = create()
   } catch {
     // Without the cause, whose message may contain the key.
     throw new TypeError('The key cannot be read; give a public key as PEM, JWK, KeyObject or CryptoKey.')
   }
+  return keyOf(key)
+}
+
+function isKeyObject(given: object): given is KeyObject {
+  const crypto = findNodeModule('node:crypto')
+  return crypto !== undefined && given instanceof crypto.KeyObject
 }
 
 /** Workers have KeyObjects, too, but jose cannot use their public ones. It takes a JWK in every runtime. */
-function keyForJose(key: KeyObject | CryptoKey): VerificationKey['key'] {
-  return key instanceof KeyObject && key.type === 'public' ? key.export({ format: 'jwk' }) : key
+function keyOf(key: KeyObject): ReadKey {
+  if (key.type === 'private') throw notPublic()
+  if (key.type === 'secret') return { key, isSecret: true, fitting: SECRET }
+  const fitting = algorithmsOf(key)
+  return { key: key.export({ format: 'jwk' }), fitting }
 }
 
 function isCryptoKey(given: JWK | CryptoKey): given is CryptoKey {
   return Object.prototype.toString.call(given) === '[object CryptoKey]'
 }
 
-function algorithmsOf({ type, asymmetricKeyType, asymmetricKeyDetails }: KeyObject): readonly string[] {
-  if (type === 'secret') return SECRET
+function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): readonly string[] {
   switch (asymmetricKeyType) {
     case 'rsa':
       if ((asymmetricKeyDetails?.modulusLength ?? 0) < 2048) throw new TypeError('The RSA key has less than 2048 bits.')
@@ -83,6 +107,21 @@ function algorithmsOf({ type, asymmetricKeyType, asymmetricKeyDetails }: KeyObje
     default:
       return unsupported()
   }
+}
+
+const WEB_CURVES: Readonly<Record<string, readonly string[]>> = {
+  'P-256': ['ES256'],
+  'P-384': ['ES384'],
+  'P-521': ['ES512'],
+  Ed25519: EDWARDS,
+}
+/** A modulus of 2048 bits, in base64url. */
+const RSA_CHARS = 342
+
+function jwkAlgorithmsOf({ kty, crv = '', n = '' }: JWK): readonly string[] {
+  if (kty !== 'RSA') return WEB_CURVES[crv] ?? unsupported()
+  if (n.length < RSA_CHARS) throw new TypeError('The RSA key has less than 2048 bits.')
+  return RSA
 }
 
 /** A CryptoKey is made for one algorithm. */

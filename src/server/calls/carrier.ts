@@ -8,21 +8,20 @@
  *   opens what it finds there under the same binding.
  * - Every mode opens the states of every other one, if it has the store, so that a change of mode loses no call.
  */
-import { isDeepStrictEqual } from 'node:util'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Journal, newJournal, nextRound, readJournal, writeJournal } from '../../journal/index.ts'
 import { ProtocolError } from '../../protocol/index.ts'
 import { digestOf, StateError } from '../../state/internal.ts'
-import type { Binding, Sealer } from '../../state/seal/index.ts'
+import type { Binding, RoundSealer, Sealed } from '../../state/seal/index.ts'
 import type { CarryStore } from '../../state/stores/index.ts'
 import type { Call } from '../call.ts'
 import type { Carry, CarryRules, Difference } from '../catalog/carry.ts'
 import { errorDetails, type Logger } from '../logger.ts'
-import { bindingOf, newId, sealedWithin } from '../binding.ts'
+import { bindingOf, newId, sealedWithin, unsealed } from '../binding.ts'
 import { ServerError } from '../errors.ts'
 import type { CallLifetime } from './lifetime.ts'
 
-/** What a state is bound to beside its caller. */
+/** The binding of a state beside its caller. */
 export interface Subject {
   readonly name: string
   readonly args: unknown
@@ -33,9 +32,9 @@ export interface Subject {
 export interface CarrierOptions {
   readonly rules: CarryRules
   /** Seals journals for the client. */
-  readonly sealer: Sealer
+  readonly sealer: RoundSealer
   /** Seals journals for the store, which may be larger. */
-  readonly vault: Sealer
+  readonly vault: RoundSealer
   readonly store: CarryStore | undefined
   readonly ttlSeconds: number
   readonly lifetime: CallLifetime
@@ -96,7 +95,8 @@ export class Carrier {
     const { id, round } = nextRound(journal)
     const next = { id, round, body: writeJournal(journal) }
     if (mode === 'store') return this.#saveInStore(binding, next)
-    const sealed = sealedWithin(() => sealer.seal('request', binding, next))
+    const sealing = sealedWithin(() => sealer.seal('request', binding, next))
+    const sealed = sealing instanceof Promise ? await sealing.catch(unsealed) : sealing
     if (sealed === undefined) return this.#saveInStore(binding, next)
     if (mode === 'client') return sealed
     await this.#putBeside(binding, next)
@@ -104,19 +104,20 @@ export class Carrier {
   }
 
   #openSealed(binding: Binding, token: string): Journal | Promise<Journal> {
-    const { sealer, store } = this.#options
     try {
-      const { id, round, body } = sealer.open('request', binding, token)
-      return readJournal(id, round, body)
+      const opened = this.#options.sealer.open('request', binding, token)
+      if (!(opened instanceof Promise)) return journalOf(opened)
+      return opened.then(journalOf).catch((error: unknown) => this.#openStored(binding, token, error))
     } catch (error) {
-      // The client has a ticket, because the journal is in the store: by the mode, or because it was too large.
-      if (store !== undefined && isPurpose(error)) return this.#fromStore(binding, this.#openTicket(binding, token))
-      throw error
+      return this.#openStored(binding, token, error)
     }
   }
 
-  #openTicket(binding: Binding, token: string): string {
-    return rowName(this.#options.sealer.open('ticket', binding, token))
+  /** The client has a ticket where the journal is in the store: by the mode, or because it was too large. */
+  async #openStored(binding: Binding, token: string, error: unknown): Promise<Journal> {
+    const { sealer, store } = this.#options
+    if (store === undefined || !isPurpose(error)) throw error
+    return this.#fromStore(binding, rowName(await sealer.open('ticket', binding, token)))
   }
 
   async #compared(
@@ -134,7 +135,7 @@ export class Carrier {
   async #compare(binding: Binding, mine: Journal): Promise<Difference['reason'] | undefined> {
     try {
       const stored = await this.#fromStore(binding, rowName(mine))
-      return isDeepStrictEqual(writeJournal(stored), writeJournal(mine)) ? undefined : 'different'
+      return digestOf(writeJournal(stored)) === digestOf(writeJournal(mine)) ? undefined : 'different'
     } catch (error) {
       return error instanceof StateError && error.code === 'STATE_MISSING' ? 'missing-in-store' : 'unreadable-in-store'
     }
@@ -160,8 +161,7 @@ export class Carrier {
         'STATE_MISSING',
         'The state is not in the store (any more); repeat the call from its first round.',
       )
-    const { id, round, body } = this.#options.vault.open('request', binding, token)
-    return readJournal(id, round, body)
+    return journalOf(await this.#options.vault.open('request', binding, token))
   }
 
   async #saveInStore(binding: Binding, next: Next): Promise<string> {
@@ -189,8 +189,12 @@ export class Carrier {
 
   async #put(binding: Binding, next: Next): Promise<void> {
     const { store, vault, clock, ttlSeconds } = this.#options
-    await store?.put(rowName(next), vault.seal('request', binding, next), Math.ceil(clock() / 1000) + ttlSeconds)
+    await store?.put(rowName(next), await vault.seal('request', binding, next), Math.ceil(clock() / 1000) + ttlSeconds)
   }
+}
+
+function journalOf({ id, round, body }: Sealed): Journal {
+  return readJournal(id, round, body)
 }
 
 interface Next {

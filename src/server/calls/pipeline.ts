@@ -146,7 +146,7 @@ export class Pipeline implements CallHandler {
     return { status: isPlain ? 200 : wire.status, body: errorMessage(call.id, wire) }
   }
 
-  /** Whose handler a request is for, as its author named it: addresses of callers may have secrets. */
+  /** The author's name of the handler. Not the caller's address, which may contain secrets. */
   #entryOf({ method, params: { name, uri } }: Call): Json {
     const { registry } = this.#options
     if (method === 'prompts/get' && typeof name === 'string') return { prompt: shortened(name) }

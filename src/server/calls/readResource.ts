@@ -1,4 +1,4 @@
-import { type Json, ProtocolError } from '../../protocol/index.ts'
+import { type Json, ProtocolError, toBase64 } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { Context } from '../handler/context.ts'
 import { resourceIssue } from '../catalog/content.ts'
@@ -38,7 +38,7 @@ function read({ entry, variables }: FoundResource, uri: string, ctx: Context) {
 function contents(uri: string, value: Exclude<ResourceReturn, InputRequired>, { mimeType }: ResourceOptions): Json {
   const described = { uri, ...(mimeType !== undefined && { mimeType }) }
   if (typeof value === 'string') return { contents: [{ ...described, text: value }] }
-  if (value instanceof Uint8Array) return { contents: [{ ...described, blob: Buffer.from(value).toString('base64') }] }
+  if (value instanceof Uint8Array) return { contents: [{ ...described, blob: toBase64(value, 'base64') }] }
   const issue = resourceIssue(value)
   if (issue === undefined) return value
   throw new ServerError(

@@ -1,4 +1,4 @@
-/** What takes the place of a server's own handlers where other servers answer the calls: in a gateway. */
+/** The parts of a gateway's server that take the place of handlers: other servers answer its calls. */
 import type { Cluster, ClusterScope } from '../../cluster/index.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Listing, Lists } from '../catalog/lists.ts'
@@ -13,7 +13,7 @@ import type { Results } from '../results.ts'
 import type { CallerLists, HandlerMethods } from './pipeline.ts'
 import type { RoundRunner } from './rounds.ts'
 
-/** What the methods of a gateway need of the server that they are part of. */
+/** The parts of the server that the methods of a gateway use. */
 export interface MethodParts {
   readonly registry: Registry
   readonly access: AccessControl

@@ -139,7 +139,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   readonly #invocation: Invocation<T>
   readonly #options: RoundRunnerOptions
   readonly #results: RoundResults<R>
-  /** What an earlier round of the same request has set for the client to keep, where rounds are run in place. */
+  /** Client-side state that an earlier round of the same request has set, where rounds run in place. */
   readonly #state: ClientState | undefined
   #ctx: DetachableContext | undefined
   /** Who called or, once a question was answered in place, the same principal as that answer came with. */
@@ -205,7 +205,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
 
   complete(value: T | InputRequired, journal: Journal): R | Promise<R> {
     if (value instanceof InputRequired) return this.#askedExplicitly(value, journal)
-    // What a handler returned may be no result, or one that cannot be sent.
+    // A handler may return no result, or one that cannot be sent.
     try {
       const finished = this.#invocation.finish(value)
       if (!(finished instanceof Promise)) return this.#completed(finished)

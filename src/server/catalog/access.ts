@@ -1,4 +1,4 @@
-/** Who may see and use an entry. It may need scopes, have a rule, or both. */
+/** Access to an entry: the scopes that it needs, its rule, or both. */
 import type { Principal } from '../auth/authenticator.ts'
 import { assertScopes } from '../auth/scopes.ts'
 import type { OptionNames } from '../../protocol/index.ts'

@@ -18,7 +18,7 @@ export function serverCapabilities(registry: Registry, more: Json = {}): Json {
 export type Architecture = 'stateless' | 'stateful'
 
 export const SESSION_NEEDED = 'This server keeps sessions: send initialize first, and its session id with each request.'
-/** What handlers keep for a session is in the process that began it. */
+/** State that handlers keep for a session is in the process that began it. */
 export const SESSION_ELSEWHERE =
   'This server keeps sessions, and another process of it began this one. Send its requests there, or initialize again.'
 

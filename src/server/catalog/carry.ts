@@ -27,14 +27,14 @@ export interface CarryOptions {
 
 export const CARRY_OPTIONS: OptionNames<CarryOptions> = { carry: true }
 
-/** What `carry: 'both'` reports: names and a reason, and nothing of the journals themselves. */
+/** The report of `carry: 'both'`: names and a reason, without any content of the journals. */
 export interface Difference {
   readonly method: string
   readonly name: string
   readonly reason: 'missing-in-store' | 'unreadable-in-store' | 'different'
 }
 
-/** Who has the state of a pushed question beside the process that asked. */
+/** The holders of a pushed question's state beside the process that asked. */
 export interface Carriers {
   readonly client: boolean
   readonly store: boolean
@@ -98,13 +98,13 @@ export class CarryRules {
     return this.#inUse.has(mode)
   }
 
-  /** Who has the state of a pushed question. By default the client, and the store for clients that echo nothing. */
+  /** The holders of a pushed question's state. By default the client, and the store for clients that echo nothing. */
   carriersOf(mode: CarryMode | undefined, echoes: boolean): Carriers {
     const { client, store } = CARRIERS[mode ?? (echoes ? 'client' : 'store')]
     return { client: client && echoes, store: store && this.#hasStore }
   }
 
-  /** Whether such a client has the state of any question. */
+  /** Whether clients hold the state of some question. `echoes`: whether they echo states. */
   mayEcho(echoes: boolean): boolean {
     return [...this.#inUse].some((mode) => this.carriersOf(mode, echoes).client)
   }

@@ -43,19 +43,19 @@ const MEMBERS: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['resource_link', ['uri', 'name']],
 ])
 
-/** What is wrong with the first item that is no content; undefined when all are. Clients refuse the whole result. */
+/** The fault of the first item that is no content; undefined if there is none. Clients refuse the whole result. */
 export function contentIssue(content: readonly unknown[]): string | undefined {
   return firstIssue(content, 'item', itemIssue)
 }
 
-/** What is wrong with the result of a prompt; undefined when nothing is. */
+/** The fault of a prompt's result; undefined if there is none. */
 export function promptIssue(result: unknown): string | undefined {
   const messages = isObject(result) ? result['messages'] : undefined
   if (!Array.isArray(messages)) return 'return a string, or a result with "messages", a list.'
   return firstIssue(messages, 'message', messageIssue)
 }
 
-/** What is wrong with the result of a resource; undefined when nothing is. */
+/** The fault of a resource's result; undefined if there is none. */
 export function resourceIssue(result: unknown): string | undefined {
   const contents = isObject(result) ? result['contents'] : undefined
   if (!Array.isArray(contents)) return 'return a string, bytes, or a result with "contents", a list.'

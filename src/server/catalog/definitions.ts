@@ -1,4 +1,4 @@
-/** What a server author writes: tools, prompts, resources and completions, with their handlers. */
+/** The definitions that a server author writes: tools, prompts, resources and completions, with their handlers. */
 import type {
   Annotations,
   CallToolResult,
@@ -56,7 +56,7 @@ export interface ToolOptions<I extends SchemaLike, O extends SchemaLike = Schema
 /** A string is a text result. */
 export type ToolReturn = CallToolResult | InputRequired | string
 
-/** What a tool with this output schema returns; anything if it has none, or if the schema is not known. */
+/** The result of a tool with this output schema; any if it has none, or if the schema is not known. */
 export type ToolReturnOf<O extends SchemaLike> = [O] extends [never]
   ? ToolReturn
   : SchemaLike extends O
@@ -119,7 +119,7 @@ export type ResourceTemplateHandler = (
   ctx: Context,
 ) => Awaitable<ResourceReturn>
 
-/** What a completion is for: an argument of a prompt, or a variable of a resource template. */
+/** The subject of a completion: an argument of a prompt, or a variable of a resource template. */
 export type CompletionTarget = { prompt: string; argument: string } | { template: string; variable: string }
 
 /** Gives the values that fit what was typed and the arguments already chosen, best first. */

@@ -26,7 +26,7 @@ import { type Carry, CARRY_OPTIONS } from './carry.ts'
 import { assertSendable } from './promptArguments.ts'
 import { parseUriTemplate, type UriTemplate } from './uriTemplate.ts'
 
-/** What all entries have. */
+/** The members of all entries. */
 export interface Guarded {
   /** Undefined when everyone may see and use it. */
   readonly access: AccessRule | undefined

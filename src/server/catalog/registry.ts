@@ -1,4 +1,4 @@
-/** What a server offers, by name. Maps and not objects, so that a name like `__proto__` is an ordinary one. */
+/** The entries of a server, by name. Maps instead of objects, so that a name like `__proto__` is an ordinary one. */
 import type { AccessRule } from './access.ts'
 import { CarryRules } from './carry.ts'
 import type { CompletionTarget } from './definitions.ts'
@@ -27,7 +27,7 @@ export class Registry {
   readonly resources = new Map<string, ResourceEntry>()
   readonly templates = new Map<string, TemplateEntry>()
   readonly completions = new Map<string, CompletionEntry>()
-  /** What is declared although there may be no entry of it yet. */
+  /** Capabilities that are declared before there are entries. */
   declared: ReadonlySet<Capability> = new Set()
   readonly #carrying: CarryRules
   /** The rules of current and removed entries. */
@@ -88,7 +88,7 @@ export class Registry {
     return removed
   }
 
-  /** Who may know of an entry, also when it has been removed; undefined when everyone may. */
+  /** The rule on who may see an entry, also after its removal; undefined where everyone may. */
   ruleOf(list: ListName, name: string): AccessRule | undefined {
     return this.#rules.get(`${list} ${name}`)
   }

@@ -86,7 +86,7 @@ function writeRequest({ method, header, principal, body, gone }: ClientRequest):
   return { kind: 'request', method, headers, body, principal, gone: [...gone] }
 }
 
-/** Until one of the two is gone. A stream that breaks off is one that its client comes back for. */
+/** Copies a stream until either side is gone. The client of a stream that breaks off comes back for the rest. */
 async function pipe(response: Response, sink: Sink): Promise<void> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   sink.onDisconnect(() => void reader?.cancel().catch(() => {}))

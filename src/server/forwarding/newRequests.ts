@@ -1,9 +1,8 @@
 /**
- * New requests that come to an instance which is being stopped. It begins none of them: another instance serves each, and the
- * answer is streamed back to the client.
+ * New requests at a stopping instance. It forwards each to another instance, and streams the answer back to the client.
  *
  * - A request is sent once. An instance that is silent may have begun it.
- * - The reply begins before the request is served, so that slow work is not taken for silence.
+ * - The reply begins before the request is served: slow work is no silence.
  */
 import { discard, goneReply, type ReplySink, ReplyStream, type ClusterScope } from '../../cluster/index.ts'
 import type { Era } from '../../protocol/index.ts'
@@ -51,7 +50,7 @@ export class NewRequests {
     })
   }
 
-  /** Has another instance serve a request. 'untaken': no instance takes it, and it was not begun. */
+  /** Forwards a request to another instance. 'untaken': no instance takes it, and it was not begun. */
   async forward(request: NewRequest, sink: Sink): Promise<HttpReply | undefined | 'untaken'> {
     for (const member of shuffled(this.#scope.members.knownToStay())) {
       const forwarded = await this.#scope.forward(member, { kind: 'new-request', ...request }, { isOnce: true })

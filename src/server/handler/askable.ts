@@ -1,4 +1,4 @@
-/** What a client can be asked, by the capabilities that it declared. */
+/** The kinds of questions that a client answers, by the capabilities that it declared. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { capabilityNames, declares, declaresAll, neededCapability, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
@@ -13,10 +13,10 @@ export function isForm(request: InputRequest): boolean {
   return request.method === 'elicitation/create' && request.params.mode !== 'url'
 }
 
-/** What a tool may need of its client. */
+/** Capabilities of clients that a tool may need. */
 export type Need = 'elicitation' | 'elicitation.url' | 'sampling' | 'roots'
 
-/** What a client without a capability lacks, for a person and a model. */
+/** Sentences on missing capabilities, for people and models. */
 const LACKS: Readonly<Record<Need, string>> = {
   elicitation: 'asks a person, and this client cannot show questions',
   'elicitation.url': 'sends a person to a web page, and this client cannot open one',

@@ -210,7 +210,7 @@ function flat(json: Json, message: string): Json {
   return form
 }
 
-/** What a handler in explicit style returns to ask: the input requests, and the state for its next round. */
+/** The return value with which a handler in explicit style asks: input requests, and the state for its next round. */
 export class InputRequired {
   readonly inputRequests: ReadonlyMap<string, InputRequest>
   readonly requestState: unknown

@@ -3,7 +3,7 @@ import type { Call } from '../call.ts'
 import { ClientState } from './clientState.ts'
 import type { Context } from './context.ts'
 
-/** What is known of a request that runs no tool, prompt or resource: it cannot ask, and has nothing to remember. */
+/** The context of a request without a handler: it cannot ask, and has no journal. */
 export interface RequestContext extends Pick<Context, 'can' | 'state' | 'principal' | 'client' | 'era' | 'meta'> {
   /** The parameters, as the client sent them. */
   readonly params: Readonly<Json>

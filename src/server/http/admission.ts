@@ -17,7 +17,7 @@ import type { Admission, EndpointRequest, HttpReply, Sink } from './exchange.ts'
 import { createHostGuard, type GuardOptions } from './hostGuard.ts'
 import { refusal } from './refusal.ts'
 
-/** What is served beside the endpoint, to everyone, by its path. */
+/** Public documents beside the endpoint, by path. */
 export type Documents = ReadonlyMap<string, string>
 
 export interface AdmissionOptions extends GuardOptions {

@@ -1,6 +1,13 @@
 /** Request bodies: their limits, and parsing to one JSON value. What two parsers could read differently is refused. */
-import { isUtf8 } from 'node:buffer'
-import { assertFew, assertShallow, countMembers, maxItems, ProtocolError } from '../../protocol/index.ts'
+import {
+  assertFew,
+  assertShallow,
+  countMembers,
+  isUtf8,
+  maxItems,
+  ProtocolError,
+  utf8Text,
+} from '../../protocol/index.ts'
 import type { HttpReply } from './exchange.ts'
 import { RequestRefused, refusal } from './refusal.ts'
 
@@ -48,8 +55,8 @@ export async function* chunksOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Ar
 }
 
 /** `maxBytes` is the limit of bodies: with a larger one, a body may also have more members. */
-export function parseBytes(bytes: Buffer, maxBytes: number): unknown {
-  const text = bytes.toString('utf8')
+export function parseBytes(bytes: Uint8Array, maxBytes: number): unknown {
+  const text = utf8Text(bytes)
   // Invalid UTF-8 becomes a replacement character, so only a text that has one needs the exact check.
   if (text.includes('\ufffd') && !isUtf8(bytes)) throw new ProtocolError('PARSE_FAILED', 'The body is not UTF-8.')
   return parseText(text, maxBytes)
@@ -57,8 +64,7 @@ export function parseBytes(bytes: Buffer, maxBytes: number): unknown {
 
 /** A body that a framework has read: bytes, or the value that it has parsed. */
 export function parseBody(body: unknown, maxBytes: number): unknown {
-  if (body instanceof Uint8Array)
-    return parseBytes(Buffer.from(body.buffer, body.byteOffset, body.byteLength), maxBytes)
+  if (body instanceof Uint8Array) return parseBytes(body, maxBytes)
   assertSmall(body, maxItems(maxBytes))
   return body
 }

@@ -1,7 +1,7 @@
 /**
  * The endpoint, independent of the HTTP server in front of it: admits a request by its headers and passes it to the handler.
  */
-import type { HeaderReader, OptionNames } from '../../protocol/index.ts'
+import { type HeaderReader, joined, type OptionNames, utf8Text } from '../../protocol/index.ts'
 import type { Authenticate, Principal } from '../auth/authenticator.ts'
 import type { Logger } from '../logger.ts'
 import { type Admit, createAdmission, type Documents } from './admission.ts'
@@ -17,7 +17,7 @@ export interface HandlerOptions extends GuardOptions {
 
 export const HANDLER_OPTIONS: OptionNames<HandlerOptions> = { ...GUARD_OPTIONS, maxBodyBytes: true }
 
-/** What all endpoints of one server have in common. */
+/** The common parts of all endpoints of one server. */
 export interface EndpointParts {
   readonly handler: RequestHandler
   readonly authenticate: Authenticate | undefined
@@ -94,7 +94,7 @@ export class Endpoint {
     if (refused !== undefined) return refused
     const chunks: Uint8Array[] = []
     for await (const chunk of request.bytes(messages.maxBytes)) chunks.push(chunk)
-    return messages.receive(Buffer.concat(chunks).toString('latin1'), sink)
+    return messages.receive(utf8Text(joined(chunks)), sink)
   }
 
   #serve(request: EndpointRequest, admitted: Admission | HttpReply, sink: HostSink): Promise<HttpReply | undefined> {

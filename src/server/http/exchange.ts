@@ -10,6 +10,8 @@ export interface EndpointRequest {
   readonly method: string
   /** Without the query. */
   readonly path: string
+  /** The query of the address, without its question mark; empty if there is none. */
+  readonly query: string
   readonly header: HeaderReader
   /** Whether the request reached this process over a loopback address. */
   readonly loopback: boolean
@@ -27,7 +29,7 @@ export interface EndpointRequest {
   /** Whether the body is available as bytes. Some frameworks pass only what they have parsed. */
   readonly hasBytes: boolean
   /** Reads the whole body and leaves it unparsed. `json` can be called afterwards. Rejects as `json` does. */
-  whole(): Promise<Buffer>
+  whole(): Promise<Uint8Array>
   /** All headers as they came: names and values in turn. */
   readonly rawHeaders: readonly string[]
 }

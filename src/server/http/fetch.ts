@@ -1,5 +1,5 @@
 /** The endpoint on web-standard `Request` and `Response`, for Workers, Deno, Bun, Hono and others. */
-import type { HeaderReader, OptionNames } from '../../protocol/index.ts'
+import { type HeaderReader, joined, type OptionNames } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import { isLocalHost } from '../localHost.ts'
 import { chunksOf, limited, parseBytes, tooLarge } from './body.ts'
@@ -61,7 +61,7 @@ export class FetchHttpRequest implements EndpointRequest {
   readonly #request: Request
   readonly #url: URL
   readonly #maxBytes: number
-  #read: Buffer | undefined
+  #read: Uint8Array | undefined
 
   constructor(request: Request, url: URL, maxBytes: number) {
     this.header = (name) => request.headers.get(name) ?? (name === 'host' ? url.host : undefined)
@@ -76,6 +76,10 @@ export class FetchHttpRequest implements EndpointRequest {
 
   get path(): string {
     return this.#url.pathname
+  }
+
+  get query(): string {
+    return this.#url.search.slice(1)
   }
 
   /** A Request does not have the local address of its connection, so the host name in its URL decides. */
@@ -103,7 +107,7 @@ export class FetchHttpRequest implements EndpointRequest {
     return parseBytes(await this.whole(), this.#maxBytes)
   }
 
-  async whole(): Promise<Buffer> {
+  async whole(): Promise<Uint8Array> {
     this.#read ??= await (this.declaredBytes <= this.#maxBytes ? this.#atOnce() : this.#collected())
     return this.#read
   }
@@ -113,15 +117,15 @@ export class FetchHttpRequest implements EndpointRequest {
   }
 
   /** The fastest way to read. Content-Length may be wrong, so the size is checked again. */
-  async #atOnce(): Promise<Buffer> {
-    const bytes = Buffer.from(await this.#request.arrayBuffer())
+  async #atOnce(): Promise<Uint8Array> {
+    const bytes = new Uint8Array(await this.#request.arrayBuffer())
     if (bytes.length > this.#maxBytes) throw new RequestRefused(tooLarge(this.#maxBytes))
     return bytes
   }
 
-  async #collected(): Promise<Buffer> {
+  async #collected(): Promise<Uint8Array> {
     const chunks: Uint8Array[] = []
     for await (const chunk of this.bytes()) chunks.push(chunk)
-    return Buffer.concat(chunks)
+    return joined(chunks)
   }
 }

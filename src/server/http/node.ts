@@ -61,7 +61,7 @@ class NodeHttpRequest implements EndpointRequest {
   readonly #req: NodeRequest
   readonly #maxBytes: number
   readonly #loopback: boolean | undefined
-  /** What `whole` has read. */
+  /** The bytes that `whole` has read. */
   #read: Buffer | undefined
 
   constructor(req: NodeRequest, maxBytes: number, loopback: boolean | undefined) {
@@ -77,6 +77,11 @@ class NodeHttpRequest implements EndpointRequest {
 
   get path(): string {
     return pathOf(this.#req)
+  }
+
+  get query(): string {
+    const { originalUrl, url = '/' } = this.#req
+    return queryOf(originalUrl ?? url)
   }
 
   get loopback(): boolean {
@@ -158,6 +163,11 @@ export function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
   const whole = originalUrl ?? url
   const query = whole.indexOf('?')
   return query < 0 ? whole : whole.slice(0, query)
+}
+
+function queryOf(address: string): string {
+  const at = address.indexOf('?')
+  return at < 0 ? '' : address.slice(at + 1)
 }
 
 // A cache of lower-case header names by their original spelling. Clients use few spellings.

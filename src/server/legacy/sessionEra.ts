@@ -1,5 +1,5 @@
 /** The parts of a server that serve the session era. */
-import type { Sealer } from '../../state/seal/index.ts'
+import type { SealOptions } from '../../state/seal/index.ts'
 import type { CarryStore } from '../../state/stores/index.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
 import type { CallHandler } from '../call.ts'
@@ -16,6 +16,7 @@ import { SessionFacts } from './sessionFacts.ts'
 import { GetStreams } from './streams/getStreams.ts'
 import { LegacyStreams } from './streams/streams.ts'
 import type { WatchedResources } from '../limits/watchedResources.ts'
+import { sessionSealers } from '../keys.ts'
 import type { Logger } from '../logger.ts'
 import type { ServerIdentity, ServerOptions } from '../options.ts'
 import type { Results } from '../results.ts'
@@ -25,8 +26,7 @@ export type SessionPart = ReturnType<typeof sessionEra>
 
 export interface SessionEraParts {
   readonly clusterPart: ClusterPart
-  readonly sessionSealer: Sealer
-  readonly pushSealer: Sealer
+  readonly sealing: SealOptions
   readonly rules: CarryRules
   readonly store: CarryStore | undefined
   readonly onDifference: (difference: Difference) => void
@@ -43,8 +43,10 @@ export interface SessionEraParts {
   readonly logger: () => Logger
 }
 
-export function sessionEra({ ledger, bus: configuredBus, assume, limits }: ServerOptions, parts: SessionEraParts) {
-  const { clusterPart, sessionSealer, declaration, access, watched, ttlSeconds, clock, logger } = parts
+export function sessionEra(options: ServerOptions, parts: SessionEraParts) {
+  const { ledger, bus: configuredBus, assume, limits } = options
+  const { sessionSealer, pushSealer } = sessionSealers(options, parts.sealing)
+  const { clusterPart, declaration, access, watched, ttlSeconds, clock, logger } = parts
   const { scope, bus, news, owners } = clusterPart
   const { self } = scope
   const facts = new SessionFacts(bus, clock, watched)
@@ -61,7 +63,7 @@ export function sessionEra({ ledger, bus: configuredBus, assume, limits }: Serve
     ...parts,
     self,
     bus: configuredBus,
-    sealer: parts.pushSealer,
+    sealer: pushSealer,
     ledger: scope.ledger,
     owners,
     canHandOff: async () => !declaration.isStateful && scope.canHandOff(),

@@ -28,7 +28,7 @@ export class Load {
     this.#inFlight++
   }
 
-  /** Others stay because this call goes, although it is in flight until its state is written. */
+  /** Marks a call that leaves: it is in flight until its state is written, and no longer counts as load. */
   handOff(call: object): void {
     this.#leaving.add(call)
   }
@@ -40,7 +40,7 @@ export class Load {
     if (this.#inFlight === 0) for (const resolve of this.#idle) resolve()
   }
 
-  /** Makes every checkpoint hand off from now on. Resolves when no call is in flight, or at the deadline. */
+  /** From now on each checkpoint hands its call off. Resolves when no call is in flight, or at the deadline. */
   async drain(deadlineMs: number): Promise<void> {
     this.#draining = true
     if (this.#inFlight === 0) return

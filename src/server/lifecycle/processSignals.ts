@@ -1,3 +1,4 @@
+import { host } from '../../protocol/index.ts'
 import { isGivenRejection } from '../../journal/index.ts'
 
 const draining = new Set<() => Promise<void>>()
@@ -19,15 +20,14 @@ function drainAndExit(): void {
 let quiet = false
 
 /**
- * A handler may leave a promise of its context unawaited (`ctx.ask(…).then(…)`), or something that its signal aborts. When
- * its round ends, or when the client declines, cancels or disconnects, that rejects without a handler, which would end the
- * process. A client must not be able to do that, so rejections that follow from a context are ignored: the call they belong to has failed
- * because of them, or because its handler did not wait, and the log tells of it. Every other unhandled rejection has its usual effect.
+ * Ignores unhandled rejections of promises that a context gave (`ctx.ask(…).then(…)`), or that its signal aborts. They reject
+ * when a round ends, and when a client declines, cancels or disconnects; so without this a client could end the process. Their calls have
+ * failed, and the log has the reason. Every other unhandled rejection ends the process as usual.
  */
 export function ignoreRejectedAsks(): void {
   if (quiet) return
   quiet = true
-  process.on('unhandledRejection', (reason, promise) => {
+  host?.on?.('unhandledRejection', (reason, promise) => {
     const isOurs = isGivenRejection(reason, promise)
     if (isOurs || process.listenerCount('unhandledRejection') > 1) return
     throw reason

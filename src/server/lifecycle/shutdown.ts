@@ -38,7 +38,7 @@ export class Shutdown {
   #patience: Promise<void> | undefined
   #options: Required<DrainOptions> = { deadlineMs: 0, idleMs: 0 }
 
-  /** `level` is that of the two lines which a stop is in the log. */
+  /** `level`: the log level of the lines at the beginning and the end of the drain. */
   constructor(assembly: ServerParts, level: 'info' | 'debug' = 'info') {
     this.#assembly = assembly
     this.#level = level

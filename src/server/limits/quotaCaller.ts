@@ -9,7 +9,7 @@ import { digestOf } from '../../state/internal.ts'
 import { groupOf } from '../../state/quota/index.ts'
 import type { Call, Caller } from '../call.ts'
 
-/** In two lines where the caller is one of a group: the group, and which of it. */
+/** Two lines for a caller of a group: the name of the group, then that of the caller. */
 export function quotaCaller({ principal, peer, address }: Caller): string {
   if (principal !== undefined) return `principal ${principal.id.replaceAll('\n', ' ')}`
   const session = `session ${peer.session ?? ''}`

@@ -1,4 +1,4 @@
-/** How much one caller may ask of this server: requests per minute, and calls at once. */
+/** Limits of one caller: requests per minute, and concurrent calls. */
 import { assertOptionNames, type HeaderReader, type OptionNames } from '../../protocol/index.ts'
 import { Quota } from '../../state/quota/index.ts'
 import { memoryRates, type RateStore } from '../../state/stores/index.ts'
@@ -8,9 +8,9 @@ import { LimitError } from '../errors.ts'
 import { networkOf } from './quotaCaller.ts'
 
 export interface LimitOptions {
-  /** How many requests one caller may send within a minute. @default no limit */
+  /** Maximum number of requests of one caller within a minute. @default no limit */
   requestsPerMinute?: number
-  /** How many calls of one caller may be under way at once, at each instance. @default no limit */
+  /** Maximum number of concurrent calls of one caller at each instance. @default no limit */
   callsAtOnce?: number
   /** Where calls under way are counted. @default the memory of this process */
   calls?: CallCounter
@@ -157,7 +157,7 @@ export class RequestLimits {
   }
 }
 
-/** By principal. Who is anonymous is known by address, else by session, which anyone can begin, else with all others. */
+/** The principal; for anonymous callers the network, else the session, else one name for all. */
 function callerOf(principal: Principal | undefined, session: string | undefined, address: string | undefined): string {
   if (principal !== undefined) return `principal ${principal.id}`
   if (address !== undefined) return `network ${networkOf(address)}`

@@ -1,6 +1,6 @@
 /**
- * The watched resources of both eras, so that a gateway can watch them at the servers behind it. Where there is a limit, one
- * caller has at most half of it, and a caller with less than an equal share of it always gets more.
+ * The watched resources of both eras; a gateway watches the same at the servers behind it. Of a limit, one caller has at most
+ * half, and a caller below an equal share always gets another one.
  */
 import { groupOf, Quota } from '../../state/quota/index.ts'
 

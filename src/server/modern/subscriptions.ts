@@ -43,7 +43,7 @@ export class Subscriptions {
   readonly #guard: WatchGuard
   readonly #tasks: () => TaskService | undefined
   readonly #watched: WatchedResources
-  /** For whom what a call watches is counted. */
+  /** The caller whose quota the watched resources of a call count in. */
   readonly #callerOf: (call: Call) => string | undefined
   readonly #closers = new Set<(isCancelled: boolean) => void>()
   #isClosed = false

@@ -1,4 +1,4 @@
-/** What serves by `node:http` and by standard input and output. Bundles for Workers have hosts.worker.ts in its place. */
+/** The hosts on `node:http` and on standard input and output. Bundles for Workers have hosts.worker.ts in place of this file. */
 import { assertOptionNames } from '../../protocol/index.ts'
 import { HANDLER_OPTIONS, type HandlerOptions } from '../http/endpoint.ts'
 import { LISTEN_OPTIONS, type ListenOptions } from '../http/listen.ts'

@@ -70,7 +70,7 @@ const LEVELS: Readonly<Record<number, readonly [name: string, style: Color]>> = 
   50: ['ERROR', 'red'],
   60: ['FATAL', 'red'],
 }
-/** What is the same in every line of a process, or has a place of its own. */
+/** Members that are the same in every line of a process, or are shown elsewhere. */
 const ELSEWHERE = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'err'])
 const MAX_MEMBERS = 4
 /** Each reason is a sentence that says what to do. */

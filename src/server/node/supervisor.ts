@@ -9,7 +9,7 @@ import { type HttpListener, type ListenOptions, listen as listenAt } from '../ht
 const SUPERVISOR = Symbol.for('pannier.supervisor')
 
 interface Supervisor {
-  /** What the first server of the process has in place of its own port and host; undefined for other servers. */
+  /** The port and host for the first server of the process, in place of its own; undefined for other servers. */
   claim(): ClaimedAddress | undefined
 }
 

@@ -27,6 +27,8 @@ export interface DeferredCallsOptions {
   readonly links: QuestionLinks
   readonly results: Results
   readonly waitSeconds: number
+  /** Whether people log in at the pages, so that questions for others have one, too. */
+  readonly hasLogin: boolean
   /** Whether a caller may still call a tool. */
   readonly mayCall: (principal: Principal | undefined, tool: string) => boolean
 }
@@ -97,16 +99,22 @@ export class DeferredCalls {
     return failure(error?.message ?? 'Nobody answered in time.')
   }
 
-  #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Json {
-    const { desk, links } = this.#options
+  async #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Promise<Json> {
+    const { desk, links, hasLogin } = this.#options
     const owner = desk.ownerOf(caller)
-    const questions = Array.from(waiting.questions, ([key, { params }]) => {
+    const asked = Array.from(waiting.questions, async ([key, { params }]) => {
       const by = waiting.approvers.get(key)?.by
       const id = `${waiting.id}:${key}`
-      const url = by === undefined ? links.to({ question: id, owner }) : undefined
+      const url =
+        by === undefined
+          ? await links.to({ question: id, owner })
+          : hasLogin
+            ? await links.to({ question: id })
+            : undefined
       const { message = '' } = (params ?? {}) as { message?: string }
       return { id, message, ...(url !== undefined && { url }), ...(by !== undefined && { by }) }
     })
+    const questions = await Promise.all(asked)
     const sentences = [
       'This call waits for a person, and this client cannot show them the question. Pass this on:',
       ...questions.map(sentenceOf),
@@ -135,7 +143,8 @@ interface ShownQuestion {
 }
 
 function sentenceOf({ message, url, by }: ShownQuestion): string {
-  if (by !== undefined) return `It waits for ${by.join(' or ')} to answer: ${message}`
+  const where = url === undefined ? '' : `\nThe page of the question, after a login: ${url}`
+  if (by !== undefined) return `It waits for ${by.join(' or ')} to answer: ${message}${where}`
   return url === undefined ? `The question: ${message}` : `The question: ${message}\nAnswer it here: ${url}`
 }
 

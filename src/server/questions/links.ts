@@ -1,8 +1,9 @@
 /**
- * Links to the page of a question. The address holds a seal of the question and of the caller whose question it is: who has the link
- * may answer. It counts once, because a question is open once, and then says what became of it.
+ * Links to the page of a question. The address holds a seal of the question. For a question of the caller it also names the
+ * caller: who has that link may answer. Any other link says only what is asked, and a login who opens it. A link counts once,
+ * because a question is open once, and then says what became of it.
  */
-import type { Sealer } from '../../state/seal/index.ts'
+import type { RoundSealer } from '../../state/seal/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { isObject } from '../../protocol/index.ts'
 import { newId } from '../binding.ts'
@@ -15,34 +16,53 @@ const TOLD_SECONDS = 604_800
 const SEGMENT = '/question/'
 
 export class QuestionLinks {
-  readonly #sealer: Sealer
+  readonly #sealer: RoundSealer
   readonly #url: () => string | undefined
   readonly #waitSeconds: number
 
   /** `url`: the address of the endpoint as people reach it, if it is known. */
-  constructor(sealer: Sealer, url: () => string | undefined, waitSeconds: number) {
+  constructor(sealer: RoundSealer, url: () => string | undefined, waitSeconds: number) {
     this.#sealer = sealer
     this.#url = url
     this.#waitSeconds = waitSeconds
   }
 
   /** Undefined if people cannot reach this server by an address that it knows. */
-  to({ question, owner }: LinkedQuestion): string | undefined {
-    const url = this.#url()
-    if (url === undefined) return undefined
+  async to({ question, owner }: LinkedQuestion): Promise<string | undefined> {
+    const pages = this.#pages
+    if (pages === undefined) return undefined
     const content = { body: { question, owner }, id: newId(), ttlSeconds: this.#waitSeconds + TOLD_SECONDS }
-    return `${url.replace(/\/$/, '')}${SEGMENT}${this.#sealer.seal('link', {}, content)}`
+    return `${pages}${await this.#sealer.seal('link', {}, content)}`
   }
 
   /** Undefined for an address that is no link of this server, or an expired one. */
-  open(path: string): LinkedQuestion | undefined {
+  async open(path: string): Promise<LinkedQuestion | undefined> {
     try {
-      const { body } = this.#sealer.open('link', {}, path.slice(path.lastIndexOf(SEGMENT) + SEGMENT.length))
-      return isObject(body) ? { question: String(body['question']), owner: String(body['owner']) } : undefined
+      const { body } = await this.#sealer.open('link', {}, sealIn(path))
+      if (!isObject(body)) return undefined
+      const { question, owner } = body
+      return { question: String(question), ...(typeof owner === 'string' && { owner }) }
     } catch (error) {
       if (error instanceof StateError) return undefined
       throw error
     }
+  }
+
+  /** The address of a page, by its path as this process sees it: a proxy may have cut it. */
+  addressOf(path: string): string {
+    const pages = this.#pages
+    return pages === undefined ? path : `${pages}${sealIn(path)}`
+  }
+
+  /** Where the provider of logins sends people back to, where it is known. */
+  get returnUrl(): string | undefined {
+    const pages = this.#pages
+    return pages && `${pages}${LOGIN}`
+  }
+
+  get #pages(): string | undefined {
+    const url = this.#url()
+    return url && `${url.replace(/\/$/, '')}${SEGMENT}`
   }
 
   /** The origin of the pages, where it is known. */
@@ -50,6 +70,17 @@ export class QuestionLinks {
     const url = this.#url()
     return url && new URL(url).origin
   }
+}
+
+function sealIn(path: string): string {
+  return path.slice(path.lastIndexOf(SEGMENT) + SEGMENT.length)
+}
+
+const LOGIN = 'login'
+
+/** Whether a login ends at this path. */
+export function isLoginPath(path: string): boolean {
+  return path.endsWith(`${SEGMENT}${LOGIN}`)
 }
 
 /** Whether a path is that of a question's page, with a good seal or not. */

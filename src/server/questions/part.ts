@@ -1,15 +1,15 @@
 /** What a server has for calls that wait for people: the calls, the pages, and the tool that continues a call. */
 import type { CallToolResult } from '@modelcontextprotocol/client'
-import type { Sealer } from '../../state/seal/index.ts'
+import type { RoundSealer } from '../../state/seal/index.ts'
 import { toolEntry } from '../catalog/entries.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { questionsOf, type ServerOptions } from '../options.ts'
 import type { RequestLimits } from '../limits/requestLimits.ts'
 import type { Results } from '../results.ts'
-import type { QuestionDesk } from '../taskPort.ts'
+import type { QuestionDesk, QuestionSite } from '../taskPort.ts'
 import type { Pages } from '../http/endpoint.ts'
-import { isQuestionPath, QuestionLinks } from './links.ts'
+import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
 import type { NamesOf } from './openQuestions.ts'
 import { CONTINUE_TOOL, DeferredCalls } from './deferredCalls.ts'
 
@@ -23,7 +23,7 @@ export interface QuestionsPart {
 
 export interface QuestionsPartOptions {
   readonly desk: QuestionDesk | undefined
-  readonly sealer: Sealer
+  readonly sealer: RoundSealer
   readonly results: Results
   readonly registry: Registry
   /** Whether a caller may still call a tool. */
@@ -41,23 +41,35 @@ export function openQuestionsPart(
   if (settings === undefined) return undefined
   if (desk === undefined) throw new TypeError('The option questions needs tasks of pannier/tasks or pannier/postgres.')
   let { url } = settings
-  const { waitSeconds, namesOf } = settings
+  const { waitSeconds, namesOf, login } = settings
   const links = new QuestionLinks(sealer, () => url, waitSeconds)
+  const site: QuestionSite = {
+    links,
+    server: options.title ?? options.name,
+    login: login && {
+      options: login,
+      sealer,
+      returnUrl: () => links.returnUrl,
+      isReturn: isLoginPath,
+    },
+  }
+  const servePage = desk.pages(site)
   const waiting = new DeferredCalls({
     desk,
     links,
     results,
     waitSeconds,
     mayCall,
+    hasLogin: login !== undefined,
   })
   registry.addTool(continueTool(waiting))
   return {
     waiting,
     pages: {
-      has: isQuestionPath,
+      has: (path) => isQuestionPath(path) || (site.login !== undefined && isLoginPath(path)),
       serve: async (request, address) => {
         await limits?.enterPage(address)
-        return desk.page(request, { links, server: options.title ?? options.name })
+        return servePage(request)
       },
     },
     namesOf,

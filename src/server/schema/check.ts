@@ -1,4 +1,4 @@
-/** What a compiled schema is, whatever checks it. */
+/** A compiled schema, independent of its validator. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Json } from '../../protocol/index.ts'
 

@@ -12,7 +12,7 @@ export type { Schema } from './check.ts'
 /** zod, valibot, arktype or any other Standard Schema, or plain JSON Schema. */
 export type SchemaLike = StandardSchemaV1 | Json
 
-/** What a handler receives after the check. */
+/** The input of a handler, after the check. */
 export type InferSchema<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : Record<string, unknown>
 
 const compiled = new WeakMap<object, Partial<Record<Direction, Schema>>>()

@@ -3,10 +3,9 @@
  * among them. Method, tool and prompt names only if this server has them, because callers could invent any number of
  * names.
  */
-import { hash } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Attributes } from '@opentelemetry/api'
-import { CODES, errorType, isServerError } from '../../protocol/index.ts'
+import { CODES, errorType, isServerError, sha256 } from '../../protocol/index.ts'
 import type { Call, Peer, TracedCall } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { shortened } from '../logger.ts'
@@ -86,7 +85,7 @@ export function askedAttributes(key: string, method: string): Attributes {
 
 /** The id of a call must stay secret, so spans have a hash of it. */
 export function callAttributes({ id, round }: TracedCall): Attributes {
-  return { 'pannier.call.id': hash('sha256', id, 'hex').slice(0, 16), 'pannier.call.round': round + 1 }
+  return { 'pannier.call.id': sha256(id, 'hex').slice(0, 16), 'pannier.call.round': round + 1 }
 }
 
 /** The class of an error; its message may contain arguments. */

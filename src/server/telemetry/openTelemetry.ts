@@ -5,7 +5,7 @@ import type * as opentelemetry from '@opentelemetry/api'
 // Written out so that tools which collect the files of a deployment find the package.
 const require = createRequire(import.meta.url)
 
-/** What we use of it. */
+/** The part of it that is used. */
 export type OpenTelemetry = Pick<
   typeof opentelemetry,
   'context' | 'createNoopMeter' | 'metrics' | 'propagation' | 'ROOT_CONTEXT' | 'SpanKind' | 'SpanStatusCode' | 'trace'

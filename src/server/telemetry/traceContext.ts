@@ -4,7 +4,7 @@ import type { HeaderReader, Json } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { OpenTelemetry } from './openTelemetry.ts'
 
-/** Who names no span in `_meta` may do so in headers, unless the transport has a span of its own, which read them. */
+/** The headers count where `_meta` names no span, unless the transport has a span of its own, which has read them. */
 export function parentOf(
   { propagation, trace }: OpenTelemetry,
   { meta, header }: Pick<Call, 'meta' | 'header'>,

@@ -7,7 +7,7 @@
  *   method-scope) are part of the value, and have no effect.
  * - A name that cannot be stored is refused alone: its old value stays, and the rest of the change is applied.
  */
-import { isObject, STATE_SCOPES, type StateScope, utf8Bytes } from '../../protocol/index.ts'
+import { isObject, STATE_SCOPES, type StateScope, utf8Length } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
 import type { JarChange, JarEntry, JarNews, JarOwner } from './store.ts'
 import { jsonText } from '../jsonText.ts'
@@ -82,7 +82,7 @@ interface PlanBuilder {
 function planSet(value: unknown, { scope, name }: Pick<JarSet, 'scope' | 'name'>, plan: PlanBuilder): void {
   const { maxBytes } = plan.limits
   const text = textOf(value)
-  const bytes = utf8Bytes(name) + utf8Bytes(text ?? '')
+  const bytes = utf8Length(name) + utf8Length(text ?? '')
   if (text === undefined) plan.news.push(refused(scope, name, 'The value is not JSON.'))
   else if (bytes <= maxBytes) plan.sets.push({ scope, name, text, bytes })
   else plan.news.push(refused(scope, name, `Name and value have ${bytes} bytes; the limit is ${maxBytes}.`))

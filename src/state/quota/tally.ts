@@ -4,7 +4,7 @@ export type Measure = 'places' | 'chars'
 export type Amount = Readonly<Record<Measure, number>>
 
 /**
- * Who may evict an item: anyone, callers with no more than its own caller, only callers with less, or nobody. Of one caller, items of the first kind are evicted first.
+ * The callers that may evict an item: all, those with no more than its own caller, only those with less, or none. Of one caller, items of the first kind are evicted first.
  */
 export type Evictable = 'always' | 'unless-smaller' | 'if-larger' | 'never'
 

@@ -3,10 +3,11 @@
  *
  * Invariants:
  * - a key's id is the first four bytes of its SHA-256, so an id cannot be paired with the wrong key;
- * - key bytes are in a KeyObject in a WeakMap: printing, logging or serializing a keyring shows ids only;
+ * - keys are in a WeakMap, as KeyObjects where there are some: printing, logging or serializing a keyring shows ids only;
  * - an error message contains the position of a key, never the key.
  */
-import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { findNodeModule, fromBase64url, randomBytes, sha256, toBase64 } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
 
 const KEY_BYTES = 32
@@ -24,7 +25,8 @@ export interface Keyring {
 export interface RingKey {
   readonly id: string
   readonly tag: number
-  readonly secret: KeyObject
+  /** Bytes where WebCrypto is all there is. */
+  readonly secret: KeyObject | Uint8Array<ArrayBuffer>
 }
 
 const ringKeys = new WeakMap<Keyring, readonly RingKey[]>()
@@ -51,7 +53,7 @@ export function ephemeralKeyring(): Keyring {
 
 /** Makes a new key in the form `createKeyring` reads. */
 export function newKey(): string {
-  return randomBytes(KEY_BYTES).toString('base64url')
+  return toBase64(randomBytes(KEY_BYTES), 'base64url')
 }
 
 /** The values of `PANNIER_KEYS` to deploy one after the other so that a new key replaces the old and no call is lost. */
@@ -84,8 +86,9 @@ function makeRingKey(bytes: Uint8Array, index: number): RingKey {
   if (bytes.length !== KEY_BYTES) {
     throw new StateError('KEYS_LENGTH', `Key ${index + 1} has ${bytes.length} bytes; a key has exactly ${KEY_BYTES}.`)
   }
-  const digest = createHash('sha256').update(bytes).digest()
-  return { id: digest.toString('hex', 0, 4), tag: digest.readUInt32BE(0), secret: createSecretKey(bytes) }
+  const id = sha256(bytes, 'hex').slice(0, 8)
+  const secret = findNodeModule('node:crypto')?.createSecretKey(bytes) ?? Uint8Array.from(bytes)
+  return { id, tag: Number.parseInt(id, 16), secret }
 }
 
 function assertDistinct(keys: readonly RingKey[]): void {
@@ -100,11 +103,11 @@ function splitKeys(value: string): string[] {
   return value.split(/[\s,]+/).filter((part) => part !== '')
 }
 
-function readKeys(value: string): Buffer[] {
+function readKeys(value: string): Uint8Array[] {
   return splitKeys(value).map((text, index) => readKey(text, index + 1))
 }
 
-function readKey(text: string, position: number): Buffer {
+function readKey(text: string, position: number): Uint8Array {
   if (/^\w+=[\w-]/.test(text)) {
     const sentence = `Key ${position} is a whole line of a .env file; set the variable to the part after the "=" only.`
     throw new StateError('KEYS_ENCODING', sentence)
@@ -132,10 +135,10 @@ function readKey(text: string, position: number): Buffer {
 }
 
 /**
- * Reads base64url, and only in its canonical form. `Buffer.from` skips unknown characters, also accepts the `+/`
+ * Reads base64url, and only in its canonical form. `fromBase64url` skips unknown characters, may accept the `+/`
  * alphabet and padding, and ignores unused last bits. Encoding the bytes again and comparing finds all of these.
  */
-export function readBase64url(text: string): Buffer | undefined {
-  const bytes = Buffer.from(text, 'base64url')
-  return bytes.toString('base64url') === text ? bytes : undefined
+export function readBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  const bytes = fromBase64url(text)
+  return toBase64(bytes, 'base64url') === text ? bytes : undefined
 }

@@ -27,7 +27,7 @@ const originals: Original[] = [
   original('request', bob, { secret }),
   original('push', { ...ann, session: 's-1' }, { secret, list: [1, 2, 3] }),
   original('ticket', {}, secret),
-  original('session', ann, Array(100).fill(secret)), // deflated
+  original('session', ann, Array(100).fill(secret)),
 ]
 
 function original(purpose: Purpose, binding: Binding, body: unknown): Original {

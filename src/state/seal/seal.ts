@@ -2,31 +2,17 @@
  * Seals a body into a token that only this keyring opens, for one purpose, one audience and one binding, until it
  * expires.
  *
- * A sealed body is encrypted and authenticated; only its length is visible. If a body contains both a secret and text
- * that the peer chose, the length after deflating can leak the secret (as in CRIME): set `deflateAboveBytes: Infinity`.
+ * A sealed body is encrypted and authenticated; only its length is visible. It is never compressed: the length would then reveal
+ * whether text that the peer chose occurs in the rest (as in CRIME).
  */
 import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 import { type Binding, parseClaims, readClaims, type Sealed, writeClaims } from './claims.ts'
-import {
-  decrypt,
-  deflate,
-  encrypt,
-  makeTokenKey,
-  type NonceSource,
-  type Plain,
-  type Purpose,
-  randomNonces,
-  readHeader,
-  unpack,
-} from './token.ts'
+import { decrypt, encrypt, makeTokenKey, type NonceSource, type Purpose, randomNonces, readHeader } from './token.ts'
 import { StateError } from '../errors.ts'
 import { type Keyring, keysOf } from './keyring.ts'
 
 /** The default life of a state: the default of `ttlSeconds` for sealers and servers. */
 export const DEFAULT_TTL_SECONDS = 3600
-
-// A body may be this many times larger than the token limit before it is deflated. A larger body is refused.
-const INFLATED_RATIO = 16
 
 export interface SealOptions {
   /** Its first key seals, and all its keys open. */
@@ -37,12 +23,8 @@ export interface SealOptions {
   ttlSeconds?: number
   /** The time in milliseconds. @default Date.now */
   clock?: () => number
-  /** Bodies larger than this many bytes are deflated if that makes them at least a tenth smaller. @default 1024 */
-  deflateAboveBytes?: number
   /** The maximum size of a token, in bytes, for sealing and for opening. @default 65536 */
   maxBytes?: number
-  /** The maximum size of a body before it is deflated and after it is inflated, in bytes. @default 16 times maxBytes */
-  maxBodyBytes?: number
 }
 
 /** The content of a token that is to be sealed. */
@@ -57,20 +39,24 @@ export interface SealContent {
   ttlSeconds?: number
 }
 
+/** A Sealer that may need time, as WebCrypto does. */
+export interface RoundSealer {
+  seal(purpose: Purpose, binding: Binding, content: SealContent): string | Promise<string>
+  open(purpose: Purpose, binding: Binding, token: string): Sealed | Promise<Sealed>
+}
+
 /** Seals bodies, and opens them where purpose and binding are the same. */
 export interface Sealer {
   seal(purpose: Purpose, binding: Binding, content: SealContent): string
   open(purpose: Purpose, binding: Binding, token: string): Sealed
 }
 
-const SEAL_OPTIONS: OptionNames<SealOptions> = {
+export const SEAL_OPTIONS: OptionNames<SealOptions> = {
   keyring: true,
   audience: true,
   ttlSeconds: true,
   clock: true,
-  deflateAboveBytes: true,
   maxBytes: true,
-  maxBodyBytes: true,
 }
 
 /** Seals and opens bodies for one audience, with the keys of a key ring. */
@@ -81,41 +67,38 @@ export function createSealer(options: SealOptions): Sealer {
 
 /** `createSealer` with the nonces passed in, so that test vectors can fix them. Private to this folder. */
 export function createSealerWith(options: SealOptions, nextNonce: NonceSource): Sealer {
-  const { keyring, audience, ttlSeconds, clock, deflateAboveBytes, maxBytes, maxBodyBytes } = withDefaults(options)
+  const { keyring, audience, ttlSeconds, clock, maxBytes } = withDefaults(options)
   const keys = keysOf(keyring)
   const sealing = makeTokenKey(keys[0])
   const opening = new Map(keys.map((key) => [key.tag, makeTokenKey(key)]))
-  const maxInflatedBytes = maxBodyBytes
 
   return {
     seal(purpose, binding, content) {
       const text = writeClaims(audience, binding, stamp(content, ttlSeconds, clock()))
-      const token = encrypt(sealing, purpose, nextNonce(), pack(text, deflateAboveBytes, maxInflatedBytes))
+      const token = encrypt(sealing, purpose, nextNonce(), text)
       if (token.length > maxBytes) throw tooLarge(token.length, maxBytes)
       return token
     },
 
     open(purpose, binding, token) {
       assertTokenSize(token, maxBytes)
-      const text = unpack(decrypt(opening, purpose, token), maxInflatedBytes)
-      return readClaims(text, audience, binding, clock())
+      return readClaims(decrypt(opening, purpose, token), audience, binding, clock())
     },
   }
 }
 
-function withDefaults(options: SealOptions): Required<SealOptions> {
-  const { keyring, audience, ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now } = options
-  const { deflateAboveBytes = 1024, maxBytes = 65_536, maxBodyBytes = maxBytes * INFLATED_RATIO } = options
+export function withDefaults(options: SealOptions): Required<SealOptions> {
+  const { keyring, audience, ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now, maxBytes = 65_536 } = options
   if (typeof audience !== 'string' || audience === '') {
     throw new StateError('STATE_OPTION', 'Give the sealer an audience: the name all instances of this server share.')
   }
   if (!(maxBytes > 0)) throw new StateError('STATE_OPTION', 'maxBytes is a positive number of bytes.')
   assertTtl(ttlSeconds)
-  return { keyring, audience, ttlSeconds, clock, deflateAboveBytes, maxBytes, maxBodyBytes }
+  return { keyring, audience, ttlSeconds, clock, maxBytes }
 }
 
 /** Adds the times to a body: issued at is rounded down and expires at is rounded up, to whole seconds. */
-function stamp(content: SealContent, defaultTtlSeconds: number, nowMs: number): Sealed {
+export function stamp(content: SealContent, defaultTtlSeconds: number, nowMs: number): Sealed {
   const { body, id, round = 0, ttlSeconds = defaultTtlSeconds } = content
   assertTtl(ttlSeconds)
   if (typeof id !== 'string' || !Number.isSafeInteger(round) || round < 0) {
@@ -125,14 +108,7 @@ function stamp(content: SealContent, defaultTtlSeconds: number, nowMs: number): 
   return { body, id, round, issuedAt: Math.floor(now), expiresAt: Math.ceil(now + ttlSeconds) }
 }
 
-function pack(text: string, deflateAboveBytes: number, maxInflatedBytes: number): Plain {
-  const bytes = Buffer.from(text)
-  if (bytes.length > maxInflatedBytes) throw tooLarge(bytes.length, maxInflatedBytes)
-  const small = bytes.length > deflateAboveBytes ? deflate(bytes) : undefined
-  return small ? { content: small, deflated: true } : { content: bytes, deflated: false }
-}
-
-function assertTokenSize(token: string, maxBytes: number): void {
+export function assertTokenSize(token: string, maxBytes: number): void {
   if (typeof token !== 'string')
     throw new StateError('STATE_MALFORMED', 'State is a string; send back what was received.')
   if (token.length > maxBytes) {
@@ -140,7 +116,7 @@ function assertTokenSize(token: string, maxBytes: number): void {
   }
 }
 
-function tooLarge(bytes: number, limit: number): StateError {
+export function tooLarge(bytes: number, limit: number): StateError {
   const advice = 'store large results elsewhere and keep a reference here, raise maxBytes, or carry state in a store'
   return new StateError('STATE_TOO_LARGE', `State would have ${bytes} bytes, the limit is ${limit}: ${advice}.`)
 }
@@ -159,9 +135,6 @@ export interface Inspected extends Sealed {
   readonly binding: Binding
 }
 
-// More than any server seals with its default limits.
-const MAX_BODY_BYTES = 64 * 1024 * 1024
-
 /**
  * Reads a token to find an error: all its claims, also those of another request or time. Servers never use this; `open` checks
  * every claim.
@@ -171,7 +144,7 @@ export function inspectToken(keyring: Keyring, token: string): Inspected {
   const key = keysOf(keyring).find(({ tag }) => tag === keyTag)
   if (key === undefined) throw new StateError('STATE_UNKNOWN_KEY', unknownKey(keyTag, keyring))
   const keys = new Map([[key.tag, makeTokenKey(key)]])
-  const claims = parseClaims(unpack(decrypt(keys, purpose, token), MAX_BODY_BYTES))
+  const claims = parseClaims(decrypt(keys, purpose, token))
   return { purpose, keyId: key.id, ...claims }
 }
 

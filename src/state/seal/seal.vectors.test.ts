@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { inflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { type Binding, createKeyring, digestOf, type Purpose } from '../index.ts'
 import { createSealerWith } from './seal.ts'
@@ -14,7 +13,6 @@ interface Vector {
   content: { id: string; body: unknown; round?: number; ttlSeconds?: number }
   clockMs: number
   nonce: string
-  deflated: boolean
   token: string
 }
 
@@ -36,7 +34,7 @@ function openByHand({ token, keys, purpose }: Vector): unknown[] {
   const decipher = createDecipheriv('aes-256-gcm', key!, bytes.subarray(6, 18))
   decipher.setAAD(Buffer.concat([bytes.subarray(0, 6), Buffer.from(purpose)])).setAuthTag(bytes.subarray(-16))
   const plain = Buffer.concat([decipher.update(bytes.subarray(18, -16)), decipher.final()])
-  return JSON.parse(String(bytes[1]! & 1 ? inflateRawSync(plain) : plain))
+  return JSON.parse(String(plain))
 }
 
 /** Seals a row with nothing but the description of the form. */
@@ -49,7 +47,7 @@ function sealByHand({ token, keys, purpose }: Vector, row: unknown): string {
 }
 
 describe('a row that was sealed with the right key', () => {
-  const vector = vectors.cases.find(({ deflated, keys }) => !deflated && keys.length === 1)!
+  const vector = vectors.cases.find(({ keys }) => keys.length === 1)!
   const row = openByHand(vector)
   const open = (changed: unknown) => sealerOf(vector).open(vector.purpose, vector.binding, sealByHand(vector, changed))
 
@@ -80,10 +78,7 @@ describe.each(vectors.cases)('$name', (vector) => {
 
   test('seals to the same token', () => {
     const sealed = sealerOf(vector).seal(purpose, binding, content)
-    // Builds of zlib may deflate differently, so only the header and the nonce of a deflated token are fixed.
-    const fixed = vector.deflated ? 24 : token.length
-    expect(sealed.slice(0, fixed)).toBe(token.slice(0, fixed))
-    expect(openByHand({ ...vector, token: sealed })).toEqual(openByHand(vector))
+    expect(sealed).toBe(token)
   })
 
   test('is what the description of the form says', () => {

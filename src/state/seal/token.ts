@@ -5,24 +5,32 @@
  *           version  flags  key id  nonce    ciphertext   tag
  *
  * Invariants:
- * - flags: bit 0 is "deflated", bits 1 to 3 number the purpose, the rest are zero;
+ * - flags: bits 1 to 4 number the purpose, the rest are zero;
  * - the associated data is version, flags, key id and the purpose's name, so every byte of a token is authenticated;
  * - a token has exactly one encoding as text;
  * - nonces are random: change the sealing key before 2^32 seals (NIST SP 800-38D, 8.3).
  */
-import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { joined, nodeModule, randomBytes, toBase64, utf8Of } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
 import { readBase64url, type RingKey } from './keyring.ts'
 
 /** What a token is for. A token for one purpose never opens for another. */
-export type Purpose = 'request' | 'push' | 'session' | 'stream' | 'ticket' | 'question' | 'instance' | 'link'
+export type Purpose = 'request' | 'push' | 'session' | 'stream' | 'ticket' | 'question' | 'instance' | 'link' | 'login'
 
 // The index of a purpose is its number in the flags, so new purposes are added at the end only.
-const PURPOSES: readonly Purpose[] = ['request', 'push', 'session', 'stream', 'ticket', 'question', 'instance', 'link']
+const PURPOSES: readonly Purpose[] = [
+  'request',
+  'push',
+  'session',
+  'stream',
+  'ticket',
+  'question',
+  'instance',
+  'link',
+  'login',
+]
 
 const VERSION = 1
-const DEFLATED = 1
 const HEADER_BYTES = 6
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -30,138 +38,130 @@ const CONTENT_AT = HEADER_BYTES + NONCE_BYTES
 const CIPHER = 'aes-256-gcm'
 const CIPHER_OPTIONS = { authTagLength: TAG_BYTES }
 const NONCE_BATCH = 256
-// For journals, level 3 takes half the time of the default level, and the result is at most 5 % larger.
-const DEFLATE_LEVEL = 3
 
-/** The plaintext of a token, deflated or not. */
-export interface Plain {
-  readonly content: Buffer
-  readonly deflated: boolean
-}
-
-/** A key with the associated data of every purpose, deflated or not, computed once. */
+/** A key with the associated data of every purpose, computed once. */
 interface TokenKey {
   readonly ringKey: RingKey
-  readonly associatedData: readonly Buffer[]
+  readonly associatedData: readonly Uint8Array<ArrayBuffer>[]
+}
+
+/** The input of the cipher beside the key and the content. */
+export interface CipherInput {
+  readonly nonce: Uint8Array<ArrayBuffer>
+  readonly associatedData: Uint8Array<ArrayBuffer>
+}
+
+/** A token as it was read. The tag is the end of `sealed`. */
+export interface SealedParts extends CipherInput {
+  readonly ringKey: RingKey
+  readonly sealed: Uint8Array<ArrayBuffer>
 }
 
 export function makeTokenKey(ringKey: RingKey): TokenKey {
-  const associatedData = PURPOSES.flatMap((purpose, number) =>
-    [0, DEFLATED].map((deflated) => {
-      const header = Buffer.from([VERSION, (number << 1) | deflated, 0, 0, 0, 0])
-      header.writeUInt32BE(ringKey.tag, 2)
-      return Buffer.concat([header, Buffer.from(purpose)])
-    }),
-  )
+  const { tag } = ringKey
+  const associatedData = PURPOSES.map((purpose, number) => {
+    const header = [VERSION, number << 1, tag >>> 24, (tag >>> 16) & 255, (tag >>> 8) & 255, tag & 255]
+    return joined([Uint8Array.from(header), utf8Of(purpose)])
+  })
   return { ringKey, associatedData }
 }
 
-export function encrypt(key: TokenKey, purpose: Purpose, nonce: Uint8Array, plain: Plain): string {
-  const associatedData = associatedDataFor(key, flagsOf(purpose, plain.deflated))
-  const cipher = createCipheriv(CIPHER, key.ringKey.secret, nonce, CIPHER_OPTIONS)
-  cipher.setAAD(associatedData)
-  const content = cipher.update(plain.content)
+export function encrypt(key: TokenKey, purpose: Purpose, nonce: Uint8Array<ArrayBuffer>, text: string): string {
+  const input = cipherInput(key, purpose, nonce)
+  const cipher = nodeModule('node:crypto').createCipheriv(CIPHER, key.ringKey.secret, nonce, CIPHER_OPTIONS)
+  cipher.setAAD(input.associatedData)
+  const content = cipher.update(text, 'utf8')
   cipher.final() // returns nothing: GCM is a stream mode
-  const token = Buffer.allocUnsafe(CONTENT_AT + content.length + TAG_BYTES)
-  associatedData.copy(token, 0, 0, HEADER_BYTES)
-  token.set(nonce, HEADER_BYTES)
-  token.set(content, CONTENT_AT)
-  token.set(cipher.getAuthTag(), CONTENT_AT + content.length)
-  return token.toString('base64url')
+  return tokenOf(input, content, cipher.getAuthTag())
 }
 
-export function decrypt(keys: ReadonlyMap<number, TokenKey>, purpose: Purpose, token: string): Plain {
-  const bytes = readToken(token)
-  const flags = bytes.readUInt8(1)
-  const tag = bytes.readUInt32BE(2)
-  const key = keys.get(tag)
-  if (!key)
-    throw unknownKey(
-      tag,
-      [...keys.values()].map(({ ringKey }) => ringKey.id),
-    )
-  if (flags >> 1 !== PURPOSES.indexOf(purpose)) {
-    throw new StateError('STATE_PURPOSE', `State was sealed for another purpose than ${purpose}.`)
-  }
-  const nonce = bytes.subarray(HEADER_BYTES, CONTENT_AT)
-  const decipher = createDecipheriv(CIPHER, key.ringKey.secret, nonce, CIPHER_OPTIONS)
-  decipher.setAAD(associatedDataFor(key, flags))
-  decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
-  const content = decipher.update(bytes.subarray(CONTENT_AT, -TAG_BYTES))
+export function decrypt(keys: TokenKeys, purpose: Purpose, token: string): string {
+  const { ringKey, nonce, associatedData, sealed } = readSealed(keys, purpose, token)
+  const decipher = nodeModule('node:crypto').createDecipheriv(CIPHER, ringKey.secret, nonce, CIPHER_OPTIONS)
+  decipher.setAAD(associatedData)
+  decipher.setAuthTag(sealed.subarray(-TAG_BYTES))
+  const content = decipher.update(sealed.subarray(0, -TAG_BYTES))
   try {
     decipher.final()
   } catch {
-    throw new StateError('STATE_TAMPERED', 'State failed verification; send it back exactly as it was received.')
+    throw tampered()
   }
-  return { content, deflated: (flags & DEFLATED) !== 0 }
+  return content.toString()
+}
+
+export function tampered(): StateError {
+  return new StateError('STATE_TAMPERED', 'State failed verification; send it back exactly as it was received.')
+}
+
+/** The text of a token. */
+export function tokenOf({ nonce, associatedData }: CipherInput, ...sealed: readonly Uint8Array[]): string {
+  return toBase64(joined([associatedData.subarray(0, HEADER_BYTES), nonce, ...sealed]), 'base64url')
+}
+
+export type TokenKeys = ReadonlyMap<number, TokenKey>
+
+/** Reads a token for this purpose, and finds its key. */
+export function readSealed(keys: TokenKeys, purpose: Purpose, token: string): SealedParts {
+  const { bytes, number, keyTag } = readToken(token)
+  const key = keys.get(keyTag)
+  if (!key)
+    throw unknownKey(
+      keyTag,
+      [...keys.values()].map(({ ringKey }) => ringKey.id),
+    )
+  if (number !== PURPOSES.indexOf(purpose)) {
+    throw new StateError('STATE_PURPOSE', `State was sealed for another purpose than ${purpose}.`)
+  }
+  return {
+    ringKey: key.ringKey,
+    nonce: bytes.subarray(HEADER_BYTES, CONTENT_AT),
+    associatedData: associatedDataFor(key, purpose),
+    sealed: bytes.subarray(CONTENT_AT),
+  }
+}
+
+export function cipherInput(key: TokenKey, purpose: Purpose, nonce: Uint8Array<ArrayBuffer>): CipherInput {
+  return { nonce, associatedData: associatedDataFor(key, purpose) }
 }
 
 /** What a token says of itself without a key. */
 export function readHeader(token: string): { purpose: Purpose; keyTag: number } {
-  const bytes = readToken(token)
+  const { number, keyTag } = readToken(token)
   // readToken has checked that there is such a purpose.
-  return { purpose: PURPOSES[bytes.readUInt8(1) >> 1] as Purpose, keyTag: bytes.readUInt32BE(2) }
+  return { purpose: PURPOSES[number] as Purpose, keyTag }
 }
 
-function readToken(token: string): Buffer {
+/** `number`: that of the purpose. */
+function readToken(token: string): { bytes: Uint8Array<ArrayBuffer>; number: number; keyTag: number } {
   const bytes = readBase64url(token)
-  const sound =
-    bytes !== undefined &&
-    bytes.length > CONTENT_AT + TAG_BYTES &&
-    bytes[0] === VERSION &&
-    bytes.readUInt8(1) >> 1 < PURPOSES.length
-  if (sound) return bytes
-  throw new StateError('STATE_MALFORMED', 'State is not a token of ours; send it back exactly as it was received.')
+  const [version, flags = 0, ...tag] = bytes?.subarray(0, HEADER_BYTES) ?? []
+  const number = flags / 2
+  const sound = version === VERSION && Number.isInteger(number) && number < PURPOSES.length
+  if (bytes === undefined || bytes.length <= CONTENT_AT + TAG_BYTES || !sound)
+    throw new StateError('STATE_MALFORMED', 'State is not a token of ours; send it back exactly as it was received.')
+  return { bytes, number, keyTag: tag.reduce((sum, byte) => sum * 256 + byte, 0) }
 }
 
-function flagsOf(purpose: Purpose, deflated: boolean): number {
-  return (PURPOSES.indexOf(purpose) << 1) | (deflated ? DEFLATED : 0)
-}
-
-function associatedDataFor(key: TokenKey, flags: number): Buffer {
-  const associatedData = key.associatedData[flags]
+function associatedDataFor(key: TokenKey, purpose: Purpose): Uint8Array<ArrayBuffer> {
+  const associatedData = key.associatedData[PURPOSES.indexOf(purpose)]
   if (associatedData) return associatedData
   throw new StateError('STATE_OPTION', `The purpose of a seal is one of ${PURPOSES.join(', ')}.`)
 }
 
-export type NonceSource = () => Uint8Array
+export type NonceSource = () => Uint8Array<ArrayBuffer>
 
 /** Random 96-bit nonces, made in batches: one call for 3 KB costs about as much as one for 12 bytes. */
 export function randomNonces(): NonceSource {
-  const batch = Buffer.allocUnsafeSlow(NONCE_BYTES * NONCE_BATCH)
-  let next = batch.length
+  let batch = new Uint8Array()
+  let next = 0
   return () => {
     if (next === batch.length) {
-      randomFillSync(batch)
+      batch = randomBytes(NONCE_BYTES * NONCE_BATCH)
       next = 0
     }
     next += NONCE_BYTES
     return batch.subarray(next - NONCE_BYTES, next)
   }
-}
-
-/** Deflates bytes, or returns undefined if that saves less than a tenth. */
-export function deflate(bytes: Uint8Array): Buffer | undefined {
-  const small = deflateRawSync(bytes, { level: DEFLATE_LEVEL })
-  return small.length < bytes.length * 0.9 ? small : undefined
-}
-
-/** Inflates bytes, and refuses more output than a limit. */
-export function inflate(bytes: Uint8Array, maxOutputLength: number): Buffer {
-  // A chunk size that holds a typical journal avoids joining several chunks.
-  const chunkSize = Math.min(Math.max(bytes.length * 8, 4096), Math.max(maxOutputLength, 64))
-  try {
-    return inflateRawSync(bytes, { maxOutputLength, chunkSize })
-  } catch (error) {
-    throw error instanceof RangeError
-      ? new StateError('STATE_TOO_LARGE', 'State is larger than this server opens; raise maxBytes on every instance.')
-      : new StateError('STATE_MALFORMED', 'State was deflated in a way this version cannot read.')
-  }
-}
-
-/** The text of a token. */
-export function unpack({ content, deflated }: Plain, maxInflatedBytes: number): string {
-  return (deflated ? inflate(content, maxInflatedBytes) : content).toString()
 }
 
 /** The likeliest cause is an instance with other keys, so the sentence names the ids, which are no secrets. */

@@ -88,9 +88,13 @@ describe('a ledger in SQLite, used by several processes', () => {
       console.log(JSON.stringify(states))
       ${after}
       process.exit()`
-    const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '--eval', source], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
+    const child = spawn(
+      process.execPath,
+      ['--no-warnings', '--conditions=pannier-source', '--input-type=module', '--eval', source],
+      {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      },
+    )
     children.push(child)
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const nextLine = async () => String((await lines.next()).value)

@@ -232,7 +232,7 @@ describe('a file of an older version', () => {
         process.exit()
       })
       console.log('ready')`
-    const args = ['--no-warnings', '--input-type=module', '--eval', source]
+    const args = ['--no-warnings', '--conditions=pannier-source', '--input-type=module', '--eval', source]
     const openers = Array.from({ length: 3 }, () => {
       const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
       return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }

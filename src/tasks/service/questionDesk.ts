@@ -3,7 +3,7 @@
  * is that of its task and its key on the wire. A person sees the questions that they may answer; for everybody else a question
  * does not exist.
  */
-import { answererOf } from '../../journal/index.ts'
+import { answererOf, type Approvers } from '../../journal/index.ts'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import { contentProblems, outcomeSentence, readFields } from '../../questions/index.ts'
 import type {
@@ -27,13 +27,13 @@ import type {
 } from '../../server/index.ts'
 import type { NewTask, OpenQuestionRecord, QuestionRecord, TaskEngine, TaskRecord } from '../engine.ts'
 import { assertKnown, digestOf, ownerOf, withClientErrors } from './dialect.ts'
-import { QuestionPages } from './questionPages.ts'
+import { QuestionPages } from '../pages/questionPages.ts'
 import { waitForTask } from './waitFor.ts'
 
 export interface DeskOptions {
   /** Resolves with the engine once it is open. */
   readonly engine: () => Promise<TaskEngine>
-  readonly host: Pick<TaskHost, 'mayAnswer'>
+  readonly host: Pick<TaskHost, 'mayAnswer' | 'logger'>
   /** Stores a task of this call. */
   readonly store: (call: Call, work: StoredWork) => Promise<TaskRecord>
 }
@@ -119,8 +119,14 @@ export class EngineQuestionDesk implements QuestionDesk {
     return contentProblems(readFields(requestedSchema), content)
   }
 
-  page(request: PageRequest, site: QuestionSite): Promise<PageReply> {
-    return new QuestionPages(this, site).serve(request)
+  pages(site: QuestionSite): (request: PageRequest) => Promise<PageReply> {
+    const pages = new QuestionPages(this, site, this.#options.host.logger)
+    return (request) => pages.serve(request)
+  }
+
+  async approversOf(id: string): Promise<Approvers | undefined> {
+    const { task, key } = readId(id)
+    return (await (await this.#options.engine()).question(task, key, undefined))?.approvers
   }
 
   ownerOf(caller: Pick<Caller, 'principal'>): string {

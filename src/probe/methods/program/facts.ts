@@ -11,7 +11,7 @@ export interface ParsedFile {
   readonly path: string
   /** Undefined where it cannot be parsed, or its own part cannot be told from that of others. */
   readonly facts: FileFacts | undefined
-  /** What it imports: packages, and paths that begin with a dot. */
+  /** Its imports: packages, and paths that begin with a dot. */
   readonly imported: readonly string[]
 }
 

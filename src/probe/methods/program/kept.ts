@@ -1,6 +1,6 @@
 /**
- * What calls leave in a process: places outside of the functions that a call runs, which those functions write. Which
- * functions a call runs is followed by their names, from the handlers of tools on.
+ * State that calls leave in a process: places outside the functions of a call that these functions write. The functions of a
+ * call are followed by name, from the handlers of tools on.
  */
 import { dirname, join } from 'node:path/posix'
 import type { FunctionFacts, CodePlace, PlaceWrite } from './places.ts'
@@ -97,7 +97,7 @@ function rootsOf(functions: Iterable<FunctionFacts>, calls: Reach): ReadonlySet<
   return new Set([...functions].flatMap((one) => [...(calls.get(one) ?? [])]))
 }
 
-/** What one file imports from another is the same place. */
+/** An imported place is the place of the file that exports it. */
 function linkImports(files: readonly FileFacts[]): void {
   const byPath = new Map(files.map((one) => [one.file, one]))
   for (const file of files) {
@@ -126,7 +126,7 @@ function linkFields(files: readonly FileFacts[]): void {
   }
 }
 
-/** What is done to `page` after `const page = await getPage()` is done to the place whose value `getPage` returns. */
+/** After `const page = await getPage()` actions on `page` are actions on the place whose value `getPage` returns. */
 function linkReturned(files: readonly FileFacts[]): void {
   const returning = Map.groupBy(
     files.flatMap(({ functions }) => functions).filter(({ returned }) => returned.size > 0),

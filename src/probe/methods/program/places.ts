@@ -1,9 +1,9 @@
-/** What a program's text declares: functions, classes, and the places that can hold something while the process runs. */
+/** The declarations of a program: functions, classes, and the places that can hold state while the process runs. */
 import { type AnyNode, childrenOf, nameOf, namesIn } from './syntax.ts'
 
 /** A function, or the text of a file outside all functions. */
 export interface FunctionFacts {
-  /** What it may be called by. */
+  /** The names by which it may be called. */
   readonly names: Set<string>
   readonly parent: FunctionFacts | undefined
   /** The class that it is a method of. */
@@ -24,7 +24,7 @@ export interface FunctionFacts {
 
 const HANDLING = /^(handle|execute|run|call|invoke|callback|cb|fn|func|process)$|^handle[A-Z_]|Handler$|Tool$/
 
-/** What a function may be called by, as far as it is known. */
+/** The names by which a function may be called, as far as known. */
 export type FunctionNames = readonly (string | undefined)[]
 
 export function functionFacts(
@@ -55,7 +55,7 @@ export interface ClassFacts {
   readonly fields: Map<string, CodePlace>
 }
 
-/** What a place holds at first. */
+/** The initial value of a place. */
 export type InitialValue = 'nothing' | 'collection' | 'list' | 'object' | 'value' | 'made' | 'unknown'
 
 export interface CodePlace {
@@ -132,7 +132,7 @@ export function startOf(value: AnyNode | null | undefined): InitialValue {
   }
 }
 
-/** What the statements of one block declare, and with `isFunction` the `var`s of all blocks below. */
+/** The declarations of one block, and with `isFunction` the `var`s of all blocks below. */
 export function declaredIn(statements: readonly AnyNode[], isFunction: boolean): readonly DeclaredName[] {
   return statements.flatMap((statement) => [
     ...ownDeclarations(statement),

@@ -235,7 +235,7 @@ function readCall(node: Extract<AnyNode, { type: 'CallExpression' }>, context: R
   const { functions } = context.facts
   const isRegistered = REGISTERING.has(name ?? '')
   const isRoute = nameOf(node.arguments[0])?.startsWith('/') === true // what is registered under a path serves HTTP
-  // What a bundler's own functions are given is no table of handlers.
+  // Arguments of a bundler's own functions are no table of handlers.
   const inside = name?.startsWith('__') ? { ...context, isTable: false } : context
   for (const argument of node.arguments) {
     const passed = nameOf(argument) ?? memberOf(argument)

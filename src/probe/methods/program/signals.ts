@@ -6,7 +6,7 @@ import { plainLine } from '../../../client/index.ts'
 import type { FoundSignal } from '../toolSignals.ts'
 import type { KeptPlace } from './kept.ts'
 
-/** What was found in the files of a program. */
+/** The facts in the files of a program. */
 export interface ProgramFacts {
   readonly kept: readonly KeptPlace[]
   /** The packages that it depends on or imports. */
@@ -164,7 +164,7 @@ function placeSignal(
   return [{ name, strength: 1, sentence: `${shown.join('; ')}${more} ${because}.` }]
 }
 
-// What the names of places say: a cache, a limit, a log or a setting is kept by many servers that are stateless.
+// Names of places that many stateless servers have: a cache, a limit, a log or a setting.
 const TRANSPORT = / (transports?|servers?|http|sse|shutting|shutdown) /
 const CACHE =
   / (cache\w*|cached|memoi[sz]\w*|ttl|lru|snapshot\w*|fetched|loaded|prefetch\w*|etag|stale|indexed|refresh\w*) /

@@ -21,7 +21,7 @@ export interface FileFacts {
   readonly classes: ClassFacts[]
   /** Each `new`: the name of the class, and where. */
   readonly made: { readonly name: string; readonly by: FunctionFacts }[]
-  /** What is imported from other files: the local name, the file, and the name there. */
+  /** The imports from other files: the local name, the file, and the name there. */
   readonly imports: { readonly place: CodePlace; readonly from: string; readonly name: string }[]
   readonly exports: Map<string, CodePlace>
 }
@@ -33,7 +33,7 @@ export interface ReadingContext {
   readonly scope: LexicalScope
   readonly by: FunctionFacts
   readonly owner: ClassFacts | undefined
-  /** What is known to be absent here, because a condition says so. */
+  /** The keys that a condition around this place says to be absent. */
   readonly absent: ReadonlySet<string>
   /** Whether an object here is outside of all functions. */
   readonly isTable: boolean
@@ -169,7 +169,7 @@ export function under(test: AnyNode, context: ReadingContext): ReadingContext {
   return { ...context, absent: new Set([...context.absent, ...guardedIn(test)]) }
 }
 
-/** What is done for one name of several is like a function of its own: each call runs one of them. */
+/** The code for one name of several is like a function of its own: each call runs one of them. */
 export function asCase(context: ReadingContext): ReadingContext {
   if (context.by.parent === undefined) return context
   const by = functionFacts(context.by, context.owner, [], true)

@@ -78,7 +78,7 @@ function nameOf({ id }: Json, by: typeof caller): string {
 }
 
 test('a call with very large parameters has no state, which would take long to seal; its answer is taken in place', async () => {
-  const pushes = process({ sealer: createSealer({ ...sealing, maxBytes: 2 ** 24, deflateAboveBytes: Infinity }) })
+  const pushes = process({ sealer: createSealer({ ...sealing, maxBytes: 2 ** 24 }) })
   const asked = async (chars: number) => {
     const params = { arguments: { text: 'x'.repeat(chars) } }
     return ask(pushes, 'a', `call ${chars}`, { ...call, params })
@@ -556,6 +556,32 @@ test('a question that cannot be sent fails at once, and nothing waits for its an
   }
   await expect(pushes.push(call, request, carried, stream, { send })).rejects.toThrow('Maximum call stack')
   expect(pushes.end('call')).toEqual([])
+})
+
+test.each([
+  ['asks again where an instance was killed meanwhile', true, ['notifications/cancelled', 'roots/list']],
+  ['asks nothing again', false, []],
+])('a call that is handed off %s', async (_, isAfterCrash, sent) => {
+  const pushes = process()
+  if (isAfterCrash) pushes.askAgain()
+  const handedOff = {
+    call: 'call',
+    generation: 0,
+    carried: false,
+    request: { id: 1, method: 'tools/call', params: {} },
+  }
+  const questions = [{ key: 'a', question: 'question', id: 'id' }]
+  await pushes.resume({ ...handedOff, journal: [], questions }, 'stream', caller)
+  const heard: unknown[] = []
+  const carried = { id: 'call', key: 'a', body: () => ({}) }
+  const answer = pushes.push(call, request, carried, stream, {
+    send: (...messages) => heard.push(...messages.map(({ method }) => method)),
+    elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOff() {} },
+  })
+  answer.catch(() => {})
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(heard).toEqual(sent)
+  pushes.end('call')
 })
 
 describe('a process that others took for gone', () => {

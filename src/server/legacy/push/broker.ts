@@ -37,6 +37,8 @@ export interface PushBrokerOptions
 const NONE: ReadonlySet<string> = new Set()
 // A killed process may accept connections for a moment after another instance has found it gone.
 const ENDED_WITHIN_MS = 500
+// Maximum duration of a hand-off, in which the call does not repeat its questions.
+const HAND_OFF_MS = 15_000
 /**
  * Maximum size of the parameters of a call that has states, so that larger ones are not serialized and sealed in vain.
  */
@@ -51,6 +53,8 @@ export class PushBroker {
   readonly #answers: AnswerTaker
   readonly #departure: Departure
   #askingAgain: ReturnType<typeof setTimeout> | undefined
+  /** When an instance crashed last. */
+  #crashedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: PushBrokerOptions) {
     this.#options = options
@@ -121,7 +125,7 @@ export class PushBroker {
     const resumed = asking.earlier.takeResumed(key)
     if (resumed !== undefined) {
       const promise = asking.open.wait(resumed.question, { ...waiting, id: resumed.id })
-      if (resumed.mayBeLost) askAgain?.()
+      if (resumed.mayBeLost || this.#options.clock() - this.#crashedAt < HAND_OFF_MS) askAgain?.()
       return { promise }
     }
     const { question, id, message } = await this.#write(asking, asked)
@@ -159,6 +163,7 @@ export class PushBroker {
 
   /** Repeats the questions after an instance has crashed, perhaps with an answer that it was about to forward here. */
   askAgain(): void {
+    this.#crashedAt = this.#options.clock()
     clearTimeout(this.#askingAgain)
     const ask = (): void => this.#calls.movable().forEach((asking) => asking.open.askAgain())
     this.#askingAgain = unref(setTimeout(ask, ENDED_WITHIN_MS))

@@ -2,7 +2,6 @@
  * The state of a pushed question (SEP-1685): everything that another process needs to continue the call from the
  * answer. It is sent to clients that echo it, or stored, or both, by the carry mode of the question.
  */
-import { isDeepStrictEqual } from 'node:util'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import {
   ECHO_META_KEY,
@@ -13,7 +12,7 @@ import {
   type RequestId,
   type ResponseMessage,
 } from '../../../protocol/index.ts'
-import { StateError } from '../../../state/internal.ts'
+import { digestOf, StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import type { CarryStore } from '../../../state/stores/index.ts'
 import type { Call, Caller, CarriedCall, Peer } from '../../call.ts'
@@ -195,7 +194,7 @@ export class PushStates {
       const stored = await this.#options.store?.get(question)
       if (stored === undefined) return 'missing-in-store'
       if (stored === token) return undefined
-      return isDeepStrictEqual(this.#open(stored, question, caller).state, state) ? undefined : 'different'
+      return digestOf(this.#open(stored, question, caller).state) === digestOf(state) ? undefined : 'different'
     } catch {
       return 'unreadable-in-store'
     }

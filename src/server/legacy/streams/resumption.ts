@@ -96,7 +96,7 @@ export class StreamResumption {
     if (place.after === LOST_EVENT) return NO_STREAM
     let instance: Instance | undefined = owners.ownerOf(place.name, place.instance)
     const isOwn = instance.id === self.id
-    // A stream for which a client only waits here is not here.
+    // A client may wait here for a stream that another instance has.
     const isHere =
       streams.get(place.name) === undefined ? isOwn && !streams.isReleased(place.name) : !this.#waiting.has(place.name)
     if (isOwn) instance = undefined

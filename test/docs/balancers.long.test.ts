@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { amount } from '../amount.ts'
 import { call, type ClientKind, CLIENTS, connectClient } from '../gateway/fixtures/gateways.ts'
 import { commandOf } from '../interop/fixtures/instances.ts'
 import { startBalancer } from '../survival/balancer.ts'
@@ -20,7 +19,7 @@ const HAPROXY = 'examples/balancers/haproxy.cfg'
 const HOSTS = ['10.0.0.5:3000', '10.0.0.6:3000']
 const PROGRAM = fileURLToPath(new URL('programs/waiting.ts', import.meta.url))
 /** More in its long form than a question may be asked. */
-const RESTARTS = amount(1, 3)
+const RESTARTS = 3
 
 type Front = (ports: readonly number[]) => Promise<string>
 

@@ -2,7 +2,6 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { amount } from '../../amount.ts'
 import { proves } from '../../proves.ts'
 import type { Job } from './fixtures/build.ts'
 import { Customer, type Done } from './fixtures/customer.ts'
@@ -12,11 +11,11 @@ import { Scene } from './fixtures/scene.ts'
 import { expectDone, expectUnchanged } from './fixtures/verdict.ts'
 
 const STEP_MS = 150
-const JOBS = amount(40, 200)
-const CUSTOMERS = amount(20, 40)
-const LEAST_KILLS = amount(2, 4)
+const JOBS = 200
+const CUSTOMERS = 40
+const LEAST_KILLS = 4
 // Starting an instance takes more than all it does before it is killed.
-const MOST_KILLS = amount(3, 8)
+const MOST_KILLS = 8
 
 /** Most have a payment that honours its key; that of every fifth must not be tried again. */
 function jobsToDo(): Job[] {

@@ -1,7 +1,8 @@
 /**
- * Modules of Node, loaded where they are used. With imports they would be in every bundle of `pannier/client`, and browsers
- * have none of them.
+ * Modules of Node, loaded where they are used. With imports they would be in every bundle for browsers and Workers, which
+ * may have none of them.
  */
+import type * as asyncHooks from 'node:async_hooks'
 import type * as childProcess from 'node:child_process'
 import type * as crypto from 'node:crypto'
 import type * as diagnosticsChannel from 'node:diagnostics_channel'
@@ -17,6 +18,7 @@ import type * as util from 'node:util'
 import type * as vm from 'node:vm'
 
 interface NodeModules {
+  readonly 'node:async_hooks': typeof asyncHooks
   readonly 'node:child_process': typeof childProcess
   readonly 'node:crypto': typeof crypto
   readonly 'node:diagnostics_channel': typeof diagnosticsChannel

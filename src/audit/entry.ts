@@ -1,0 +1,71 @@
+/** What an audit log says of a call. A member that is not known, or does not apply, is absent. */
+import type { Json } from '../protocol/index.ts'
+
+/** Who acted: a subject, and the issuer of the token that names it. */
+export interface AuditCaller {
+  readonly subject?: string
+  readonly issuer?: string
+  readonly client?: string
+}
+
+/** The call that an entry is about. */
+export interface AuditedCall {
+  /** The JSON-RPC id, as the client chose it. */
+  readonly id?: string | number
+  readonly method: string
+  /** The path of the gateway's address. */
+  readonly route: string
+  readonly server: string
+  /** The name of the tool or prompt at its server. */
+  readonly name?: string
+  /** Absent for an anonymous caller. */
+  readonly caller?: AuditCaller
+  /** A digest of the arguments: equal arguments have equal digests. */
+  readonly argumentsDigest?: string
+  /** The arguments themselves, where the settings say so. */
+  readonly arguments?: Json
+  /** The trace, by which entries of one call are found together. */
+  readonly traceId?: string
+}
+
+/** A call that has ended, or a round of it. */
+export interface CallEntry extends AuditedCall {
+  readonly kind: 'call'
+  readonly outcome: 'complete' | 'asked' | 'failed' | 'refused' | 'cancelled'
+  readonly error?: string
+  readonly ms: number
+  /** Whether it is a later round of a call that asked. */
+  readonly isLaterRound?: true
+}
+
+/** A rule that denied a call, made it wait, or would have. */
+export interface DecidedEntry extends AuditedCall {
+  readonly kind: 'decision'
+  readonly rule: string
+  readonly outcome: 'deny' | 'approve'
+  /** Whether the rule only would have decided. */
+  readonly dryRun?: true
+  /** Why the rule could not be decided. */
+  readonly failure?: string
+}
+
+/** A question that was asked, or has ended. */
+export interface QuestionEntry {
+  readonly kind: 'question'
+  readonly question: string
+  readonly server: string
+  readonly name?: string
+  /** Who made the call. */
+  readonly caller?: AuditCaller
+  readonly argumentsDigest?: string
+  readonly rule?: string
+  /** Who may answer. */
+  readonly by?: readonly string[]
+  readonly outcome: 'asked' | 'accepted' | 'declined' | 'cancelled' | 'expired' | 'withdrawn'
+  /** Who answered. */
+  readonly answeredBy?: AuditCaller
+  /** Where they answered, such as `page`. */
+  readonly way?: string
+}
+
+export type AuditEntry = CallEntry | DecidedEntry | QuestionEntry

@@ -1,0 +1,30 @@
+/** A value that everything a function calls can see, also what it calls asynchronously. */
+import type { AsyncLocalStorage } from 'node:async_hooks'
+import { findNodeModule } from './nodeModule.ts'
+
+export type AsyncContext<T> = Pick<AsyncLocalStorage<T>, 'run' | 'getStore'>
+
+/** Edge functions have the class as a global. Where it is missing, a function is followed up to its first `await`. */
+export function createAsyncContext<T>(): AsyncContext<T> {
+  const { AsyncLocalStorage: Global } = globalThis as { readonly AsyncLocalStorage?: typeof AsyncLocalStorage }
+  const Storage = findNodeModule('node:async_hooks')?.AsyncLocalStorage ?? Global
+  return Storage === undefined ? new SyncContext<T>() : new Storage<T>()
+}
+
+class SyncContext<T> {
+  #current: T | undefined
+
+  run<R>(value: T, fn: () => R): R {
+    const outer = this.#current
+    this.#current = value
+    try {
+      return fn()
+    } finally {
+      this.#current = outer
+    }
+  }
+
+  getStore(): T | undefined {
+    return this.#current
+  }
+}
