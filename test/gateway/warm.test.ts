@@ -1,6 +1,6 @@
 /** Processes and sessions that are opened ahead for callers to come. */
 import { randomUUID } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -86,14 +86,14 @@ test('no process is started ahead where callers have credentials of their own', 
 async function sessionServer(settings: object) {
   const sessions: string[] = [] // initialised, in order
   const known = new Set<string>()
-  const http = createServer(async (req, res) => {
-    if (req.method !== 'POST') return void res.writeHead(req.method === 'DELETE' ? 200 : 405).end()
+  const serve = async (req: IncomingMessage, res: ServerResponse): Promise<unknown> => {
+    if (req.method !== 'POST') return res.writeHead(req.method === 'DELETE' ? 200 : 405).end()
     const { id, method } = (await json(req)) as { id?: number; method: string }
     const session = String(req.headers['mcp-session-id'] ?? randomUUID())
     if (method === 'initialize') known.add(session)
-    if (!known.has(session)) return void res.writeHead(req.headers['mcp-session-id'] === undefined ? 400 : 404).end()
+    if (!known.has(session)) return res.writeHead(req.headers['mcp-session-id'] === undefined ? 400 : 404).end()
     if (method === 'notifications/initialized') sessions.push(session)
-    if (id === undefined) return void res.writeHead(202).end()
+    if (id === undefined) return res.writeHead(202).end()
     const about = {
       protocolVersion: '2025-11-25',
       capabilities: { tools: {} },
@@ -105,10 +105,11 @@ async function sessionServer(settings: object) {
       'tools/call': { content: [{ type: 'text', text: session }] },
     }
     res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': session })
-    res.end(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? {} }))
-  })
+    return res.end(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? {} }))
+  }
+  const http = createServer((req, res) => void serve(req, res))
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void http.close().closeAllConnections())
+  onTestFinished(() => http.close().closeAllConnections())
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`
   return { entry: { url, pannier: { state: 'stateful', ...settings } }, sessions, known }
 }
