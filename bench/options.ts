@@ -6,6 +6,7 @@ export const CASE_NAMES = [
   'fetch',
   'stdio',
   'memory',
+  'streams',
   'tools',
   'seal',
   'journal',

@@ -7,7 +7,7 @@ export interface Plan {
   generations: number
   /** Time under load before the rate counts. The SDK still gets faster after seven seconds. */
   warmUpMs: { baseline: number; sdk: number; pannier: number }
-  memory: { calls: number; repeats: number }
+  memory: { calls: number; repeats: number; streams: number }
   /** For each client setup. */
   clients: { rounds: Rounds; warmUpMs: number }
   /** For each store of a jar, for reads and again for writes. */
@@ -32,7 +32,7 @@ export const FULL: Plan = {
   rounds: { count: 3, turns: 10, turnMs: 200 },
   generations: 3,
   warmUpMs: { baseline: 3_000, sdk: 10_000, pannier: 5_000 },
-  memory: { calls: 15_000, repeats: 3 },
+  memory: { calls: 15_000, repeats: 3, streams: 5000 },
   clients: { rounds: { count: 45, turns: 5, turnMs: 20 }, warmUpMs: 1_000 },
   jar: { rounds: { count: 7, turns: 5, turnMs: 50 }, warmUpMs: 300 },
   tasks: { rounds: { count: 7, turns: 4, turnMs: 75 }, warmUpMs: 800, answers: 60 },
@@ -53,7 +53,7 @@ export const QUICK: Plan = {
   rounds: { count: 3, turns: 3, turnMs: 150 },
   generations: 1,
   warmUpMs: { baseline: 500, sdk: 1_500, pannier: 750 },
-  memory: { calls: 1_500, repeats: 1 },
+  memory: { calls: 1_500, repeats: 1, streams: 500 },
   clients: { rounds: { count: 3, turns: 3, turnMs: 25 }, warmUpMs: 200 },
   jar: { rounds: { count: 3, turns: 2, turnMs: 30 }, warmUpMs: 50 },
   tasks: { rounds: { count: 3, turns: 2, turnMs: 50 }, warmUpMs: 60, answers: 10 },

@@ -15,6 +15,7 @@ import { figureLine } from './cases/report.ts'
 import { memory } from './cases/server/memory.ts'
 import { seal } from './cases/server/seal.ts'
 import { stdio } from './cases/server/stdio.ts'
+import { streams } from './cases/server/streams.ts'
 import { tasks } from './cases/tasks/tasks.ts'
 import { tools } from './cases/server/tools.ts'
 import { type Figure, verdict } from './measure/figure.ts'
@@ -34,6 +35,7 @@ const CASES: Record<CaseName, Case> = {
   fetch,
   stdio,
   memory,
+  streams,
   tools,
   seal,
   journal,

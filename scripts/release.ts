@@ -1,5 +1,5 @@
 // `npm run release` makes a release of the version in package.json: it checks the tree, runs the tests, completes
-// CHANGELOG.md, packs the package with its SBOM into the folder release, commits and tags. Pushing the tag starts the
+// CHANGELOG.md, packs the packages with their SBOMs into the folder release, commits and tags. Pushing the tag starts the
 // workflow that publishes. `-- --dry-run` commits nothing and prints the section of the changelog; `-- --skip-tests` runs
 // no tests. The workflow uses `-- --pack`, which only packs, and `-- --notes`, which only prints the section.
 import { writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
 import { type ChangeNote, releasedChangelog, scopeOf, sectionOf } from './release/changelog.ts'
-import { packInto, run } from './release/pack.ts'
+import { packages, packInto, run } from './release/pack.ts'
 import { listFiles, readText, root } from './repository.ts'
 
 const { values } = parseArgs({
@@ -32,6 +32,9 @@ function* obstacles(): Generator<string> {
   if (git('status', '--porcelain') !== '') yield 'The tree has changes; commit them first.'
   if (git('tag', '--list', tag) !== '')
     yield `${tag} is there already; raise the version with npm version --no-git-tag-version, and commit it.`
+  for (const released of packages.values())
+    if (released.version !== version)
+      yield `${released.name} has the version ${released.version}, and pannier ${version}.`
 }
 
 function readNotes(): ChangeNote[] {

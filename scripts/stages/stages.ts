@@ -58,6 +58,8 @@ export const stages: readonly Stage[] = [
     ),
     onlyNamed: true,
   },
+  // Without root it only says so.
+  { ...checks('image', [['node', 'scripts/image.ts']]), onlyNamed: true },
   {
     ...checks('suite', [['node', source, 'conformance/run.ts']], longForms),
     startsPrograms: true,

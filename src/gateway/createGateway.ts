@@ -92,7 +92,6 @@ export class Gateway {
       pins: pinStoreOf(options, this.#database?.pins),
       nameOf: (server, tool) => this.#routes.names.exposed(server, tool),
       logger: () => this.#logger.current,
-      announce: options.workers?.announce,
       onAccepted: () => void Promise.all(this.backends.map((backend) => backend.lists.recheck())),
     })
     this.#served = new ServedBackends(options, (config) => this.#createBackend(config))
@@ -277,7 +276,6 @@ export class Gateway {
     return new Backend({
       config,
       logger: () => this.#logger.current,
-      announce: this.#options.workers?.announce,
       via: this.#via,
       credentials: this.#options.credentials,
       authorizer: this.#options.authorizer,

@@ -4,7 +4,7 @@
  * tool is withheld until the change is accepted.
  */
 import { type Json, unref } from '../protocol/index.ts'
-import { shortened } from '../server/internal.ts'
+import { type Logger, shortened } from '../server/internal.ts'
 import {
   checkDefinitions,
   MAX_PIN_CHARS,
@@ -14,10 +14,10 @@ import {
   type PinStore,
   prepareDigests,
 } from './catalog/index.ts'
-import { announce, type ServerLog } from './announce.ts'
 import { acceptCommand, type BackendConfig } from './config/index.ts'
 
-export interface DefinitionsOptions extends ServerLog {
+export interface DefinitionsOptions {
+  readonly logger: () => Logger
   /** The mcp.json file, if there is one. */
   readonly file: string | undefined
   readonly pins: PinStore
@@ -42,7 +42,6 @@ export class Definitions {
   readonly #options: DefinitionsOptions
   readonly #seen = memoryPins()
   readonly #withheld = new Map<string, ReadonlySet<string>>()
-  readonly #announced = new Set<string>()
   readonly #unusable = new Map<string, string>()
   readonly #unpinned = new Map<string, number>()
   #stopWatching: (() => void) | undefined
@@ -105,27 +104,20 @@ export class Definitions {
     const isNews = (tool: string): boolean => withheld.has(tool) && (!before.has(tool) || changedNow.has(tool))
     const offered = offeredTools(new Map([[server, pins.get(server) ?? new Map()]])).filter(({ tool }) => isNews(tool))
     for (const { tool, change } of offered.slice(0, MAX_REPORTED)) {
-      this.#announced.add(topicOf(server, tool))
       const accept = acceptCommand(file, [nameOf(server, tool)])
-      announce(this.#options, topicOf(server, tool), change, () =>
-        logger().warn({ server, tool: shortened(tool), change, accept }, WITHHELD),
-      )
+      logger().warn({ server, tool: shortened(tool), change, accept }, WITHHELD)
     }
     const more = Math.max(served.length, offered.length) - MAX_REPORTED
     if (more > 0) logger().warn({ server, more }, MORE)
-    for (const topic of [...before].filter((tool) => !withheld.has(tool)).map((tool) => topicOf(server, tool)))
-      if (this.#announced.delete(topic)) announce(this.#options, topic, undefined, () => {})
   }
 
   /** Logs tools that are withheld because the pins of their server have reached the limit. */
   #reportUnpinned(server: string, { unpinned }: PinCheck): void {
     if (this.#unpinned.get(server) === (unpinned || undefined)) return
-    if (unpinned === 0) this.#unpinned.delete(server)
-    else this.#unpinned.set(server, unpinned)
-    const why = unpinned === 0 ? undefined : this.#fullText(server, unpinned)
-    announce(this.#options, `${server} has no room for pins`, why, () =>
-      this.#options.logger().warn({ server, why }, FULL),
-    )
+    this.#unpinned.delete(server)
+    if (unpinned === 0) return
+    this.#unpinned.set(server, unpinned)
+    this.#options.logger().warn({ server, why: this.#fullText(server, unpinned) }, FULL)
   }
 
   #fullText(server: string, unpinned: number): string {
@@ -141,8 +133,4 @@ export class Definitions {
     }
     this.#retry = unref(setTimeout(retry, RETRY_MS))
   }
-}
-
-function topicOf(server: string, tool: string): string {
-  return `${server} withholds ${tool}`
 }

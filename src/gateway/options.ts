@@ -5,7 +5,6 @@ import { bearer, type LimitOptions, type ListenOptions, type ServerOptions } fro
 import { isLocalHost, type Logger, type LoggerSlot } from '../server/internal.ts'
 import type { PostgresConnection } from '../postgres/internal.ts'
 import { memoryRates } from '../state/stores/index.ts'
-import type { Announce } from './announce.ts'
 import type { CredentialsHook } from './backends/credentials.ts'
 import type { AuthorizerHook } from './backends/login.ts'
 import type { GatewayConfig, GatewaySettings } from './config/index.ts'
@@ -84,8 +83,6 @@ export interface WorkerSiblings {
   readonly count: number
   /** Logs a warning about the setup, once for all workers. */
   readonly warn: (sentence: string) => void
-  /** Logs a sentence about a server, once for all workers. */
-  readonly announce: Announce
 }
 
 export type LimitCounters = Pick<LimitOptions, 'store' | 'calls'>

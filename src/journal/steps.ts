@@ -28,7 +28,7 @@ export interface SharedClaims {
   readonly ledger: SingleUse
   /** Names the caller and the tool. */
   readonly scope: () => unknown
-  /** Whose claims these are, for ledgers that count. */
+  /** The caller that makes the claims, for ledgers that limit them by caller. */
   readonly caller: () => string | undefined
 }
 

@@ -13,10 +13,17 @@ import {
 } from '../server/index.ts'
 import { callApi } from './call.ts'
 import { faultOf } from './check.ts'
-import { documentOf, memberObject, memberText, type OpenApiDocument, parseDocument } from './document.ts'
+import {
+  documentOf,
+  member,
+  memberObject,
+  memberText,
+  type OpenApiDocument,
+  parseDocument,
+  resolved,
+} from './document.ts'
 import { type LeftOut, type Operation, operationsOf } from './operations.ts'
 import type { HeaderValues } from './request.ts'
-import { credentialsAdvice, securitySchemes } from './security.ts'
 import { shortText } from './schemas.ts'
 
 export interface OpenApiOptions {
@@ -125,4 +132,49 @@ function schemaOf(json: Json, fault: (value: unknown) => string | undefined) {
     jsonSchema: { input: () => json, output: () => json },
   }
   return { '~standard': standard }
+}
+
+// The security schemes of a document are reported, and never decide which credentials are sent.
+const MAX_SCHEMES = 5
+
+/** For the error of an API that refuses a call: ` Its document asks for: …`; empty if it asks for nothing. */
+function credentialsAdvice(schemes: readonly string[]): string {
+  return schemes.length === 0 ? '' : ` Its document asks for: ${schemes.join('; ')}.`
+}
+
+/** The schemes of a document, as people write them: `the header X-API-Key`. */
+function securitySchemes(document: OpenApiDocument): readonly string[] {
+  const schemes = Object.values(memberObject(memberObject(document.root, 'components'), 'securitySchemes'))
+  const texts = new Set(schemes.map((scheme) => schemeText(document, scheme)))
+  return [...texts].filter((text) => text !== '').slice(0, MAX_SCHEMES)
+}
+
+function schemeText(document: OpenApiDocument, value: unknown): string {
+  const scheme = readable(document, value)
+  const name = plainLine(memberText(scheme, 'name') ?? '', 60)
+  switch (member(scheme, 'type')) {
+    case 'apiKey': {
+      const place =
+        memberText(scheme, 'in') === 'query' ? 'query parameter' : plainLine(memberText(scheme, 'in') ?? '', 10)
+      return `the ${place} ${name}`
+    }
+    case 'http':
+      return `the header Authorization with "${plainLine(memberText(scheme, 'scheme') ?? '', 30)}"`
+    case 'oauth2':
+      return 'a token of OAuth 2.0'
+    case 'openIdConnect':
+      return 'a token of OpenID Connect'
+    case 'mutualTLS':
+      return 'a client certificate'
+    default:
+      return ''
+  }
+}
+
+function readable(document: OpenApiDocument, value: unknown): unknown {
+  try {
+    return resolved(document, value)
+  } catch {
+    return undefined
+  }
 }

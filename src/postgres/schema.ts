@@ -164,6 +164,16 @@ function taskTables(tables: string): string {
     );
     CREATE INDEX addressees_by_place ON ${tables}.addressees (place);
 
+    CREATE TABLE ${tables}.notices (
+      place bigint NOT NULL REFERENCES ${tables}.questions (place) ON DELETE CASCADE,
+      channel ${digest} NOT NULL,
+      name text NOT NULL,
+      due_at bigint, -- null: given up
+      attempts integer NOT NULL,
+      PRIMARY KEY (place, channel)
+    );
+    CREATE INDEX notices_due ON ${tables}.notices (due_at) WHERE due_at IS NOT NULL;
+
     CREATE TABLE ${tables}.steps (
       task bigint NOT NULL REFERENCES ${tables}.tasks ON DELETE CASCADE,
       key text NOT NULL,

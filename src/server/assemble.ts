@@ -122,7 +122,11 @@ export function assemble<Part extends ClusterPart | undefined>(
     tasks: () => tasks,
     waiting: () => questionsPart?.waiting,
   }
-  const host = taskHostOf(calling, limits, { audience, knowsCallers: options.principal !== undefined })
+  const host = taskHostOf(calling, limits, {
+    audience,
+    knowsCallers: options.principal !== undefined,
+    notices: () => questionsPart?.notices,
+  })
   const tasks: TaskService | undefined = options.tasks?.attach(host)
 
   const mayCall = (who: Principal | undefined, tool: string): boolean => access.canSee(who, 'tools', tool)

@@ -42,6 +42,16 @@ export { type ProtectedResource, type ProtectedResourceOptions, protectedResourc
 export type { StdioOptions } from './stdio/host.ts'
 export type { Call, Caller, Channel, Peer } from './call.ts'
 export type { LoginOptions } from './questions/loginOptions.ts'
+export {
+  chat,
+  type ChatOptions,
+  mail,
+  type MailOptions,
+  type NoticeChannel,
+  type QuestionNotice,
+  webhook,
+  type WebhookOptions,
+} from './questions/channels.ts'
 export type { OpenQuestionFilter, NamesOf, QuestionAnswer, ServerQuestions } from './questions/openQuestions.ts'
 export type {
   QuestionAnswerer,
@@ -55,6 +65,7 @@ export type {
   LinkedQuestion,
   PageReply,
   PageRequest,
+  NoticeSite,
   QuestionDesk,
   QuestionOutcome,
   QuestionSite,

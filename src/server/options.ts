@@ -14,6 +14,7 @@ import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
 import { assertOptionNames, type OptionNames } from '../protocol/index.ts'
 import type { LoginOptions } from './questions/loginOptions.ts'
+import type { NoticeChannel } from './questions/channels.ts'
 import type { NamesOf } from './questions/openQuestions.ts'
 import type { Tasks } from './taskPort.ts'
 
@@ -38,9 +39,17 @@ export interface QuestionOptions {
    * Lets people log in at the page of a question with `by`, with a provider of OpenID Connect. @default such questions have no page
    */
   login?: LoginOptions
+  /** Notifies people of each question: `webhook`, `chat`, `mail`, or a channel of your own. @default none */
+  notify?: readonly NoticeChannel[]
 }
 
-const QUESTION_OPTIONS: OptionNames<QuestionOptions> = { url: true, waitSeconds: true, namesOf: true, login: true }
+const QUESTION_OPTIONS: OptionNames<QuestionOptions> = {
+  url: true,
+  waitSeconds: true,
+  namesOf: true,
+  login: true,
+  notify: true,
+}
 
 export interface ServerOptions extends GuardOptions {
   /** The name of the server, for programs. */
@@ -241,11 +250,13 @@ export function questionsOf({ questions = false, tasks }: ServerOptions): Questi
     )
   const options = questions === true ? {} : questions
   assertOptionNames(options, QUESTION_OPTIONS, 'The option questions')
-  const { url, waitSeconds = WEEK_SECONDS } = options
+  const { url, waitSeconds = WEEK_SECONDS, notify = [] } = options
   if (url !== undefined && !isWebAddress(url))
     throw new TypeError('questions.url is the http or https address of this endpoint as people reach it.')
   if (!(waitSeconds > 0 && waitSeconds <= MAX_WAIT_SECONDS))
     throw new TypeError(`questions.waitSeconds is a number of seconds, at most ${MAX_WAIT_SECONDS}.`)
+  if (new Set(notify.map(({ name }) => name)).size < notify.length)
+    throw new TypeError('Each channel of questions.notify has a name of its own.')
   return { ...options, waitSeconds }
 }
 

@@ -10,6 +10,7 @@ import type { Principal } from './auth/authenticator.ts'
 import type { Call, Caller, Peer } from './call.ts'
 import type { Logger } from './logger.ts'
 import type { LoginOptions } from './questions/loginOptions.ts'
+import type { NoticeChannel } from './questions/channels.ts'
 import type { WireError } from './wireErrors.ts'
 
 /** Given to `createServer({ tasks })`. */
@@ -31,6 +32,8 @@ export interface TaskHost {
   assertMayCall(call: Call, tool: string): void
   /** Whether a principal is an approver of a question. `isCaller`: whether that principal created the task. */
   mayAnswer(approvers: Approvers, answerer: Pick<Caller, 'principal'>, isCaller: boolean): boolean
+  /** How people are notified of questions; undefined if they are not. */
+  notices(): NoticeSite | undefined
   /** For whom a task of this call is counted; undefined where callers cannot be told apart. */
   holderOf(call: Call): string | undefined
   /** Runs a tool over its journal until it ends, asks, or hands over. Never rejects. */
@@ -133,6 +136,15 @@ export interface SiteLogin {
   readonly isReturn: (path: string) => boolean
 }
 
+/** What a notice of a question says beside the question. */
+export interface NoticeSite {
+  readonly channels: readonly NoticeChannel[]
+  /** The name of the server, as people read it. */
+  readonly server: string
+  /** The address of a question's page; undefined if it has none. */
+  linkTo(linked: LinkedQuestion): Promise<string | undefined>
+}
+
 /** What a link to a question names. */
 export interface LinkedQuestion {
   readonly question: string
@@ -177,6 +189,8 @@ export interface OpenQuestion {
   readonly askedAt: number
   /** Milliseconds since 1970; null without a limit. */
   readonly expiresAt: number | null
+  /** The channels by which nobody could be notified of it. */
+  readonly undelivered: readonly string[]
 }
 
 /** Where a question was answered: in the client of the call, on a page, by a program, or by the model. */

@@ -122,6 +122,23 @@ export interface OpenQuestionRecord {
   readonly isOwner: boolean
   /** The facts about the caller of the task, as they were stored. */
   readonly caller: Json
+  /** The channels by which nobody could be notified of it. */
+  readonly undelivered: readonly string[]
+}
+
+/** A notice in the outbox. */
+export interface NoticeRef {
+  /** The place of its question. */
+  readonly place: number
+  readonly channel: string
+}
+
+/** A notice that this process has to send. */
+export interface DueNotice {
+  readonly question: OpenQuestionRecord
+  readonly channel: string
+  /** Counted from 1. */
+  readonly attempt: number
 }
 
 /** A question of a stored task, also after it was closed. */
@@ -210,6 +227,8 @@ export interface EngineHost {
   /** Servers with the same audience share tasks; tasks of another audience in the same store are separate. */
   readonly audience: string
   readonly logger: () => Logger
+  /** The names of the channels by which people are notified of questions. @default none */
+  readonly channels?: readonly string[]
 }
 
 /** A page of a list ends early once its results have this number of bytes. */
@@ -258,6 +277,12 @@ export interface TaskEngine {
   openQuestions(query: OpenQuestionQuery): Promise<readonly OpenQuestionRecord[]>
   /** A question of any owner's task, by its key on the wire. It does not check who may see it. */
   question(id: string, key: string, owner: string | undefined): Promise<QuestionRecord | undefined>
+  /** The outbox of notices (`sql/questions/notices.ts`). `claim`: for how long a process has the notices that it gets. */
+  readonly notices: {
+    claim(retryMs: number): Promise<readonly DueNotice[]>
+    remove(notice: NoticeRef): Promise<void>
+    postpone(notice: NoticeRef, waitMs: number | undefined): Promise<void>
+  }
   /** The task of the owner with this `same`. */
   sameCall(owner: string, same: string): Promise<TaskRecord | undefined>
   /** From now on `sameCall` does not find the task. */

@@ -5,6 +5,7 @@
 import type {
   EngineHost,
   NewTask,
+  NoticeRef,
   OpenQuestionQuery,
   OpenQuestionRecord,
   Page,
@@ -37,6 +38,16 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     answerOne: async (...answer) => (await to.answerOne(...answer)) || from.answerOne(...answer),
     openQuestions: (query) => openQuestions(query),
     question: (...which) => inEither((engine) => engine.question(...which)),
+    notices: {
+      claim: async (retryMs) => {
+        const due = await Promise.all([to, from].map((engine) => engine.notices.claim(retryMs)))
+        return due.flatMap((notices, at) =>
+          notices.map((notice) => ({ ...notice, question: placedIn(notice.question, at) })),
+        )
+      },
+      remove: (notice) => storeOf(notice).notices.remove(placeOf(notice)),
+      postpone: (notice, waitMs) => storeOf(notice).notices.postpone(placeOf(notice), waitMs),
+    },
     sameCall: (owner, same) => inEither((engine) => engine.sameCall(owner, same)),
     forgetCall: (id, owner) => both(to.forgetCall(id, owner), from.forgetCall(id, owner)),
     cancel: (id, owner) => inEither((engine) => engine.cancel(id, owner)),
@@ -72,13 +83,17 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     return page.next === undefined ? { ...page, next: OLD_CURSOR } : page
   }
 
+  function storeOf({ place }: NoticeRef): TaskEngine {
+    return place % 2 === 1 ? to : from
+  }
+
   /** Places of the old store are even and those of the new one odd, so that one number is a cursor into both. */
   async function openQuestions(query: OpenQuestionQuery): Promise<readonly OpenQuestionRecord[]> {
     const [moved, old] = await Promise.all(
       [to, from].map(async (engine, at) => {
         const after = Math.floor((query.after - 1 + at) / 2)
         const found = await engine.openQuestions({ ...query, after })
-        return found.map((question) => ({ ...question, place: 2 * question.place + 1 - at }))
+        return found.map((question) => placedIn(question, at))
       }),
     )
     return [...(moved ?? []), ...(old ?? [])].toSorted((a, b) => a.place - b.place).slice(0, query.limit)
@@ -93,6 +108,15 @@ export function movingEngine({ from, to }: Move): TaskEngine {
       stop: async () => void (await Promise.all(working.map((each) => each.stop()))),
     }
   }
+}
+
+/** `at`: 0 for the new store, 1 for the old one. */
+function placedIn(question: OpenQuestionRecord, at: number): OpenQuestionRecord {
+  return { ...question, place: 2 * question.place + 1 - at }
+}
+
+function placeOf(notice: NoticeRef): NoticeRef {
+  return { ...notice, place: Math.floor(notice.place / 2) }
 }
 
 const OLD_CURSOR = 'old/'

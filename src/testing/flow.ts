@@ -142,7 +142,7 @@ function answerAll(requests: Readonly<Record<string, InputRequest>>, answers: An
   return Object.fromEntries(Object.entries(requests).map(([key, request]) => [key, answerOne(key, request, answers)]))
 }
 
-/** Whether a function answers the question, which may answer differently when the question is asked again. */
+/** Whether a function answers the question. It may answer differently when the question is asked again. */
 function isFunctionAnswer(key: string, answers: Answers): boolean {
   return typeof answers[key] === 'function'
 }

@@ -29,7 +29,7 @@ export type MakeServer = (overrides: Overrides) => Server | Promise<Server>
 /** One message, its outcome, and what the handler did. */
 export interface SentRound extends HandlerActivity {
   readonly message: RoundMessage
-  /** The id of the task that this was a run of, so that no message belongs to it. */
+  /** The id of the task, where this was a run of one. A run has no message of a client. */
   readonly task?: string
   readonly outcome: RoundOutcome
 }

@@ -1,6 +1,5 @@
-/** What a gateway with workers says of its servers and of how it is set up. */
+/** What a gateway with workers says of how it is set up. */
 import { expect, test, vi } from 'vitest'
-import { hostUntil } from '../fixtures/until.ts'
 import { type GatewayProcess, startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { sessionServer, stdioEntry } from './fixtures/gateways.ts'
 
@@ -15,35 +14,6 @@ async function lookedAgain({ reload, shown }: GatewayProcess, mcpServers: object
 }
 
 const count = (text: string, part: string): number => text.split(part).length - 1
-
-test('what workers find of a server is in the log once, and once more when it is true again', async () => {
-  const attempts = { count: 0 }
-  const gone = await refusingServer(attempts)
-  const keeping = { url: (await sessionServer()).url }
-  const { shown, reload } = await startGatewayProcess({ gone, keeping }, workers)
-  const saysOnce = async (times: number): Promise<void> => {
-    await vi.waitFor(() => expect(count(shown(), 'A server is not available.')).toBe(times), PATIENCE)
-    const before = attempts.count
-    await vi.waitFor(() => expect(attempts.count).toBeGreaterThan(before + 8), PATIENCE) // both workers try again
-    expect(count(shown(), 'A server is not available.')).toBe(times)
-  }
-  await saysOnce(1)
-  expect(shown()).toMatch(/"server":"gone","why":"it answers HTTP 503/)
-  await vi.waitFor(() => expect(count(shown(), 'A server keeps something between calls')).toBe(1), PATIENCE)
-  await reload({ keeping })
-  await reload({ gone, keeping })
-  await saysOnce(2)
-  expect(count(shown(), 'A server keeps something between calls')).toBe(1)
-})
-
-/** The entry of a server that answers every request with 503. */
-async function refusingServer(attempts: { count: number }): Promise<object> {
-  const host = await hostUntil((_, res) => {
-    attempts.count++
-    res.writeHead(503).end()
-  })
-  return { url: host.url }
-}
 
 /** What is lost with a worker is said once for all of them, and not in words for several gateways. */
 async function saysWhatWorkersLose(): Promise<void> {

@@ -7,7 +7,7 @@ import {
   scopeOf,
   sectionOf,
 } from '../../scripts/release/changelog.ts'
-import { makeSbom } from '../../scripts/release/pack.ts'
+import { makeSbom, packages } from '../../scripts/release/pack.ts'
 import { readText } from '../../scripts/repository.ts'
 import manifest from '../../package.json' with { type: 'json' }
 
@@ -70,14 +70,24 @@ describe('the changelog of a release', () => {
   })
 })
 
-test('the SBOM lists every dependency, and nothing that only development needs', () => {
-  const { metadata, components } = JSON.parse(makeSbom()) as {
-    metadata: { component: { name: string; version: string } }
-    components: { name: string; hashes?: unknown[] }[]
-  }
-  const names = components.map(({ name }) => name)
-  expect(metadata.component).toMatchObject({ name: manifest.name, version: manifest.version })
-  expect(names).toEqual(expect.arrayContaining(Object.keys(manifest.dependencies)))
-  expect(names).not.toContain('vitest')
-  expect(components.filter(({ hashes = [] }) => hashes.length === 0)).toEqual([])
+test.each([...packages.values()])(
+  'the SBOM of $name lists every dependency, and nothing that only development needs',
+  (released) => {
+    const { metadata, components = [] } = JSON.parse(makeSbom(released)) as {
+      metadata: { component: { name: string; version: string } }
+      components?: { name: string; hashes?: unknown[] }[]
+    }
+    const names = components.map(({ name }) => name)
+    expect(metadata.component).toMatchObject({ name: released.name, version: manifest.version })
+    expect(names).toEqual(expect.arrayContaining(Object.keys(released.dependencies ?? {})))
+    expect(names).not.toContain('vitest')
+    expect(components.filter(({ hashes = [] }) => hashes.length === 0)).toEqual([])
+  },
+)
+
+test('the workflow publishes each package that a release packs', () => {
+  const workflow = readText('.github/workflows/release.yml')
+  const names = [...packages.values()].map(({ name }) => name)
+  expect(workflow).toContain(`for name in ${names.join(' ')}; do`)
+  expect(workflow).toContain(`for folder in ${[...packages.keys()].join(' ')}; do`)
 })

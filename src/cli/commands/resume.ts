@@ -42,9 +42,9 @@ export function resumeCommand(server: readonly string[] | undefined): Command {
 }
 
 const RESUME_HELP = `
-The file is removed when the call is done, or suspended to another file. Where a question stays open the file is written
-anew, and the call can be resumed again. Headers and tokens are not saved: give them again. A command is started again:
-a server made with Pannier needs the same PANNIER_KEYS then as before.`
+The file is removed when the call is done, or suspended to another file. While a question is open the file stays, and the
+call can be resumed again. Headers and tokens are not saved: give them again. A command is started again: a server made
+with Pannier then needs the same PANNIER_KEYS as before.`
 
 async function resumeCall(path: string, flags: InteractiveFlags, context: CommandContext): Promise<ExitCode> {
   const file = savedFile(path)

@@ -31,7 +31,11 @@ export interface DevRun {
   kill(): void
 }
 
-const runner = fileURLToPath(new URL(`./runner${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
+// From the root of the package: the build joins files, so this one's folder says nothing.
+const [sources, ending] = import.meta.url.endsWith('.ts') ? ['src', 'ts'] : ['dist', 'js']
+const runner = fileURLToPath(
+  new URL(`${sources}/cli/dev/runner.${ending}`, import.meta.resolve('pannier/package.json')),
+)
 
 export async function startRun({
   program,

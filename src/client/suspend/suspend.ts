@@ -111,7 +111,7 @@ function savedFrom(round: OpenRound, now: number): SavedCall {
   })
 }
 
-/** Where to connect later. What an answerer gave comes first. */
+/** Where to connect later: the place that an answerer gave, else that of the connection. */
 function placeFor(round: OpenRound): SavedPlace {
   const { server, place = { target: server.target ?? null } } = round
   const options = suspendOptionsOf(round)

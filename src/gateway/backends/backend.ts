@@ -1,7 +1,7 @@
 /** One server behind the gateway: which requests it gets, and over which of its links. */
 import { type Era, type Json, settledWithin } from '../../protocol/index.ts'
+import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
-import type { ServerLog } from '../announce.ts'
 import { BackendError, REJECTED, WITHHELD } from '../errors.ts'
 import { API_URL, ApiServer } from './apiServer.ts'
 import { Connector } from './connector.ts'
@@ -23,7 +23,8 @@ import { BackendSubscriptions } from './subscriptions.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import type { Via } from '../loops.ts'
 
-export interface BackendOptions extends ServerLog {
+export interface BackendOptions {
+  readonly logger: () => Logger
   readonly config: BackendConfig
   /** The gateway's name in `Via`. */
   readonly via: Via
@@ -86,7 +87,7 @@ export class Backend {
     this.prober = new BackgroundProber({
       server: name,
       address: () => this.login.probedAddress(),
-      log: options,
+      logger,
       onVerdict: () => options.onLists(this),
     })
     this.sender = this.#createSender()
@@ -110,7 +111,7 @@ export class Backend {
     const { config, onLists, withheldOf } = this.#options
     return new Connector({
       config,
-      log: this.#options,
+      logger: this.#options.logger,
       link: this.#linkOptions(),
       demand: () => this.login.demand(),
       prepare: async () => this.#api?.load(this.connector.stopped),

@@ -1,6 +1,7 @@
 /** The gateway's own link to a server: it reconnects without limit, and the server's lists are read over it. */
 import { plainLine } from '../../client/index.ts'
 import { backoffMs, MODERN_VERSION, RemoteError, sleep } from '../../protocol/index.ts'
+import type { Logger } from '../../server/internal.ts'
 import {
   BackendError,
   BehindItself,
@@ -16,7 +17,6 @@ import { followListChanges, type ListChangesOptions, ListRefresher } from './lis
 import { BackendLists, type BackendListsOptions, type CheckedLists, countOf } from './lists/backendLists.ts'
 import type { LoginDemand } from './login.ts'
 import { openLink } from '../links/open.ts'
-import { announce, type ServerLog } from '../announce.ts'
 import { EVERY_QUESTION } from '../links/relayed.ts'
 
 export type Condition =
@@ -45,7 +45,7 @@ export interface ConnectorOptions extends Pick<BackendListsOptions, 'config' | '
   readonly prepare: () => Promise<void>
   /** Called when a link is open for requests. */
   readonly onLink: (link: Link) => void
-  readonly log: ServerLog
+  readonly logger: () => Logger
 }
 
 const SETTLED_MS = 500
@@ -78,7 +78,7 @@ export class Connector {
     this.#options = options
     this.lists = new BackendLists({
       ...options,
-      logger: options.log.logger,
+      logger: options.logger,
       signal: this.stopped,
       onStale: () => this.refreshLists(),
     })
@@ -151,7 +151,7 @@ export class Connector {
 
   async close(): Promise<void> {
     this.#stopped.abort()
-    this.#unlog()
+    this.#logged = undefined
     this.lists.close()
     this.#firstTry.resolve()
     await Promise.all([this.#connecting, this.#link?.close(), this.#lister?.close(), this.#givenUp?.close()])
@@ -175,7 +175,7 @@ export class Connector {
     this.about = link.about
     this.lists.take(read)
     this.condition = { kind: 'up' }
-    this.#unlog()
+    this.#logged = undefined
     this.demanded = undefined
     this.#firstTry.resolve()
     this.#options.onLists()
@@ -215,36 +215,21 @@ export class Connector {
 
   async #failed(error: unknown): Promise<Condition> {
     if (error instanceof BehindItself) this.lists.empty()
-    const { config, log } = this.#options
+    const { config, logger } = this.#options
     const found = await this.#conditionOf(error)
     const { kind: _, ...said } = found
     const printed = error instanceof FailedAtStart ? error.printed : []
     // Times and process ids differ each time, so digits do not count as a change.
     const news = [found.why, ...printed].join('\n').replace(/\d+/g, '')
     if (this.#logged !== news)
-      this.#announce(news, () =>
-        log
-          .logger()
-          .warn(
-            { server: config.name, ...said, ...(printed.length > 0 && { printed }) },
-            'A server is not available. It is retried.',
-          ),
+      logger().warn(
+        { server: config.name, ...said, ...(printed.length > 0 && { printed }) },
+        'A server is not available. It is retried.',
       )
     this.#logged = news
     this.condition = found
     this.#firstTry.resolve()
     return found
-  }
-
-  #announce(news: string | undefined, say: () => void): void {
-    const { config, log } = this.#options
-    announce(log, `${config.name} is not there`, news, say)
-  }
-
-  /** Withdraws the announced failure of the server. */
-  #unlog(): void {
-    if (this.#logged !== undefined) this.#announce(undefined, () => {})
-    this.#logged = undefined
   }
 
   async #conditionOf(error: unknown): Promise<Condition & { kind: 'down' }> {

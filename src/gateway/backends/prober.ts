@@ -4,7 +4,7 @@ import type { Implementation } from '@modelcontextprotocol/client'
 import type { Address } from '../../client/index.ts'
 import { probe, type Verdict } from '../../probe/index.ts'
 import { sleep } from '../../protocol/index.ts'
-import { announce, type ServerLog } from '../announce.ts'
+import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
 import type { Link } from '../links/link.ts'
 
@@ -12,7 +12,7 @@ export interface BackgroundProberOptions {
   readonly server: string
   /** The address to probe, with current credentials. */
   readonly address: () => Promise<Address>
-  readonly log: ServerLog
+  readonly logger: () => Logger
   readonly onVerdict: () => void
 }
 
@@ -129,12 +129,10 @@ export class BackgroundProber {
   #report({ state, confidence, message: why }: Pick<Verdict, 'state' | 'confidence' | 'message'>): void {
     if (this.#reported === state) return
     this.#reported = state
-    const { server, log } = this.#options
-    announce(log, `${server} was probed`, state, () => {
-      const details = { server, state, confidence, why }
-      if (state === 'STATELESS') log.logger().info(details, 'A server was probed.')
-      else log.logger().warn(details, state === 'STATEFUL' ? STATEFUL : UNKNOWN)
-    })
+    const { server, logger } = this.#options
+    const details = { server, state, confidence, why }
+    if (state === 'STATELESS') logger().info(details, 'A server was probed.')
+    else logger().warn(details, state === 'STATEFUL' ? STATEFUL : UNKNOWN)
   }
 }
 

@@ -37,8 +37,8 @@ function nameInView(view: View, original: string): string | undefined {
 }
 
 /**
- * Names that a view renames or describes although no tool has them. `toolsOf`: the tools of a server by their own
- * names; undefined if they are unknown, and then none of its names is reported.
+ * Names that a view renames or describes although no tool has them. `toolsOf` gives the tools of a server by their own
+ * names. While they are unknown (undefined), no name of that server is reported.
  */
 export function unknownInView(
   { rename, descriptions }: View,

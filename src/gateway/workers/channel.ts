@@ -189,6 +189,4 @@ export interface PrimaryMethods {
   end(params: { readonly caller: string }): void
   /** Logs a sentence, unless another worker has logged it. */
   warn(params: { readonly sentence: string }): void
-  /** Notes the state of a topic; returns whether no other worker has logged it, so that this one does. */
-  isNews(params: { readonly topic: string; readonly text: string | undefined }): boolean
 }

@@ -79,7 +79,6 @@ class GatewayWorker {
     const workers: WorkerSiblings = {
       count: place.workers,
       warn: (sentence) => this.#warn(sentence),
-      announce: (topic, text, say) => void this.#announce(topic, text, say),
     }
     this.#gateway = this.#options.create({ ...shared, id, ...(keys && { keys }), counters: this.#counters(), workers })
     return this.#gateway.listenForReplicas(own)
@@ -92,11 +91,6 @@ class GatewayWorker {
 
   #warn(sentence: string): void {
     void this.#primary.ask('warn', { sentence }).catch(() => {}) // the gateway ends with the primary
-  }
-
-  async #announce(topic: string, text: string | undefined, say: () => void): Promise<void> {
-    // Without the primary this worker logs it itself.
-    if (await this.#primary.ask('isNews', { topic, text }).catch(() => text !== undefined)) say()
   }
 
   /** One count for all workers. */

@@ -147,6 +147,7 @@ function dialect(schema: string): Dialect {
     steps: `${schema}.steps`,
     questions: `${schema}.questions`,
     addressees: `${schema}.addressees`,
+    notices: `${schema}.notices`,
     now: '(extract(epoch FROM now()) * 1000)::bigint',
     counted: '',
     forShare: 'FOR SHARE',

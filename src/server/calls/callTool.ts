@@ -152,7 +152,7 @@ function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
 export function taskHostOf(
   options: CallToolOptions,
   limits: TaskRunOptions,
-  about: Pick<TaskHost, 'audience' | 'knowsCallers'>,
+  about: Pick<TaskHost, 'audience' | 'knowsCallers' | 'notices'>,
 ): TaskHost {
   return {
     ...about,

@@ -7,7 +7,7 @@ interface Cancellable {
   cancel(): void
 }
 
-/** Maximum time by which a cancellation may overtake its call, which another instance is handing off. */
+/** How much earlier than its call a cancellation may arrive, while another instance hands the call off. */
 const EARLY_FOR_MS = 30_000
 
 export class LiveCalls {

@@ -7,7 +7,7 @@ import type { Registry } from '../catalog/registry.ts'
 import { questionsOf, type ServerOptions } from '../options.ts'
 import type { RequestLimits } from '../limits/requestLimits.ts'
 import type { Results } from '../results.ts'
-import type { QuestionDesk, QuestionSite } from '../taskPort.ts'
+import type { NoticeSite, QuestionDesk, QuestionSite } from '../taskPort.ts'
 import type { Pages } from '../http/endpoint.ts'
 import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
 import type { NamesOf } from './openQuestions.ts'
@@ -17,6 +17,7 @@ export interface QuestionsPart {
   readonly waiting: DeferredCalls
   readonly pages: Pages
   readonly namesOf: NamesOf | undefined
+  readonly notices: NoticeSite
   /** Sets the address of the pages, where the options name none. */
   listensAt(url: string): void
 }
@@ -41,7 +42,7 @@ export function openQuestionsPart(
   if (settings === undefined) return undefined
   if (desk === undefined) throw new TypeError('The option questions needs tasks of pannier/tasks or pannier/postgres.')
   let { url } = settings
-  const { waitSeconds, namesOf, login } = settings
+  const { waitSeconds, namesOf, login, notify = [] } = settings
   const links = new QuestionLinks(sealer, () => url, waitSeconds)
   const site: QuestionSite = {
     links,
@@ -73,6 +74,12 @@ export function openQuestionsPart(
       },
     },
     namesOf,
+    notices: {
+      channels: notify,
+      server: site.server,
+      // A question for others has a page only where people can log in.
+      linkTo: async (linked) => (linked.owner === undefined && login === undefined ? undefined : links.to(linked)),
+    },
     listensAt: (address) => {
       url ??= address
     },

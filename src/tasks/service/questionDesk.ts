@@ -160,8 +160,9 @@ export class EngineQuestionDesk implements QuestionDesk {
   }
 }
 
-function toQuestion(row: OpenQuestionRecord): OpenQuestion {
-  const { task, key, tool, request, approvers, askedAt, expiresAt, caller } = row
+/** A question as those may see it who may answer it. */
+export function toQuestion(row: OpenQuestionRecord): OpenQuestion {
+  const { task, key, tool, request, approvers, askedAt, expiresAt, caller, undelivered } = row
   const { message = '', requestedSchema = {} } = (request.params ?? {}) as { message?: string; requestedSchema?: Json }
   const { principal } = caller
   return {
@@ -174,6 +175,7 @@ function toQuestion(row: OpenQuestionRecord): OpenQuestion {
     fourEyes: approvers?.fourEyes ?? false,
     askedAt,
     expiresAt,
+    undelivered,
   }
 }
 

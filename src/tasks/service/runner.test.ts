@@ -12,6 +12,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} }
 function hostThat(run: TaskHost['run']): TaskHost {
   return {
     audience: 'x',
+    notices: () => undefined,
     logger: () => silent,
     knowsCallers: false,
     holderOf: () => 'ann',

@@ -10,6 +10,7 @@ const host: TaskHost = {
   audience: 'service',
   logger: () => silent,
   knowsCallers: false,
+  notices: () => undefined,
   holderOf: () => 'ann',
   assertMayCall() {},
   mayAnswer: () => false,

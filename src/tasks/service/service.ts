@@ -27,6 +27,7 @@ import { groupOf } from '../../state/quota/index.ts'
 import { assertBetween, MAX_OPTION, type NewTask, type TaskEngine, type TaskRecord, type Working } from '../engine.ts'
 import { type DialectOptions, digestOf, ownerOf, withClientErrors } from './dialect.ts'
 import { assertDeclared, modernCreated, modernTaskMethods, type TaskMethod } from './modernDialect.ts'
+import { NoticeSender } from './noticeSender.ts'
 import { listenToTasks } from './notifications.ts'
 import { EngineQuestionDesk, type StoredWork } from './questionDesk.ts'
 import { TaskRunner } from './runner.ts'
@@ -77,6 +78,7 @@ class EngineTaskService implements TaskService {
   readonly #tools = new Set<string>()
   #opening: Promise<TaskEngine> | undefined
   #working: Working | undefined
+  #sender: NoticeSender | undefined
   #isOpen = false
   /** The error of the last attempt to open the engine. */
   #unopened: unknown
@@ -165,6 +167,7 @@ class EngineTaskService implements TaskService {
       () => false,
     )
     this.#isOpen = false
+    await this.#sender?.close()
     if (isOpen) await this.#engine.close()
   }
 
@@ -188,8 +191,11 @@ class EngineTaskService implements TaskService {
 
   async #open(): Promise<TaskEngine> {
     const { audience, logger } = this.#host
-    await this.#engine.open({ audience, logger })
+    const notices = this.#host.notices()
+    const channels = notices?.channels.map(({ name }) => name) ?? []
+    await this.#engine.open({ audience, logger, channels })
     this.#isOpen = true
+    if (notices !== undefined && channels.length > 0) this.#sender ??= new NoticeSender(this.#engine, notices, logger)
     const { concurrency } = this.#settings
     if (concurrency > 0 && !this.#isDraining) {
       this.#working ??= this.#engine.work({ tools: [...this.#tools], concurrency, run: this.#runner.run })

@@ -5,7 +5,7 @@ import { entryText } from '../entry.ts'
 import { MEMBERS_SHARE, refusalOfTask } from '../fairness.ts'
 import { answeredBefore, type QuestionRow } from '../journalRows.ts'
 import { change, emit, query, type SqlValue, type Transaction } from './driver.ts'
-import { addAnswered } from './questions.ts'
+import { addAnswered } from './questions/rows.ts'
 import { getTask } from './records.ts'
 import { keyOf, notExpired, sameKey, statement, type TaskStore } from './store.ts'
 

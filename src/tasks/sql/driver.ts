@@ -56,6 +56,7 @@ export interface Dialect {
   readonly steps: string
   readonly questions: string
   readonly addressees: string
+  readonly notices: string
   /** The time of the database, in milliseconds since 1970. */
   readonly now: string
   /** Additional assignments for a change that the owner of a task sees. */

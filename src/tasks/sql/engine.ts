@@ -21,8 +21,9 @@ import { pollInterval } from '../leaseTimes.ts'
 import { createTask } from './create.ts'
 import type { DriverListener, TaskDriver, TaskEvent } from './driver.ts'
 import { FailureLog } from './failureLog.ts'
+import { claimNotices, postponeNotice, removeNotice } from './questions/notices.ts'
 import { Reclaim } from './reclaim.ts'
-import { knownQuestion, openQuestions } from './openQuestions.ts'
+import { knownQuestion, openQuestions } from './questions/open.ts'
 import { awaitingRef, existingTasks, listTasks, readTask, sameTask, taskRef } from './records.ts'
 import type { TaskStore } from './store.ts'
 import { answerTask, cancelTask, endUnanswered, sweep } from './transitions.ts'
@@ -51,9 +52,9 @@ class SqlEngine implements TaskEngine, DriverListener {
     this.#openDriver = openDriver
   }
 
-  readonly open = async ({ audience, logger }: EngineHost): Promise<void> => {
+  readonly open = async ({ audience, logger, channels = [] }: EngineHost): Promise<void> => {
     const driver = await this.#openDriver()
-    const store = { driver, sql: driver.sql, audience, settings: this.#settings, logger }
+    const store = { driver, sql: driver.sql, audience, channels, settings: this.#settings, logger }
     // Jitter, so that processes that were started together do not sweep at the same time.
     const sweepMs = driver.sweepMs * (0.75 + Math.random() / 2)
     this.#open = {
@@ -128,6 +129,12 @@ class SqlEngine implements TaskEngine, DriverListener {
 
   readonly question: TaskEngine['question'] = async (id, key, owner) => {
     return knownQuestion(this.#opened.store, id, key, owner)
+  }
+
+  readonly notices: TaskEngine['notices'] = {
+    claim: async (retryMs) => claimNotices(this.#opened.store, retryMs),
+    remove: async (notice) => removeNotice(this.#opened.store, notice),
+    postpone: async (notice, waitMs) => postponeNotice(this.#opened.store, notice, waitMs),
   }
 
   readonly sameCall = async (owner: string, same: string): Promise<TaskRecord | undefined> => {
@@ -242,7 +249,7 @@ export function sqlEngine(settings: EngineSettings, openDriver: () => Promise<Ta
 async function checkTables({ driver, sql }: TaskStore): Promise<void> {
   const trouble = driver.trouble()
   if (trouble !== undefined) throw trouble
-  const { tasks, calls, steps, questions, addressees } = sql
-  const tables = [tasks, calls, steps, questions, addressees].map((table) => `EXISTS (SELECT 1 FROM ${table})`)
+  const { tasks, calls, steps, questions, addressees, notices } = sql
+  const tables = [tasks, calls, steps, questions, addressees, notices].map((table) => `EXISTS (SELECT 1 FROM ${table})`)
   await driver.read(`SELECT ${tables.join(' OR ')} AS has_rows`)
 }

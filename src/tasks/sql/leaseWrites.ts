@@ -9,7 +9,7 @@ import { entryText, objectText, progressText } from '../entry.ts'
 import { leaseLost, type LossReason, LOST_TOO_OFTEN } from '../errors.ts'
 import type { ClaimedTask } from './claim.ts'
 import { change, emit, query, type SqlValue, type Transaction } from './driver.ts'
-import { askQuestions, questionTexts } from './questions.ts'
+import { askQuestions, questionTexts } from './questions/rows.ts'
 import { keptUntil, notExpired, RELEASED, statement, type TaskStore, touched } from './store.ts'
 import { failTask } from './transitions.ts'
 

@@ -7,6 +7,8 @@ export interface TaskStore {
   readonly driver: TaskDriver
   readonly sql: Dialect
   readonly audience: string
+  /** The names of the channels by which people are notified of questions. */
+  readonly channels: readonly string[]
   readonly settings: EngineSettings
   readonly logger: () => Logger
 }

@@ -2,7 +2,7 @@
 import { CODES } from '../../protocol/index.ts'
 import type { TaskAnswers, TaskFailure, TaskRecord } from '../engine.ts'
 import { change, emit, query, type Transaction } from './driver.ts'
-import { answerQuestions, closeQuestions } from './questions.ts'
+import { answerQuestions, closeQuestions } from './questions/rows.ts'
 import { getTask, type TaskRef } from './records.ts'
 import { keptUntil, notExpired, RELEASED, type TaskStore, touched } from './store.ts'
 

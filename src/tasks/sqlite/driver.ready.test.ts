@@ -15,7 +15,7 @@ let ready: ReadyTasks
 beforeEach(() => {
   const driver = new SqliteDriver(':memory:', () => NOW)
   const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
-  store = { driver, sql: driver.sql, audience: 'mine', settings: engineSettings({}), logger }
+  store = { driver, sql: driver.sql, audience: 'mine', channels: [], settings: engineSettings({}), logger }
   ready = new ReadyTasks(store)
 })
 afterEach(() => store.driver.close())

@@ -26,6 +26,7 @@ const SQLITE: Dialect = {
   steps: 'steps',
   questions: 'questions',
   addressees: 'addressees',
+  notices: 'notices',
   now: '$now',
   counted: ', change = $change',
   forShare: '',

@@ -9,7 +9,7 @@ const done = { status: 'completed', result: {} } as const
 
 /** Does everything that an engine can do, so that each of its statements is prepared. */
 async function doEverything(): Promise<void> {
-  const engine = await harness.engine({ leaseMs: 300, maxTasksPerCaller: 1 })
+  const engine = await harness.engine({ leaseMs: 300, maxTasksPerCaller: 1 }, undefined, ['mail'])
   const worker = harness.worker(engine)
   const first = newTask({ member: 'm' })
   await engine.create(first)
@@ -20,6 +20,9 @@ async function doEverything(): Promise<void> {
   await lease.ask([question('a', { approvers: { by: ['bob'], fourEyes: false } })], undefined)
   await engine.awaiting(first.id)
   await engine.openQuestions({ owner: first.owner, names: ['bob', 'eve'], after: 0, limit: 10 })
+  const [due] = await engine.notices.claim(1000)
+  await engine.notices.postpone({ place: due!.question.place, channel: 'mail' }, 1000)
+  await engine.notices.remove({ place: due!.question.place, channel: 'mail' })
   await engine.question(first.id, 'a', first.owner)
   await engine.sameCall(first.owner, 'same')
   await engine.forgetCall(first.id, first.owner)
@@ -44,11 +47,14 @@ test('every statement finds its rows by an index, so that no task costs more bec
   prepare.mockRestore()
   const statements = [...all].filter(
     (sql) =>
-      /\b(tasks|calls|steps|questions|addressees)\b/.test(sql) && !/has_rows|rowid = 0|expires_at < 1e12/.test(sql),
+      /\b(tasks|calls|steps|questions|addressees|notices)\b/.test(sql) &&
+      !/has_rows|rowid = 0|expires_at < 1e12/.test(sql),
   )
   const plans = statements.flatMap((sql) => store.sql(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail)))
   expect(statements.length).toBeGreaterThan(25)
-  const scans = plans.filter((step) => /^SCAN (t|s|q|c|a|tasks|calls|steps|questions|addressees)\b/.test(step))
+  const scans = plans.filter((step) =>
+    /^SCAN (t|s|q|c|a|n|tasks|calls|steps|questions|addressees|notices)\b/.test(step),
+  )
   // The tasks that are held: as many as there are slots.
   expect(scans.filter((step) => !step.includes('USING INDEX tasks_by_worker'))).toEqual([])
   const byIndex = new Set(plans.flatMap((step) => /USING (?:COVERING )?INDEX (\w+)/.exec(step)?.[1] ?? []))

@@ -78,6 +78,15 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX addressees_by_place ON addressees (place);
 
+  CREATE TABLE notices (
+    place INTEGER NOT NULL REFERENCES questions ON DELETE CASCADE,
+    channel TEXT NOT NULL, name TEXT NOT NULL,
+    due_at INTEGER, -- null: given up
+    attempts INTEGER NOT NULL,
+    PRIMARY KEY (place, channel)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX notices_due ON notices (due_at) WHERE due_at IS NOT NULL;
+
   CREATE TABLE changes (last INTEGER NOT NULL) STRICT;
   INSERT INTO changes VALUES (0);
 

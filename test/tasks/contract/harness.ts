@@ -51,9 +51,13 @@ export class ContractHarness {
   }
 
   /** An open engine on the shared store. */
-  async engine(options?: EngineOptions, audience = this.audience): Promise<TaskEngine> {
+  async engine(
+    options?: EngineOptions,
+    audience = this.audience,
+    channels: readonly string[] = [],
+  ): Promise<TaskEngine> {
     const engine = this.store.engine(options)
-    await engine.open({ audience, logger: () => silent })
+    await engine.open({ audience, channels, logger: () => silent })
     this.onTestEnd(() => engine.close())
     return engine
   }

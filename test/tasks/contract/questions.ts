@@ -55,6 +55,43 @@ export function declareQuestions(harness: ContractHarness): void {
     expect([answers.get('a')?.by, answers.get('b')?.by]).toEqual([undefined, answerer('mia')])
   })
 
+  test('notices of a question are claimed by one engine at a time, and again after a process has died', async () => {
+    const engine = await harness.engine({}, harness.audience, ['mail', 'chat'])
+    const other = await harness.engine({}, harness.audience, ['chat'])
+    const stranger = await harness.engine({}, `${harness.audience} of another server`, ['mail', 'chat'])
+    const lease = await leaseOf(harness, engine)
+    await lease.ask([question('a', { approvers: { by: ['role:manager'], fourEyes: false } }), question('b')], undefined)
+    expect(await stranger.notices.claim(60_000)).toEqual([])
+    const forChat = await other.notices.claim(60_000)
+    expect(forChat).toMatchObject(['a', 'b'].map((key) => ({ question: { key }, channel: 'chat', attempt: 1 })))
+    expect((await engine.notices.claim(1)).map(({ channel }) => channel)).toEqual(['mail', 'mail'])
+    const again = await vi.waitFor(async () => {
+      const due = await engine.notices.claim(60_000)
+      expect(due).toHaveLength(2)
+      return due
+    })
+    expect(again.map(({ attempt }) => attempt)).toEqual([2, 2])
+    expect(await engine.notices.claim(60_000)).toEqual([])
+  })
+
+  test('a delivered notice leaves the outbox, one that was given up is in the list, and one of a closed question is gone', async () => {
+    const engine = await harness.engine({}, harness.audience, ['mail'])
+    const lease = await leaseOf(harness, engine)
+    const approvers = { by: ['role:manager'], fourEyes: false }
+    await lease.ask([question('a', { approvers }), question('b', { approvers }), question('c')], undefined)
+    await engine.answer(lease.id, 'ann', answering('c'))
+    const [first, second, ...others] = await engine.notices.claim(1)
+    expect(others).toEqual([])
+    const at = ({ question: { place } }: typeof first & object) => ({ place, channel: 'mail' })
+    await engine.notices.remove(at(first!))
+    await engine.notices.postpone(at(second!), undefined)
+    const listed = await engine.openQuestions({ owner: undefined, names: ['role:manager'], after: 0, limit: 9 })
+    const undelivered = new Map(listed.map((each) => [each.place, each.undelivered]))
+    expect([undelivered.get(first!.question.place), undelivered.get(second!.question.place)]).toEqual([[], ['mail']])
+    await engine.notices.postpone(at(second!), 0)
+    await vi.waitFor(async () => expect(await engine.notices.claim(60_000)).toHaveLength(1))
+  })
+
   test('a list of open questions has those for its names and those of its owner, in the order in which they were asked', async () => {
     const forTwo = { by: ['role:manager', 'sub:eve'], fourEyes: false }
     const { engine, worker, lease } = await asking(harness, [question('a'), question('b', { approvers: forTwo })])
@@ -296,6 +333,12 @@ interface Asking {
 }
 
 /** A task that waits for answers to these questions. */
+/** The lease of a new task. */
+async function leaseOf(harness: ContractHarness, engine: TaskEngine): Promise<Lease> {
+  await engine.create(newTask())
+  return harness.worker(engine).nextLease()
+}
+
 async function asking(harness: ContractHarness, questions: readonly NewQuestion[]): Promise<Asking> {
   const engine = await harness.engine()
   await engine.create(newTask())

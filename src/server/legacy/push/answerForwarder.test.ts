@@ -42,14 +42,14 @@ function receiver(there: readonly Instance[], clock = Date.now) {
   )
   const forwarder = { forward } as unknown as ClientRequests
   const end = vi.fn()
-  const answers = new AnswerForwarder({ ...common, pushes, forwarder, resume: vi.fn(), end, logger })
+  const answers = new AnswerForwarder({ ...common, self, pushes, forwarder, resume: vi.fn(), end, logger })
   const take = (call = 'call') => {
     const id = new QuestionIds(sealer, asker).write('question', call, caller)
     const message = { kind: 'response', id, result: { roots: [] }, error: undefined, state: undefined } as const
     const request: ClientRequest = { method: 'POST', header: () => undefined, principal: undefined, gone: new Set() }
     return answers.take(message, caller, request, {} as Sink)
   }
-  return { bus, owners, pushes, forward, end, take }
+  return { self, bus, owners, pushes, forward, end, take }
 }
 
 test('an answer finds a call that moved twice, where only the first move was heard of and that instance is gone, too', async () => {
@@ -60,6 +60,19 @@ test('an answer finds a call that moved twice, where only the first move was hea
   })
   expect(await take()).toEqual({ status: 202 })
   expect(forward.mock.calls.map(([{ url }]) => url)).toEqual([second.url, third.url])
+})
+
+test('an answer whose call was handed off here, and left to an instance that is gone, is not ignored', async () => {
+  vi.useFakeTimers()
+  try {
+    const { self, forward, take } = receiver([])
+    forward.mockResolvedValueOnce({ kind: 'moved', to: self })
+    const reply = take()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(await reply).toMatchObject({ status: 410 })
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('an answer whose call nobody has is refused with a sentence after a while', async () => {

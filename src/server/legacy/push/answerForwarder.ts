@@ -1,5 +1,5 @@
 /** Answers to pushed questions: forwards each to the instance with the call that asked. */
-import { goneReply, movedReply, type Owners } from '../../../cluster/index.ts'
+import { goneReply, movedReply, type Owners, type Self } from '../../../cluster/index.ts'
 import type { Json, ResponseMessage } from '../../../protocol/index.ts'
 import type { Caller } from '../../call.ts'
 import type { HttpReply, Sink } from '../../http/exchange.ts'
@@ -14,6 +14,7 @@ import { tooManyAnswers } from './relay.ts'
 import type { PushState } from './state.ts'
 
 export interface AnswerForwarderOptions {
+  readonly self: Self
   readonly pushes: PushBroker
   readonly forwarder: ClientRequests
   readonly owners: Owners
@@ -60,7 +61,7 @@ export class AnswerForwarder {
     request: ClientRequest,
     sink: Sink | undefined,
   ): Promise<HttpReply | undefined> {
-    const { pushes, forwarder, owners, resume, end, logger } = this.#options
+    const { self, pushes, forwarder, owners, resume, end, logger } = this.#options
     const call = pushes.callOf(message, caller)
     const gone = new Set(request.gone)
     for (let hops = 0; hops < MAX_HOPS; hops++) {
@@ -91,11 +92,13 @@ export class AnswerForwarder {
           if (!this.#forwards.take(quotaCaller(caller))) throw tooManyAnswers()
           const forwarded = await forwarder.forward(instance, { ...request, body: bodyOf(message), gone }, sink)
           if (forwarded.kind === 'replied') return forwarded.reply
-          if (forwarded.kind === 'moved') {
+          // An instance that is offered a call leaves it to the one that has claimed it, which may be gone.
+          if (forwarded.kind === 'moved' && forwarded.to.id !== self.id) {
             if (call !== undefined) owners.note([call], forwarded.to)
             break
           }
-          logger().info({ url: instance.url, why: forwarded.why }, 'The instance that asked a question is gone.')
+          const why = forwarded.kind === 'moved' ? 'it has handed the call off' : forwarded.why
+          logger().info({ url: instance.url, why }, 'The instance that asked a question is gone.')
           gone.add(instance.id)
           break
         }

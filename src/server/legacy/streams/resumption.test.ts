@@ -94,10 +94,18 @@ function survivor(
     const moved: ServerEvent = { kind: 'owner-changed', keys: [lost.name], to: writeInstance(to) }
     bus.publish(moved)
   }
-  return { resume, comeBack, goOnAt, joined, resumed, streams, cancelled, wanted, name: lost.name }
+  return { resume, comeBack, goOnAt, joined, resumed, streams, cancelled, wanted, name: lost.name, owners, resumption }
 }
 
 const other = new Self('http://other/mcp')
+
+test('a stream that is handed off while its participants are read is not announced as owned here', async () => {
+  const { resumption, owners, name } = survivor(true, undefined, memoryLedger())
+  resumption.noteClaimed(name, caller)
+  owners.note([name], other)
+  await vi.advanceTimersByTimeAsync(100)
+  expect(owners.get(name)).toMatchObject({ id: other.id })
+})
 
 test('what a client that comes back claims in the ledger is counted as its own', async () => {
   const holders: unknown[] = []

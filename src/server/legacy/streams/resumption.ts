@@ -133,7 +133,9 @@ export class StreamResumption {
     const announce = (): void => owners.change(call === undefined ? [stream] : [stream, call], self)
     this.#stopWaiting(stream)
     announce()
-    void this.#participants.join(stream, quotaCaller(caller)).then((hasMet) => hasMet && announce())
+    void this.#participants.join(stream, quotaCaller(caller)).then((hasMet) => {
+      if (hasMet && owners.isOwn(stream)) announce() // unless this instance has handed it off meanwhile
+    })
   }
 
   /**

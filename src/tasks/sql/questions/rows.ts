@@ -4,7 +4,7 @@
  * A row is open until it is answered, refused (and asked again in a new row), expired, or withdrawn with its task. It
  * stays as long as the task. While a row with approvers is open, each name in their `by` is an addressee of it.
  */
-import type { NewQuestion, TaskAnswers } from '../engine.ts'
+import type { NewQuestion, TaskAnswers } from '../../engine.ts'
 import {
   answererText,
   approversText,
@@ -13,10 +13,11 @@ import {
   readApprovers,
   readString,
   textOrNull,
-} from '../entry.ts'
-import { MAX_AUTOMATIC_REPEATS, nextWireKey, type QuestionRow } from '../journalRows.ts'
-import { change, query, type Transaction } from './driver.ts'
-import { keyOf, type TaskStore } from './store.ts'
+} from '../../entry.ts'
+import { MAX_AUTOMATIC_REPEATS, nextWireKey, type QuestionRow } from '../../journalRows.ts'
+import { change, query, type Transaction } from '../driver.ts'
+import { addNotices } from './notices.ts'
+import { keyOf, type TaskStore } from '../store.ts'
 
 interface OpenRow extends QuestionText {
   readonly wire_key: string
@@ -57,20 +58,21 @@ export function* askQuestions(store: TaskStore, task: number, questions: readonl
     const insert = `INSERT INTO ${sql.questions} (${COLUMNS})
       VALUES ($1, $2, $3, $4, $5, 'open', $6, NULL, $7, NULL, ${sql.now}, ${expiry})`
     const values = [task, wireKey, key, question, times, request, approvers]
-    if (approvers === null) yield* change(insert, values)
-    else yield* address(store, yield* query<{ place: string | number }>(`${insert} RETURNING place`, values), approvers)
+    if (approvers === null && store.channels.length === 0) yield* change(insert, values)
+    else {
+      const [row] = yield* query<{ place: string | number }>(`${insert} RETURNING place`, values)
+      const place = Number(row?.place)
+      if (approvers !== null) yield* address(store, place, approvers)
+      yield* addNotices(store, place)
+    }
   }
 }
 
-function* address(
-  store: TaskStore,
-  [row]: readonly { readonly place: string | number }[],
-  approvers: string,
-): Transaction<void> {
+function* address(store: TaskStore, place: number, approvers: string): Transaction<void> {
   for (const name of new Set(readApprovers(approvers).by)) {
     yield* change(`INSERT INTO ${store.sql.addressees} (name, place) VALUES ($1, CAST($2 AS bigint))`, [
       keyOf(store, name),
-      Number(row?.place),
+      place,
     ])
   }
 }

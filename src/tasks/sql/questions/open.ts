@@ -3,10 +3,11 @@
  * many questions wait for others.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { QuestionOutcome } from '../../server/index.ts'
-import type { OpenQuestionQuery, OpenQuestionRecord, QuestionRecord } from '../engine.ts'
-import { readAnswerer, readApprovers, readEntry, readObject, readString, unreadable } from '../entry.ts'
-import { isOpen, keyOf, notExpired, type TaskStore } from './store.ts'
+import type { QuestionOutcome } from '../../../server/index.ts'
+import type { OpenQuestionQuery, OpenQuestionRecord, QuestionRecord } from '../../engine.ts'
+import { readAnswerer, readApprovers, readEntry, readObject, readString, unreadable } from '../../entry.ts'
+import { type Dialect, jsonRows } from '../driver.ts'
+import { isOpen, keyOf, notExpired, type TaskStore } from '../store.ts'
 
 interface Row {
   readonly place: string | number
@@ -19,10 +20,14 @@ interface Row {
   readonly owner: string
   readonly expires_at: string | number | null
   readonly caller: string
+  readonly undelivered: unknown
 }
 
-const COLUMNS = `q.place, q.wire_key, q.request, q.approvers, q.asked_at, t.id, t.tool, t.owner, c.caller,
-  coalesce(q.expires_at, t.expires_at) AS expires_at`
+const columnsOf = (
+  sql: Dialect,
+): string => `q.place, q.wire_key, q.request, q.approvers, q.asked_at, t.id, t.tool, t.owner, c.caller,
+  coalesce(q.expires_at, t.expires_at) AS expires_at,
+  ${sql.jsonArrays('n.name', `${sql.notices} AS n WHERE n.place = q.place AND n.due_at IS NULL`, 'n.name')} AS undelivered`
 
 /** The maximum number of names, each of which is a subquery. SQLite allows 500. */
 const MAX_NAMES = 400
@@ -55,13 +60,29 @@ function owned({ sql }: TaskStore, owner: string): string {
 }
 
 function pageText({ sql }: TaskStore, sources: readonly string[]): string {
-  return `SELECT ${COLUMNS}
+  return `SELECT ${columnsOf(sql)}
     FROM (${sources.join(' UNION ')}) AS found
       JOIN ${sql.questions} AS q ON q.place = found.place
       JOIN ${sql.tasks} AS t ON t.number = q.task
       JOIN ${sql.calls} AS c ON c.task = t.number
     WHERE ${isOpen(sql)} AND ${notExpired(sql)}
     ORDER BY q.place LIMIT CAST($2 AS bigint)`
+}
+
+/** The open ones of these questions, by their places. */
+export async function placedQuestions(
+  store: TaskStore,
+  places: readonly number[],
+): Promise<ReadonlyMap<number, OpenQuestionRecord>> {
+  if (places.length === 0) return new Map()
+  const { sql, driver } = store
+  const rows = await driver.read<Row>(
+    `SELECT ${columnsOf(sql)} FROM ${sql.questions} AS q
+       JOIN ${sql.tasks} AS t ON t.number = q.task JOIN ${sql.calls} AS c ON c.task = t.number
+     WHERE ${sql.among('q.place', '$1', 'bigint')} AND ${isOpen(sql)} AND ${notExpired(sql)}`,
+    [places],
+  )
+  return new Map(rows.map((row) => [Number(row.place), recordOf(row, undefined)]))
 }
 
 function recordOf(row: Row, ownerKey: string | undefined): OpenQuestionRecord {
@@ -76,6 +97,7 @@ function recordOf(row: Row, ownerKey: string | undefined): OpenQuestionRecord {
     expiresAt: row.expires_at === null ? null : Number(row.expires_at),
     isOwner: row.owner === ownerKey,
     caller: readObject(row.caller),
+    undelivered: jsonRows(row.undelivered).map(([name]) => String(name)),
   }
 }
 
@@ -96,7 +118,7 @@ export async function knownQuestion(
 ): Promise<QuestionRecord | undefined> {
   const { sql, driver } = store
   const [row] = await driver.read<KnownRow>(
-    `SELECT ${COLUMNS}, q.state, q.response, q.answered_by, q.way, q.closed_at,
+    `SELECT ${columnsOf(sql)}, q.state, q.response, q.answered_by, q.way, q.closed_at,
        CASE WHEN q.expires_at <= ${sql.now} THEN 1 ELSE 0 END AS is_over
      FROM ${sql.tasks} AS t
        JOIN ${sql.questions} AS q ON q.task = t.number JOIN ${sql.calls} AS c ON c.task = t.number

@@ -1,0 +1,100 @@
+/** Notices of open questions, by channels that real receivers read. */
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { chat, mail, type QuestionNotice, type NoticeChannel, type Server, webhook } from 'pannier/server'
+import { SMTPServer } from 'smtp-server'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { parseJson } from '../../src/protocol/index.ts'
+import { createDesk } from '../../docs/snippets/notify.ts'
+import { ENGINES, type EngineName, instancesOver } from '../tasks/fixtures/engines.ts'
+import { askless, byName, offerAsking, principalOf, waitingIn } from './fixtures/askless.ts'
+
+const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
+
+interface Posted {
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+async function receiver(statuses: readonly number[] = []) {
+  const posted: Posted[] = []
+  const server = createHttpServer((req, res) => {
+    void text(req).then((body) => {
+      posted.push({ headers: req.headers as Record<string, string>, body })
+      res.writeHead(statuses[posted.length - 1] ?? 204).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return { posted, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/token` }
+}
+
+async function mailbox() {
+  const mails: string[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData: (stream, _, done) => {
+      stream.once('end', done)
+      void text(stream).then((source) => mails.push(source))
+    },
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  return { mails, smtp: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}` }
+}
+
+async function serve(engine: EngineName, notify: readonly NoticeChannel[]): Promise<[Server, string]> {
+  const [server] = await instancesOver(engine, 1, {}, { questions: { notify }, principal: byName })
+  offerAsking(server!, { charged: 0, deleted: [] })
+  return [server!, (await server!.listen({ drainOnTerm: false })).url]
+}
+
+describe.each(ENGINES)('over %s', (engine) => {
+  test('a question is sent to a program that verifies it, to a chat and by mail, with its link and no argument', async () => {
+    const [hook, room, box] = [await receiver(), await receiver(), await mailbox()]
+    const [, url] = await serve(engine, [
+      webhook({ url: hook.url, secret: SECRET }),
+      chat({ url: room.url }),
+      mail({ smtp: box.smtp, from: 'desk@example.com', to: () => ['ann@example.com'] }),
+    ])
+    const client = await askless('SDK v2', url, 'ann')
+    const { questions } = waitingIn(await client.call('delete_branch', { branch: 'old' }))
+    await vi.waitFor(() => expect([hook.posted, room.posted, box.mails].map(({ length }) => length)).toEqual([1, 1, 1]))
+
+    const { headers, body } = hook.posted[0]!
+    const { type, data } = new Webhook(SECRET).verify(body, headers) as { type: string; data: QuestionNotice }
+    expect(type).toBe('question.asked')
+    expect(data).toMatchObject({ question: questions[0]?.id, tool: 'delete_branch', caller: 'ann', attempt: 1 })
+    expect(() => new Webhook(SECRET).verify(body.replace('ann', 'bob'), headers)).toThrow()
+    expect((await fetch(data.link ?? '')).status).toBe(200)
+    expect(parseJson(room.posted[0]!.body)).toEqual({ text: expect.stringContaining('Answer here: http') as string })
+    expect(box.mails[0]).toMatch(/To: ann@example.com/)
+    expect(box.mails[0]).toMatch(/Delete the branch old\?/)
+  })
+
+  test('a channel that fails does not keep others from it', async () => {
+    const hook = await receiver()
+    const failing: NoticeChannel = { name: 'desk', send: () => Promise.reject(new Error('no')) }
+    const [server, url] = await serve(engine, [webhook({ url: hook.url, secret: SECRET }), failing])
+    const client = await askless('SDK v1', url, 'ann')
+    await client.call('refund', { cents: 5 })
+    await vi.waitFor(() => expect(hook.posted).toHaveLength(1))
+    expect(parseJson(hook.posted[0]!.body)).toMatchObject({ data: { by: ['role:manager'] } })
+    const { questions } = await server.questions.open({ for: principalOf('mia') })
+    expect(questions).toMatchObject([{ undelivered: [] }])
+  })
+})
+
+test('the server of the guide is made from its variables', () => {
+  const env = { STORE: ':memory:', HOOK_URL: 'https://x.example', HOOK_SECRET: SECRET, CHAT_URL: 'https://x.example' }
+  expect(createDesk({ ...env, SMTP_URL: 'smtp://x.example' })).toBeDefined()
+})
+
+test('channels are checked when the server is made', () => {
+  expect(() => webhook({ url: 'https://x.example', secret: 'c2hvcnQ=' })).toThrow(/at least 16 bytes/)
+  expect(() => chat({ url: 'hooks.example' })).toThrow(/http or https/)
+  expect(() => mail({ smtp: 'mail.example.com', from: 'a@b.c', to: 'a@b.c' })).toThrow(/smtp:\/\//)
+})
