@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onCore, SERVER_CORE } from './affinity.ts'
 import { type CpuSource, processTreeCpu } from './cpuUsage.ts'
@@ -14,12 +15,14 @@ export interface PlainServer extends CpuSource {
 }
 
 const PATIENCE_MS = 30_000
+const UNREPORTED = { DO_NOT_TRACK: '1', MCP_USE_ANONYMIZED_TELEMETRY: 'false' }
 
 export async function startPlainServer(file: string, pinned: boolean): Promise<PlainServer> {
   const port = await freePort()
   const [command = '', ...args] = onCore(SERVER_CORE, pinned, [process.execPath, file, String(port)])
   const started = performance.now()
-  const child = spawn(command, args, { stdio: 'ignore' })
+  // Some frameworks write a file into the working folder, and report their use.
+  const child = spawn(command, args, { stdio: 'ignore', cwd: tmpdir(), env: { ...process.env, ...UNREPORTED } })
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   while (!(await accepts(port))) {
