@@ -18,6 +18,7 @@ export const CASE_NAMES = [
   'parked',
   'frameworks',
   'growth',
+  'approvals',
 ] as const
 export type CaseName = (typeof CASE_NAMES)[number]
 

@@ -8,6 +8,7 @@ import { journal } from './cases/server/journal.ts'
 import { layers } from './cases/client/layers.ts'
 import { bridge } from './cases/bridge/bridge.ts'
 import { parked } from './cases/bridge/parked.ts'
+import { approvals } from './cases/gateway/approvals.ts'
 import { gateway } from './cases/gateway/gateway.ts'
 import { frameworks } from './cases/frameworks/frameworks.ts'
 import { growth } from './cases/growth/growth.ts'
@@ -47,6 +48,7 @@ const CASES: Record<CaseName, Case> = {
   parked,
   frameworks,
   growth,
+  approvals,
 }
 
 const REPEATED = 'measurements were repeated because other processes used the machine.'

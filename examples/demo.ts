@@ -92,6 +92,11 @@ const DEMOS: Readonly<Record<string, Demo>> = {
     shows: 'verdicts, warnings and health of a gateway before servers of both eras',
     run: async () => (await import('./demos/gateway/demo.ts')).gatewayDemo(),
   },
+  approval: {
+    document: 'none',
+    shows: 'a rule that lets a call wait for a manager, its gateway killed, continued by another one',
+    run: async (newFolder) => (await import('./demos/approval/demo.ts')).approvalDemo(newFolder()),
+  },
 }
 
 const USAGE = `Usage: npm run demo [-- NAME]. Names: ${Object.keys(DEMOS).join(', ')}; all plays them in turn, list says what each shows.

@@ -19,6 +19,7 @@ const PROGRAMS = {
   waitingTasks: 'tasks/waiting.ts',
   gateway: 'gateway/gateway.ts',
   gatewayWorkers: 'gateway/workers.ts',
+  approvals: 'gateway/approvals.ts',
   echoBackend: 'gateway/echoBackend.ts',
   dispatchProxy: 'gateway/dispatchProxy.ts',
   sdkGateway: 'gateway/sdkGateway.ts',

@@ -25,6 +25,11 @@ export interface TaskRole {
   location: StoreLocation
 }
 
+export interface ApprovalRole {
+  /** The settings of the store. */
+  store: object
+}
+
 export interface GatewayRole {
   /** The URL of the server behind. */
   server?: string
@@ -44,10 +49,10 @@ export interface GatewayRole {
   namesUsers?: boolean
 }
 
-export function readRole<Role extends ServerRole | ClientRole | TaskRole | GatewayRole>(): Role {
+export function readRole<Role extends ServerRole | ClientRole | TaskRole | GatewayRole | ApprovalRole>(): Role {
   return JSON.parse(process.argv[2] ?? '') as Role
 }
 
-export function writeRole(role: ServerRole | ClientRole | TaskRole | GatewayRole): string[] {
+export function writeRole(role: ServerRole | ClientRole | TaskRole | GatewayRole | ApprovalRole): string[] {
   return [JSON.stringify(role)]
 }

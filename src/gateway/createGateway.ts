@@ -1,5 +1,5 @@
 /** The gateway: one endpoint for clients of both eras in front of many MCP servers. */
-import type { DrainOptions, Listening, Principal } from '../server/index.ts'
+import type { DrainOptions, Listening, Principal, ServerQuestions } from '../server/index.ts'
 import { reachableHost } from '../cluster/index.ts'
 import {
   assertDrainOptions,
@@ -25,6 +25,7 @@ import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './
 import { type RouteCatalogue, Routes, UNION_PATH } from './routes/routes.ts'
 import type { GatewayListenOptions, GatewayOptions, GatewayReport } from './options.ts'
 import { assertGatewayOptions, assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
+import { listOf, openQuestions } from './questions/index.ts'
 import { ServedBackends } from './servedBackends.ts'
 import { type CallAudit, openAudit } from './telemetry/audit.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
@@ -79,6 +80,7 @@ export class Gateway {
       ready: () => this.#served.ready,
       listDeadlineMs: options.settings.listDeadlineMs,
       server,
+      questions: openQuestions(options, server, this.#database, (...held) => this.#routes.held(...held)),
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
       audit: this.#audit,
@@ -156,7 +158,7 @@ export class Gateway {
     this.#logger.defaultTo(lineLogger)
     const serve = withProbes(this.nodeHandler(), () => isReady(this.#readiness))
     const { connections, address, port, url, close } = await openListener(options, serve)
-    this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
+    this.#routes.listen(url, this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
     if (drains) drainOnTerm(() => this.drain())
     if (this.#replicas === undefined)
       this.#reached = this.#routes.reach(advertise ?? `http://${reachableHost(address)}:${port}`)
@@ -183,6 +185,14 @@ export class Gateway {
     return this.#routes.meet(addresses)
   }
 
+  /**
+   * The questions that wait for people, and those of approvals: for a page or a program of your own. Throws without the
+   * setting `store`.
+   */
+  get questions(): ServerQuestions {
+    return listOf(this.#routes.questions)
+  }
+
   /** A handler for `node:http`, Express or Fastify, for all addresses of the gateway. */
   nodeHandler(): NodeHandler {
     this.#start()
@@ -199,9 +209,9 @@ export class Gateway {
   async stdio(options: { readonly principal?: Principal } = {}): Promise<void> {
     await assertDatabaseUsable(this.#options.settings)
     this.#logger.defaultTo(lineLogger)
+    await this.#routes.questions?.listen()
     this.#start()
-    const { assembly, shutdown } = this.#routes.union
-    await serveStdio(assembly, options, shutdown.hosts)
+    await serveStdio(this.#routes.union.assembly, options, this.#routes.union.shutdown.hosts)
     await this.drain()
   }
 
@@ -210,9 +220,8 @@ export class Gateway {
     const { admin } = this.#config.settings
     if (admin === false) return undefined
     this.#metrics.refresh()
-    const servers = () => this.report().servers
-    this.#admin = await listenAdmin(admin, { health: () => this.report().health, servers, metrics })
-    return this.#admin
+    const [health, servers] = [() => this.report().health, () => this.report().servers]
+    return (this.#admin = await listenAdmin(admin, { health, servers, metrics }))
   }
 
   /** The report of the admin address: the gateway's health, and its servers. */
@@ -249,7 +258,7 @@ export class Gateway {
   }
 
   async #drain(options: DrainOptions): Promise<void> {
-    this.#logger.current.info(this.#underWay(), 'Draining.')
+    this.#logger.current.info(this.#routes.underWay, 'Draining.')
     this.#definitions.close()
     this.#metrics.close()
     this.#setupWarnings.close()
@@ -260,12 +269,7 @@ export class Gateway {
     await Promise.all([this.#served.close(), this.#admin?.close()])
     await this.#database?.close()
     this.#audit?.close()
-    this.#logger.current.info(this.#underWay(), 'Drained.')
-  }
-
-  /** The calls in flight, and those that wait for their clients. */
-  #underWay(): { readonly inFlight: number; readonly waiting: number } {
-    return { inFlight: this.#routes.inFlight, waiting: this.#routes.parked }
+    this.#logger.current.info(this.#routes.underWay, 'Drained.')
   }
 
   #setRoutes(): void {

@@ -3,7 +3,7 @@
  * limits.
  */
 import { dirname, resolve } from 'node:path'
-import type { EventBus, ServerOptions } from '../server/index.ts'
+import type { EventBus, ServerOptions, Tasks } from '../server/index.ts'
 import { keyringOf } from '../server/internal.ts'
 import type { CarryStore, Ledger, RateStore } from '../state/stores/index.ts'
 import {
@@ -18,6 +18,7 @@ import {
   postgresLedger,
   postgresRates,
   postgresSharedText,
+  postgresTasks,
   type SharedText,
 } from '../postgres/internal.ts'
 import { databasePins, memoryPins, pinFile, pinPath, type PinStore } from './catalog/index.ts'
@@ -100,6 +101,11 @@ export class GatewayDatabase {
     const bus = this.#buses.get(path) ?? postgresBus(this.#connection, { audience: `${GATEWAY_INFO.name} ${path}` })
     this.#buses.set(path, bus)
     return bus
+  }
+
+  /** Where calls wait for people. */
+  get tasks(): Tasks {
+    return postgresTasks(this.#connection)
   }
 
   async close(): Promise<void> {

@@ -30,7 +30,7 @@ export type { Server }
 /** What only sessions need, and instances that reach each other. */
 type ElsewhereOptions = Pick<
   ServerOptions,
-  'legacy' | 'architecture' | 'assume' | 'sessionTtlSeconds' | 'advertise' | 'peers'
+  'legacy' | 'architecture' | 'assume' | 'sessionTtlSeconds' | 'getStream' | 'advertise' | 'peers'
 >
 
 const ELSEWHERE: OptionNames<ElsewhereOptions> = {
@@ -38,6 +38,7 @@ const ELSEWHERE: OptionNames<ElsewhereOptions> = {
   architecture: true,
   assume: true,
   sessionTtlSeconds: true,
+  getStream: true,
   advertise: true,
   peers: true,
 }

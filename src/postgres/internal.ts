@@ -15,3 +15,4 @@ export {
 export { postgresRates } from './stores/rates.ts'
 export { postgresSharedText, type SharedText } from './stores/sharedText.ts'
 export { type LeaseTimes, leaseTimes } from '../tasks/internal.ts'
+export { postgresTasks } from './tasks/engine.ts'

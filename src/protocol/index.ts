@@ -52,6 +52,7 @@ export {
   isElicitAction,
   neededCapability,
   NOT_ACCEPTED,
+  TOOL_META,
 } from './inputRequests.ts'
 export {
   idOf,

@@ -92,5 +92,8 @@ function unreachable(request: never): never {
   throw new TypeError(`Unknown input request: ${JSON.stringify(request)}`)
 }
 
+/** In the `_meta` of a question that a gateway asks: the tool that it is about. */
+export const TOOL_META = 'dev.pannier/tool'
+
 /** Stands before the reason, in the message of a question that is asked again because its answer did not fit. */
 export const NOT_ACCEPTED = 'The last answer was not accepted:'

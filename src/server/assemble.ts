@@ -24,7 +24,7 @@ import { canSealAtOnce, keyringOf, roundSealers, warnOfMissingKeys } from './key
 import { LoggerSlot } from './logger.ts'
 import { knownCaller } from './limits/quotaCaller.ts'
 import { MAX_ROUNDS, RoundRunner } from './calls/rounds.ts'
-import { architectureOf, assertParts, cachingOf, identityOf, type ServerOptions } from './options.ts'
+import { architectureOf, assertParts, cachingOf, identityOf, type ServerOptions, streamLifeMs } from './options.ts'
 import type { CallHandler } from './call.ts'
 import { ownHandlers, Pipeline } from './calls/pipeline.ts'
 import type { Relaying } from './calls/relaying.ts'
@@ -85,7 +85,16 @@ export function assemble<Part extends ClusterPart | undefined>(
   const { listMeta: meta, listCaching: cachingBehind } = relaying ?? {}
   const lists = new Lists({ registry, identity, caching, cachingBehind, pageSize, logger: log, meta })
   const watched = new WatchedResources()
-  const subscriptions = new Subscriptions(clusterPart?.news ?? bus, results, access, () => tasks, watched, knownCaller)
+  const lifeMs = streamLifeMs(options)
+  const subscriptions = new Subscriptions(
+    clusterPart?.news ?? bus,
+    results,
+    access,
+    () => tasks,
+    watched,
+    knownCaller,
+    lifeMs,
+  )
   const carrier = new Carrier({
     rules: carrying,
     sealer,
@@ -212,6 +221,7 @@ export function assemble<Part extends ClusterPart | undefined>(
 
   return {
     registry,
+    rounds,
     middleware,
     hooks,
     access,

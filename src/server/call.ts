@@ -53,6 +53,8 @@ export interface Call extends Caller {
   readonly forwardedBy?: Instance
   /** The Authorization header of a forwarded call, which has no other header. */
   readonly authorization?: string | undefined
+  /** The digest of what was approved, for a call that the instance that asked for the approval forwards. */
+  readonly approved?: string | undefined
   /** Absent when no telemetry is registered. */
   readonly observer?: CallObserver
 }

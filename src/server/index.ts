@@ -30,7 +30,7 @@ export type {
 export { AuthError, type AuthErrorOptions, LimitError, ServerError } from './errors.ts'
 export type { LimitOptions } from './limits/requestLimits.ts'
 export { type EventBus, localBus, type ServerEvent } from './lifecycle/eventBus.ts'
-export type { FetchHandler, FetchHandlerOptions } from './http/fetch.ts'
+export type { FetchHandler, FetchHandlerOptions, RequestRuntime } from './http/fetch.ts'
 export { type Elicited, type Form, type InputRequired, inputRequired } from './handler/questions.ts'
 export type { Assume, Assumed, SessionClient } from './legacy/assume.ts'
 export type { Logger } from './logger.ts'

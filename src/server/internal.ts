@@ -1,5 +1,6 @@
 /** Names for other folders of this package. Nothing is promised about them. */
 export { type Assembly, assemble } from './createServer.ts'
+export { assemble as assembleParts, type ServerParts } from './assemble.ts'
 export type { Principal } from './auth/authenticator.ts'
 export { hasClaim, namedBy } from './auth/approval.ts'
 export { type Call, isLaterRound, type Peer, type TracedCall } from './call.ts'
@@ -9,11 +10,18 @@ export type { ClientEvent } from './forwarding/calls.ts'
 export type { MethodParts } from './calls/relaying.ts'
 export { MAX_ROUNDS } from './calls/rounds.ts'
 export { assertRoundLeft, needsState, runHandler } from './calls/runHandler.ts'
-export type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './catalog/entries.ts'
+export {
+  type PromptEntry,
+  type ResourceEntry,
+  type TemplateEntry,
+  toolEntry,
+  type ToolEntry,
+} from './catalog/entries.ts'
 export type { Listing } from './catalog/lists.ts'
 export type { Capability, Entries, ListName } from './catalog/registry.ts'
 export type { Caching } from './options.ts'
-export type { DetachableContext } from './handler/context.ts'
+export { isAskable } from './handler/askable.ts'
+export { Context, type DetachableContext } from './handler/context.ts'
 export { InputRequired } from './handler/questions.ts'
 export type {
   Admission,
@@ -26,6 +34,7 @@ export type {
 export { type FetchHandler, fetchHandler } from './http/fetch.ts'
 export { openListener, portInUse } from './http/listen.ts'
 export { type NodeHandler, nodeHandler, pathOf, send } from './http/node.ts'
+export { CONTINUE_TOOL, type DeferredTool } from './questions/deferredCalls.ts'
 export { errorReply, refusal } from './http/refusal.ts'
 export { sseEvent } from './http/sse.ts'
 export type { Connections } from './http/connections.ts'

@@ -12,7 +12,7 @@ import type { LimitOptions } from './limits/requestLimits.ts'
 import type { EventBus } from './lifecycle/eventBus.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
-import { assertOptionNames, type OptionNames } from '../protocol/index.ts'
+import { assertOptionNames, type OptionNames, timerMs } from '../protocol/index.ts'
 import type { LoginOptions } from './questions/loginOptions.ts'
 import type { NoticeChannel } from './questions/channels.ts'
 import type { NamesOf } from './questions/openQuestions.ts'
@@ -116,6 +116,13 @@ export interface ServerOptions extends GuardOptions {
   sessionTtlSeconds?: number
   /** Whether clients of the session era are served. @default true */
   legacy?: boolean
+  /** Whether they may open a GET stream. Without it they are answered with 405, for places where no instance stays. @default true */
+  getStream?: boolean
+  /**
+   * How long subscriptions and GET streams may live, in seconds; then they end as at a drain, and clients open them again. For
+   * places that end every request after some time. @default no limit
+   */
+  maxStreamSeconds?: number
   /**
    * What session-era clients can do although they do not declare it: for all of them, or by name and version. @default
    * nothing
@@ -187,6 +194,8 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   approves: true,
   limits: true,
   sessionTtlSeconds: true,
+  getStream: true,
+  maxStreamSeconds: true,
   legacy: true,
   assume: true,
   architecture: true,
@@ -270,4 +279,9 @@ export function architectureOf({ architecture = 'stateless', legacy = true }: Se
 
 export function cachingOf({ caching, principal }: ServerOptions): Required<Caching> {
   return { ttlMs: 0, cacheScope: principal === undefined ? 'public' : 'private', ...caching }
+}
+
+/** The longest life of a stream; undefined where it has no limit. */
+export function streamLifeMs({ maxStreamSeconds }: ServerOptions): number | undefined {
+  return maxStreamSeconds === undefined ? undefined : timerMs(maxStreamSeconds * 1000, 'maxStreamSeconds')
 }

@@ -177,9 +177,9 @@ export class Server {
   }
 
   /** Answers one web-standard request. Host and Origin checks follow `allowedHosts` given to `createServer`. */
-  readonly fetch = (request: Request): Promise<Response> => {
+  readonly fetch: FetchHandler = (...request) => {
     this.#fetch ??= this.fetchHandler()
-    return this.#fetch(request)
+    return this.#fetch(...request)
   }
 
   /** A `fetch` with its own Host and Origin checks, or for one caller. */

@@ -46,7 +46,8 @@ function play(name: string): Promise<Finished> {
   return finished
 }
 
-const DEMO_NAMES = 'rounds weather upgrade shedding echo detach errors tasks state scope cart probe gateway'.split(' ')
+const DEMO_NAMES =
+  'rounds weather upgrade shedding echo detach errors tasks state scope cart probe gateway approval'.split(' ')
 
 const demo = run(['--ask'], { FORCE_COLOR: '1' })
 
@@ -191,6 +192,26 @@ test('npm run demo -- gateway serves three servers of both eras to clients of bo
   expect(output.match(/gets +Deployed the build for staging\./g)).toHaveLength(2)
   expect(output.match(/gets +Event created successfully!.*Harvest/g)).toHaveLength(2)
   expectQuotes('gateway', output)
+})
+
+test('npm run demo -- approval lets a call wait for a manager, and another gateway continues it after a kill', async () => {
+  const { code, output, errors } = await run(['approval'])
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+  const story = [
+    'by ann, at gateway A',
+    'It waits for role:manager to answer: Approve a call of the tool "delete"',
+    'files that are deleted: 0',
+    'Gateway A is killed (SIGKILL).',
+    'question files_delete, called by ann',
+    'answer   approve: true, by mia',
+    'by ann, at gateway B',
+    'gets     old.txt is gone.',
+    'files that are deleted: old.txt',
+  ]
+  const places = story.map((each) => output.indexOf(each))
+  expect(places.every((place) => place >= 0)).toBe(true)
+  expect(places).toEqual(places.toSorted((one, other) => one - other))
+  expectQuotes('approval', output)
 })
 
 test.each([['nothing'], ['tasks', 'shedding'], ['tasks', '--ask'], ['--nothing']])(

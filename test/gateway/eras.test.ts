@@ -1,9 +1,8 @@
 /** Clients of both eras before servers of both eras, through one gateway. */
-import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { expectProgressAndCancellation, serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
 import { call, CLIENTS, connectClient, type modernServer, startGateway } from './fixtures/gateways.ts'
 
-const PATIENCE = { timeout: 30_000 }
 const until = untilAllEnd()
 let url = ''
 let ours: Awaited<ReturnType<typeof modernServer>>
@@ -30,20 +29,8 @@ describe.each(CLIENTS)('the client %s', (kind) => {
   })
 
   test('gets progress, and ends the work behind when it cancels', async () => {
-    ours.states.length = 0
     const client = await connectClient(kind, url)
-    const seen: unknown[] = []
-    await call(client, 'stdio_steps', {}, { onprogress: (progress: unknown) => seen.push(progress) })
-    expect(seen).toEqual([
-      { progress: 1, total: 2 },
-      { progress: 2, total: 2 },
-    ])
-    const cancel = new AbortController()
-    const waiting = call(client, 'ours_wait', {}, { signal: cancel.signal })
-    await vi.waitFor(() => expect(ours.states).toEqual(['waiting']), PATIENCE)
-    cancel.abort()
-    await expect(waiting).rejects.toThrow()
-    await vi.waitFor(() => expect(ours.states).toEqual(['waiting', 'cancelled']), PATIENCE)
+    await expectProgressAndCancellation(client, ours.states)
   })
 
   test('is asked by a server of the stateless era', async () => {

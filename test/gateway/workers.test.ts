@@ -1,12 +1,11 @@
 /** `pannier gateway FILE --workers 2`: two processes at one port, and each request comes by a new connection to the next one. */
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
-import { serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
+import { expectProgressAndCancellation, serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
 import { type GatewayProcess, startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { call, CLIENTS, connectClient, type modernServer } from './fixtures/gateways.ts'
 import { FRESH } from './fixtures/workers.ts'
 
-const PATIENCE = { timeout: 30_000 }
 const SESSION = 'modelcontextprotocol.io/state/session'
 
 const until = untilAllEnd()
@@ -43,20 +42,8 @@ describe.each(CLIENTS)('the client %s', (kind) => {
   })
 
   test('gets progress, and ends the work behind when it cancels', async () => {
-    ours.states.length = 0
     const client = await connectClient(kind, gateway.url, FRESH)
-    const seen: unknown[] = []
-    await call(client, 'stdio_steps', {}, { onprogress: (progress: unknown) => seen.push(progress) })
-    expect(seen).toEqual([
-      { progress: 1, total: 2 },
-      { progress: 2, total: 2 },
-    ])
-    const cancel = new AbortController()
-    const waiting = call(client, 'ours_wait', {}, { signal: cancel.signal })
-    await vi.waitFor(() => expect(ours.states).toEqual(['waiting']), PATIENCE)
-    cancel.abort()
-    await expect(waiting).rejects.toThrow()
-    await vi.waitFor(() => expect(ours.states).toEqual(['waiting', 'cancelled']), PATIENCE)
+    await expectProgressAndCancellation(client, ours.states)
   })
 })
 

@@ -10,7 +10,7 @@ import { CHECKS } from './checks.ts'
 import { startDriver } from './driver.ts'
 import { inFolder, install, versionOf } from './installed.ts'
 import { next } from './nextApp.ts'
-import { bun, deno, lambda, node, type Place, type Served, workers } from './places.ts'
+import { BEFORE, bun, deno, lambda, node, type Place, type Served, workers } from './places.ts'
 import { within } from './within.ts'
 
 const { values } = parseArgs({ options: { write: { type: 'boolean' }, only: { type: 'string' } } })
@@ -29,12 +29,16 @@ const ALL: readonly Place[] = [
   { ...bun, name: `Bun ${own('bun')}` },
   workers(`${NEW}, nodejs_compat`, '2026-10-20', true),
   workers(`${NEW}, without`, '2025-09-15', false),
-  workers(`${OLD}, nodejs_compat`, '2025-09-15', true, before),
-  workers(`${OLD}, without`, '2025-09-15', false, before),
+  older(workers(`${OLD}, nodejs_compat`, '2025-09-15', true, before)),
+  older(workers(`${OLD}, without`, '2025-09-15', false, before)),
   lambda('streaming'),
   lambda('buffered'),
   { ...next, name: `Next.js ${versionOf('next')}` },
 ]
+
+function older(place: Place): Place {
+  return { ...place, without: { ...BEFORE, ...place.without } }
+}
 
 type Outcome = 'yes' | { readonly no: string } | { readonly failed: string }
 

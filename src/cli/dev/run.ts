@@ -31,11 +31,14 @@ export interface DevRun {
   kill(): void
 }
 
-// From the root of the package: the build joins files, so this one's folder says nothing.
-const [sources, ending] = import.meta.url.endsWith('.ts') ? ['src', 'ts'] : ['dist', 'js']
-const runner = fileURLToPath(
-  new URL(`${sources}/cli/dev/runner.${ending}`, import.meta.resolve('pannier/package.json')),
-)
+/**
+ * The program that runs the server, by the root of the package: the build joins files, so this one's folder says nothing. It
+ * is looked up when it is needed, because a bundle of the program may not find the package.
+ */
+function runner(): string {
+  const [sources, ending] = import.meta.url.endsWith('.ts') ? ['src', 'ts'] : ['dist', 'js']
+  return fileURLToPath(new URL(`${sources}/cli/dev/runner.${ending}`, import.meta.resolve('pannier/package.json')))
+}
 
 export async function startRun({
   program,
@@ -52,7 +55,7 @@ export async function startRun({
     [RUN_VARIABLE]: JSON.stringify(settings),
   }
   const envFile = existsSync(join(folder, '.env')) ? ['--env-file=.env'] : []
-  const child = spawn(process.execPath, [...process.execArgv, ...envFile, runner, program], {
+  const child = spawn(process.execPath, [...process.execArgv, ...envFile, runner(), program], {
     cwd: folder,
     env,
     stdio: ['ignore', isQuiet ? process.stderr : 'inherit', 'inherit', 'ipc'],

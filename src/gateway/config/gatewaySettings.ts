@@ -122,6 +122,16 @@ export interface GatewaySettings {
    */
   readonly postgres?: string
   /**
+   * Where calls wait for people, if a person has to approve or answer: a SQLite file, relative to the folder of mcp.json, or
+   * `"postgres"` for the gateways' common database. Rules under `approve` need it. @default no call waits for people
+   */
+  readonly store?: string
+  /**
+   * The address of the gateway as people reach it, such as `https://mcp.example.com`, for links to the pages of questions.
+   * @default where it listens
+   */
+  readonly publicUrl?: string
+  /**
    * Where pinned definitions are kept: a file, relative to the folder of mcp.json, or `"postgres"` for the gateways'
    * common database. @default the file mcp.pins.json beside mcp.json
    */
@@ -140,6 +150,8 @@ export interface GatewaySettings {
 
 /** The value of `pins` for those in the database. */
 export const PINS_IN_POSTGRES = 'postgres'
+/** The value of `store` for calls in the database. */
+export const STORE_IN_POSTGRES = 'postgres'
 
 export const GATEWAY_DEFAULTS: GatewaySettings = {
   stateful: 'serve',
@@ -303,6 +315,8 @@ const checks: MemberChecks<Omit<GatewaySettings, 'views'> & { readonly views: Gi
   allowedOrigins: guarded('allowedOrigins', 'an origin such as https://app.example.com'),
   keys,
   postgres: text(databaseFault),
+  store: text(),
+  publicUrl: address,
   pins: text(),
   audit,
   leaseSeconds,

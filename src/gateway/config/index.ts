@@ -8,6 +8,7 @@ export {
   GATEWAY_DEFAULTS,
   type GatewaySettings,
   PINS_IN_POSTGRES,
+  STORE_IN_POSTGRES,
   type ViewSettings,
 } from './gatewaySettings.ts'
 export { dependOnPrincipal, headerFault, isTransportHeader, valuesFor, withoutPrincipal } from './callerValues.ts'

@@ -537,7 +537,6 @@ describe('rules', () => {
       'mcp.json:11: gateway.allow[1].if must be true or false, and is of the type string.',
       'mcp.json:12: gateway.approve[0].by must name approvers, such as "role:manager" or "sub:ann".',
       'mcp.json:12: gateway.approve[0].for must be a time such as "30s", "15m", "2h" or "1d".',
-      'mcp.json:12: gateway.approve cannot be served yet: this version asks nobody for an approval. Use "deny" instead.',
     ])
   })
 })

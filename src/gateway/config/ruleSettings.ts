@@ -46,12 +46,4 @@ function rules<T extends CallRule>(
 
 export const callRules = rules<CallRule>(callMembers, ['if'])
 
-const approvals = rules<ApprovalRule>(approvalMembers, ['if', 'by'])
-
-/** Refuses approvals, which no version asks for yet: a rule that is not applied would let everything pass. */
-export const approvalRules: Check<readonly ApprovalRule[]> = (value, place) => {
-  const read = approvals(value, place)
-  return read === undefined || read.length === 0 ? read : refuse(place, NO_APPROVALS)
-}
-
-const NO_APPROVALS = 'cannot be served yet: this version asks nobody for an approval. Use "deny" instead.'
+export const approvalRules = rules<ApprovalRule>(approvalMembers, ['if', 'by'])

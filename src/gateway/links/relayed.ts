@@ -4,6 +4,7 @@ import {
   CLIENT_STATE_EXTENSION,
   CODES,
   declares,
+  declaresTasks,
   type Era,
   isObject,
   type Json,
@@ -100,6 +101,25 @@ export function asRound(call: Call, round: Json): Call {
   return { ...modern, peer: { ...call.peer, era: 'modern', version: MODERN_VERSION, takesInputRequired: true } }
 }
 
+/**
+ * A call as of a client that takes forms as results, for a call whose forms are answered elsewhere. It belongs to its
+ * principal alone, so that it can continue without the client's session.
+ */
+export function asAskable(call: Call): Call {
+  const { params, principal } = call
+  const { capabilities } = call.peer
+  const peer: Peer = {
+    ...call.peer,
+    era: 'modern',
+    version: MODERN_VERSION,
+    capabilities: { ...capabilities, elicitation: Object.assign({}, capabilities.elicitation, { form: {} }) },
+    session: principal === undefined ? call.peer.session : undefined,
+    takesInputRequired: true,
+  }
+  const meta = isObject(params['_meta']) ? params['_meta'] : {}
+  return { ...call, peer, params: { ...params, _meta: { ...meta, ...envelopeOf(peer, true) } } }
+}
+
 /** Never called; its presence shows that the caller can be asked. */
 function unused(): Promise<Json> {
   return Promise.reject(new TypeError('The other gateway asks.'))
@@ -112,8 +132,15 @@ export function withTasks(peer: Peer): Peer {
   return { ...peer, capabilities: { ...capabilities, extensions } }
 }
 
+/** Declines tasks for a session-era client, which gets one only if the call asks for it. */
+export function plainly(call: Call): Call {
+  return call.peer.era === 'modern' || !declaresTasks(call.peer.capabilities)
+    ? call
+    : { ...call, peer: withoutTasks(call.peer) }
+}
+
 /** A client that accepts no tasks: in the session era a call becomes a task only if the call itself asks for one. */
-export function withoutTasks(peer: Peer): Peer {
+function withoutTasks(peer: Peer): Peer {
   const { [TASKS_EXTENSION]: _, ...extensions } = extensionsOf(peer)
   return { ...peer, capabilities: { ...peer.capabilities, extensions } }
 }

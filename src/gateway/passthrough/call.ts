@@ -32,6 +32,8 @@ export interface PassthroughOptions extends Pick<Assembly, 'load' | 'limits'>, C
   readonly backend: () => Backend | undefined
   /** Whether no rule needs the contents of a caller's requests. */
   readonly rules: { arePassed(caller: Admission['principal'], backend: Backend): boolean }
+  /** Whether calls of clients that cannot be asked are read, because people answer their questions elsewhere. */
+  readonly readsAskless: boolean
   /** The log for faults of the gateway itself. */
   readonly faults: Assembly['logger']
 }
@@ -93,7 +95,7 @@ export class PassthroughCall implements PassthroughOwner {
     const { request, admission, sink, isListening } = this.#admitted
     const { inner, limits } = this.#handler
     this.#body = body
-    if (!isOneObject(body) || mayHoldState(body) || (isListening && !isListen(body)))
+    if (!isOneObject(body) || mayHoldState(body) || this.#isAskless(body) || (isListening && !isListen(body)))
       return this.#resolve?.(inner.handle(request, admission, sink))
     if (limits?.areSet !== true) return this.#authorize()
     limits.enterUnread(admission.principal, sink.address).then(
@@ -103,6 +105,12 @@ export class PassthroughCall implements PassthroughOwner {
       },
       (error: unknown) => this.#refuse(error),
     )
+  }
+
+  /** Whether it is a call of a client that declares no forms. */
+  #isAskless(body: Buffer): boolean {
+    const { readsAskless } = this.#handler
+    return readsAskless && this.#admitted.request.header('mcp-method') === 'tools/call' && !body.includes(DECLARED)
   }
 
   #authorize(): void {
@@ -179,6 +187,9 @@ export class PassthroughCall implements PassthroughOwner {
     this.#leaveLimits?.()
   }
 }
+
+/** How clients declare that they can be asked, in the envelope of each request. */
+const DECLARED = Buffer.from('"elicitation"')
 
 const BLANKS: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d])
 const OPEN_OBJECT = 0x7b

@@ -12,6 +12,7 @@ import type {
   HttpReply,
   RequestHandler,
 } from '../../server/internal.ts'
+import { CONTINUE_TOOL } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { BackendSettings } from '../config/index.ts'
 import type { About } from '../links/link.ts'
@@ -50,12 +51,13 @@ export class PassthroughHandler implements RequestHandler {
   handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined> {
     const backend = admission.era === 'modern' ? this.#options.backend() : undefined
     const upstreams = backend && passthroughTo(backend)
-    const { limits, rules, audit } = this.#options
+    const { limits, rules, audit, readsAskless } = this.#options
     if (
       backend === undefined ||
       upstreams === undefined ||
       !mayPass(request, limits) ||
       audit !== undefined ||
+      (readsAskless && isOwnTool(request)) ||
       !rules.arePassed(admission.principal, backend)
     )
       return this.#options.inner.handle(request, admission, sink)
@@ -105,6 +107,11 @@ function passthroughTo(backend: Backend): Upstreams | undefined {
 function mayPass(request: EndpointRequest, limits: Assembly['limits']): boolean {
   const isRead = isTraced() || (limits?.countsCalls === true && claimsToListen(request))
   return request.method === 'POST' && request.hasBytes && !isRead
+}
+
+/** Whether the request is about the tool that continues calls, which the gateway adds to those of its servers. */
+function isOwnTool({ header }: EndpointRequest): boolean {
+  return header('mcp-method') === 'tools/list' || header('mcp-name') === CONTINUE_TOOL
 }
 
 function claimsToListen({ header }: EndpointRequest): boolean {

@@ -40,6 +40,8 @@ export interface RouteScope {
   readonly view: () => View | undefined
   /** Whether it lists its tools, or the three that find, describe and call them. */
   readonly catalogue: () => CatalogueMode
+  /** A tool of the gateway itself, which is listed after those of its servers. */
+  readonly ownTool?: Json | undefined
 }
 
 /** The size of a route's list of tools. */
@@ -72,7 +74,14 @@ export class RouteDirectory {
   #frozen(): RouteDirectory {
     const [names, view, catalogue] = [this.#scope.names(), this.#scope.view(), this.#scope.catalogue()]
     const backends = this.#backends
-    const scope = { backends: () => backends, names: () => names, view: () => view, catalogue: () => catalogue }
+    const { ownTool } = this.#scope
+    const scope = {
+      ownTool,
+      backends: () => backends,
+      names: () => names,
+      view: () => view,
+      catalogue: () => catalogue,
+    }
     const frozen = new RouteDirectory(scope, this.#listsOf)
     frozen.#backends = backends
     frozen.#contents = this.#contents
@@ -186,7 +195,10 @@ export class RouteDirectory {
     const tools = listedOf(this.#contents.tools)
     const searched = this.#scope.catalogue() === 'search'
     this.#search = searched ? createToolSearch(tools) : undefined
-    this.#listed = searched ? SEARCH_TOOLS : tools
+    const { ownTool } = this.#scope
+    const isAdded = ownTool !== undefined && !this.#contents.tools.has(String(ownTool['name']))
+    const listed = searched ? SEARCH_TOOLS : tools
+    this.#listed = isAdded ? [...listed, ownTool] : listed
   }
 
   #collect(): RouteContents {

@@ -14,7 +14,7 @@ import { notThere } from '../errors.ts'
 import { cancelledBy } from '../links/link.ts'
 import { declaredBy } from '../links/relayed.ts'
 import { RouteDirectory, type RouteScope } from './directory.ts'
-import type { RouteRules } from './routeRules.ts'
+import type { RouteRules } from './rules/routeRules.ts'
 import { requestFor } from './tasks/source.ts'
 
 export interface OwnListsOptions {

@@ -11,27 +11,25 @@
  *
  * A call that another gateway has to serve is forwarded there first (`placement`).
  */
-import {
-  CODES,
-  declaresTasks,
-  findParamHeaders,
-  isObject,
-  type Json,
-  type ParamHeader,
-  paramHeaderValues,
-  RemoteError,
-  unref,
-} from '../../protocol/index.ts'
+import { CODES, isObject, type Json, RemoteError, unref } from '../../protocol/index.ts'
 import { type Call, isLaterRound, type MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { inRound } from '../errors.ts'
 import { CallState } from './clientState.ts'
 import type { BackendTarget } from './contents.ts'
-import { askerOf, questionsOr, recordedArguments, recordedTarget, relayedOf, runInPlace } from './relayedCall.ts'
+import {
+  askerOf,
+  mirroredHeaders,
+  questionsOr,
+  recordedArguments,
+  recordedTarget,
+  relayedOf,
+  runInPlace,
+} from './relayedCall.ts'
 import { taskModeOf } from './tasks/source.ts'
 import type { RelayedTasks } from './tasks/service.ts'
-import type { RouteRules } from './routeRules.ts'
-import { asRound, type Relayed, withoutTasks, withTasks } from '../links/relayed.ts'
+import type { RouteRules } from './rules/routeRules.ts'
+import { asRound, plainly, type Relayed, withTasks } from '../links/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
 import { isReplayable } from '../parking/claim.ts'
@@ -137,7 +135,7 @@ export class Relay {
   async tool(call: Call, found: BackendTarget, args: unknown): Promise<string> {
     const { task: _, ...rest } = call.params
     const named = { name: found.name, ...(args !== undefined && { arguments: args }) }
-    const headers = paramHeaderValues(mirroredIn(found.listed), args ?? {})
+    const headers = mirroredHeaders(found, args)
     await found.backend.connector.tried
     switch (taskModeOf(call, found)) {
       case 'session':
@@ -251,13 +249,6 @@ export class Relay {
   }
 }
 
-/** Declines tasks for a session-era client, which gets one only if the call asks for it. */
-function plainly(call: Call): Call {
-  return call.peer.era === 'modern' || !declaresTasks(call.peer.capabilities)
-    ? call
-    : { ...call, peer: withoutTasks(call.peer) }
-}
-
 /** Refuses a question: a task asks during the request for its result, not during the one that created it. */
 function askedLater(): never {
   throw new RemoteError(CODES.INVALID_REQUEST, 'Ask while the result of the task is requested.')
@@ -290,13 +281,4 @@ function marked(result: Json, { name, keepsState }: Backend): Json {
   if (!keepsState) return result
   const { _meta: meta } = result
   return { ...result, _meta: { ...(isObject(meta) ? meta : {}), [BACKEND_META]: { name, stateful: true } } }
-}
-
-/** The mirrored parameters of a tool; none if its schema breaks the rules for them. */
-export function mirroredIn(listed: Json | undefined): readonly ParamHeader[] {
-  try {
-    return isObject(listed?.['inputSchema']) ? findParamHeaders(listed['inputSchema']) : []
-  } catch {
-    return []
-  }
 }

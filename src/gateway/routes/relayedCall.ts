@@ -1,7 +1,7 @@
 /** Converts a client's call into a request to a server, with the channel back to the client, and into what is recorded. */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { findParamHeaders, isObject, type Json, type ParamHeader, paramHeaderValues } from '../../protocol/index.ts'
 import { type Call, type ClientEvent, InputRequired, type MethodParts } from '../../server/internal.ts'
 import { NotAnswered, type Relayed } from '../links/relayed.ts'
 import { forwardedVia } from '../loops.ts'
@@ -100,6 +100,20 @@ export async function runInPlace(parts: MethodParts, parked: ParkedRounds, inPla
   } finally {
     stopWatching()
   }
+}
+
+/** The mirrored parameters of a tool; none if its schema breaks the rules for them. */
+export function mirroredIn(listed: Json | undefined): readonly ParamHeader[] {
+  try {
+    return isObject(listed?.['inputSchema']) ? findParamHeaders(listed['inputSchema']) : []
+  } catch {
+    return []
+  }
+}
+
+/** The headers that mirror arguments of a call. */
+export function mirroredHeaders({ listed }: Pick<NamedTarget, 'listed'>, args: unknown): Relayed['headers'] {
+  return paramHeaderValues(mirroredIn(listed), args ?? {})
 }
 
 interface NamedTarget {

@@ -24,8 +24,10 @@ import { DrainGate } from './drainGate.ts'
 import type { Parking } from '../parking/parking.ts'
 import { Tickets } from '../parking/ticket.ts'
 import { OwnLists } from './ownLists.ts'
-import type { RouteRules } from './routeRules.ts'
+import type { RouteRules } from './rules/routeRules.ts'
+import type { GatewayQuestions, HeldCall, HeldInput } from '../questions/index.ts'
 import { routeMethods } from './methods.ts'
+import { RuledCalls } from './rules/ruledCalls.ts'
 import type { BackendTarget } from './contents.ts'
 import { TaskIds } from './tasks/owners.ts'
 import { RelayedTasks } from './tasks/service.ts'
@@ -58,6 +60,8 @@ export interface SharedRouteOptions {
   /** The addresses of the other gateways in the database. */
   readonly others: () => Promise<readonly string[]>
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
+  /** Where calls wait for people; undefined for a gateway without a store. */
+  readonly questions: GatewayQuestions | undefined
 }
 
 export interface RouteOptions extends SharedRouteOptions {
@@ -88,6 +92,7 @@ export class Route {
   readonly #watched = new Map<string, BackendTarget>()
   readonly #passthrough: PassthroughHandler | undefined
   readonly #gate: DrainGate
+  #ruled: RuledCalls | undefined
   readonly #options: RouteOptions
 
   constructor(options: RouteOptions) {
@@ -95,7 +100,7 @@ export class Route {
     this.#options = options
     this.path = path
     const directory = new RouteDirectory(scope)
-    const { rules } = options
+    const { rules, questions } = options
     const own = new OwnLists({ scope, alone, waitMs: options.listDeadlineMs, common: directory, rules })
     this.#directory = directory
     this.#own = own
@@ -116,8 +121,10 @@ export class Route {
         handlers: (parts) => {
           tasks.join(parts)
           own.lists = parts.lists
-          const shared = { path, parking, tickets, recorder, tasks, addressed, rules }
-          return routeMethods({ ...shared, directory, own }, parts)
+          const shared = { path, parking, tickets, recorder, tasks, addressed, rules, questions, directory, own }
+          const ruled = new RuledCalls(shared, parts)
+          this.#ruled = ruled
+          return routeMethods(shared, parts, ruled)
         },
         ownLists: own.of,
         instructions,
@@ -169,6 +176,7 @@ export class Route {
       inner: endpoint.handler,
       backend,
       rules: this.#options.rules,
+      readsAskless: this.#options.questions !== undefined,
       route,
       logger: server.logger,
       metrics,
@@ -183,6 +191,12 @@ export class Route {
     this.#passthrough?.close()
     await drained
     await settledWithin(this.#gate.idle(), until - performance.now())
+  }
+
+  /** A call that waited, as a run of its task continues it. */
+  async held(call: Call, input: HeldInput): Promise<HeldCall> {
+    if (this.#ruled === undefined) throw new TypeError('The route is not assembled.')
+    return this.#ruled.held(call, input)
   }
 
   get listedTools(): ListedTools {

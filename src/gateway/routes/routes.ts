@@ -1,20 +1,17 @@
 /**
  * The routes of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for a selection of tools.
  */
-import type { HeaderReader } from '../../protocol/index.ts'
+import { type HeaderReader, ProtocolError } from '../../protocol/index.ts'
 import type { DrainOptions, EventBus } from '../../server/index.ts'
 import type { Cluster, MissingPeer } from '../../cluster/index.ts'
 import {
   authenticatorAt,
+  type Call,
   type CallCounter,
   type Capability,
   type Connections,
   DRAIN_MS,
   keyringOf,
-  type NodeHandler,
-  pathOf,
-  refusal,
-  send,
 } from '../../server/internal.ts'
 import type { Backend, BackendOptions } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer } from '../catalog/index.ts'
@@ -23,15 +20,16 @@ import { absentMeta, unionInstructions } from './descriptions.ts'
 import { SharedListener } from '../listeners.ts'
 import { clusterUrl, gatewayCluster, UNION_PATH } from '../cluster.ts'
 import type { ListedTools } from './directory.ts'
+import { dispatchFetch, dispatchNode, VIEWS_PATH } from './dispatch.ts'
+import type { GatewayQuestions, HeldCall, HeldInput } from '../questions/index.ts'
 import { Parking } from '../parking/parking.ts'
 import { FormerRoutes } from './former.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions, type SharedRouteOptions } from './route.ts'
-import { RouteRules } from './routeRules.ts'
+import { RouteRules } from './rules/routeRules.ts'
 import { type RuleSettings, Rules } from '../rules/index.ts'
 
 export { UNION_PATH }
-const VIEWS_PATH = '/views'
 
 const EVERYTHING: ReadonlySet<Capability> = new Set(['tools', 'prompts', 'resources', 'completions'])
 /** A removed view offers nothing to clients that are still connected. */
@@ -61,14 +59,10 @@ export interface RouteCatalogue extends ListedTools {
 
 type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions' | 'listMeta' | 'alone'>
 
-/** The reply for a path without a route. */
-const NOT_FOUND = refusal(
-  404,
-  `No server or view is at this path. All servers are at ${UNION_PATH}, one of them at ${UNION_PATH}/NAME, and a view at ${VIEWS_PATH}/NAME.`,
-)
-
 export class Routes {
   readonly union: Route
+  /** Where calls wait for people; undefined without a store. */
+  readonly questions: GatewayQuestions | undefined
   readonly #cluster: Cluster
   readonly #options: RoutesOptions
   readonly #byPath = new Map<string, Route>()
@@ -93,6 +87,7 @@ export class Routes {
   #isOpen = false
 
   constructor(options: RoutesOptions) {
+    this.questions = options.questions
     const keyring = keyringOf(options.server)
     this.#options = { ...options, server: { ...options.server, keys: keyring } }
     this.#cluster = gatewayCluster(options.server, keyring)
@@ -115,18 +110,14 @@ export class Routes {
     return this.#names
   }
 
-  /** Answers a request of `node:http` at its route. */
-  readonly node: NodeHandler = (req, res) => {
-    const route = this.#at(pathOf(req), (name) => req.headers[name]?.toString())
-    if (route === undefined) send(res, NOT_FOUND)
-    else route.node(req, res)
-  }
+  /** Answers a request of `node:http`. */
+  readonly node = dispatchNode((...at) => this.#served(...at))
+  /** Answers a web-standard request. */
+  readonly fetch = dispatchFetch((...at) => this.#served(...at))
 
-  /** Answers a web-standard request at its route. */
-  async fetch(request: Request): Promise<Response> {
-    const route = this.#at(new URL(request.url).pathname, (name) => request.headers.get(name) ?? undefined)
-    if (route !== undefined) return route.fetch(request)
-    return new Response(NOT_FOUND.body ?? null, { status: 404, headers: { 'content-type': 'application/json' } })
+  /** What serves a path: the pages of questions, or a route. */
+  #served(path: string, header: HeaderReader): Pick<Route, 'node' | 'fetch'> | undefined {
+    return this.questions?.isPage(path) === true ? this.questions : this.#at(path, header)
   }
 
   /** The route at a path, or whose metadata document is there. `header`: reads the request's headers. */
@@ -166,7 +157,8 @@ export class Routes {
   }
 
   /** Serves all routes by this listener, which closes when no route needs it any more. */
-  listen(connections: Pick<Connections, 'announceClose' | 'close'>): void {
+  listen(url: string, connections: Pick<Connections, 'announceClose' | 'close'>): void {
+    this.questions?.listensAt(url)
     this.#listener = new SharedListener(connections, () => this.#settled)
     for (const route of this.#byPath.values()) route.shutdown.addListener(this.#listener.join())
   }
@@ -221,12 +213,22 @@ export class Routes {
     return this.#cluster.discovery.missing
   }
 
-  get inFlight(): number {
-    return this.#all.reduce((sum, { assembly }) => sum + assembly.load.inFlight, 0)
+  /** A call that waited, at the route where it was made. */
+  async held(call: Call, input: HeldInput): Promise<HeldCall> {
+    const route = this.#byPath.get(input.route)
+    if (route === undefined) throw new ProtocolError('PARAMS_INVALID', 'The address of this call is no longer served.')
+    return route.held(call, input)
+  }
+
+  /** The calls in flight, and those that wait for their clients. */
+  get underWay(): { readonly inFlight: number; readonly waiting: number } {
+    const inFlight = this.#all.reduce((sum, { assembly }) => sum + assembly.load.inFlight, 0)
+    return { inFlight, waiting: this.parked }
   }
 
   async open(): Promise<void> {
     this.#isOpen = true
+    this.questions?.open()
     await Promise.all(Array.from(this.#byPath.values(), (route) => route.open()))
   }
 
@@ -235,7 +237,7 @@ export class Routes {
     this.#settled = this.#parking.drain(deadlineMs / 2, () => this.#idle(deadlineMs / 2))
     // On standard input and output no client can come back after the end of the input.
     const awaited = this.#listener === undefined ? undefined : this.#settled
-    await Promise.all(this.#all.map((route) => route.drain(options, awaited)))
+    await Promise.all([...this.#all.map((route) => route.drain(options, awaited)), this.questions?.drain(options)])
   }
 
   /** Resolves when no call is in flight, or after this time. */
@@ -251,9 +253,11 @@ export class Routes {
     const { limits } = server
     const calls = limits?.calls && countedAt(path, limits.calls)
     const counted = calls === undefined ? server : { ...server, limits: { ...limits, calls } }
+    const ownTool = this.questions?.continueTool
     return new Route({
       ...this.#options,
       ...parts,
+      scope: { ...parts.scope, ownTool },
       path,
       server: counted,
       parking: this.#parking,

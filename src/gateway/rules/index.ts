@@ -1,3 +1,3 @@
 export { compile } from './expression.ts'
 export { type RuleDecision, Rules } from './rules.ts'
-export type { ApprovalRule, CallRule, RuleSettings } from './settings.ts'
+export type { ApprovalRule, ApprovalTerms, CallRule, RuleSettings } from './settings.ts'

@@ -25,6 +25,7 @@ export interface ForwardableCall {
   readonly address?: string | undefined
   /** Only Authorization is forwarded, inside the seal: the owner may have to send it for the caller. */
   readonly header?: HeaderReader | undefined
+  readonly approved?: string | undefined
   readonly channel: {
     readonly address?: string | undefined
     notify(method: string, params: Json): void
@@ -52,6 +53,7 @@ export interface ArrivedCall {
   readonly address: string | undefined
   /** The Authorization header that the caller sent. */
   readonly authorization: string | undefined
+  readonly approved: string | undefined
   /** Calls the listener when the caller has left. */
   onCancel(listener: () => void): void
 }
@@ -86,11 +88,11 @@ export class ForwardedCalls {
 
   /** `isOnce`: the call must not run twice, because its owner does not recognize it. */
   async forward(owner: Instance, call: ForwardableCall, { isOnce = false } = {}): Promise<ForwardedCall> {
-    const { id, method, principal, session, channel } = call
+    const { id, method, principal, session, channel, approved } = call
     const params = withActiveTrace(call.params)
     const name = crypto.randomUUID()
     const address = call.address ?? channel.address
-    const caller = { principal, session, address, authorization: call.header?.('authorization') }
+    const caller = { principal, session, address, authorization: call.header?.('authorization'), approved }
     const message = { kind: 'call', name, ...caller, message: { jsonrpc: '2.0', id, method, params } }
     const forwarded = await this.#scope.forward(owner, message, { isOnce })
     if (forwarded.kind === 'moved') return { kind: 'gone', why: 'it has moved' }
@@ -101,7 +103,7 @@ export class ForwardedCalls {
 
   /** Another instance forwards a call. */
   async serve(serve: ServeCall, from: Instance, forwarded: Json, sink: Sink): Promise<HttpReply | undefined> {
-    const { name, message, principal, session, address, authorization } = forwarded
+    const { name, message, principal, session, address, authorization, approved } = forwarded
     const listeners: (() => void)[] = []
     const leave = (): void => {
       for (const listener of listeners.splice(0)) listener()
@@ -120,6 +122,7 @@ export class ForwardedCalls {
           session: session as string | undefined,
           address: address as string | undefined,
           authorization: authorization as string | undefined,
+          approved: approved as string | undefined,
           onCancel: (listener) => void listeners.push(listener),
         },
         sink,

@@ -7,6 +7,7 @@ import type {
   CreateMessageResult,
   ElicitResult,
   Implementation,
+  InputRequest,
   ListRootsResult,
   LoggingLevel,
   Root,
@@ -14,6 +15,7 @@ import type {
 import {
   type AnsweredBy,
   answererOf,
+  type Approvers,
   type OnceOptions,
   type Question,
   type Run,
@@ -25,7 +27,16 @@ import type { Call } from '../call.ts'
 import type { InferSchema, SchemaLike } from '../schema/schema.ts'
 import { guardListeners } from './guardedSignal.ts'
 import { ClientState } from './clientState.ts'
-import { askForm, type Elicited, elicitForm, type Form, listRoots, sampleModel, visitPage } from './questions.ts'
+import {
+  askForm,
+  type Elicited,
+  elicitForm,
+  type Form,
+  listRoots,
+  relayedQuestion,
+  sampleModel,
+  visitPage,
+} from './questions.ts'
 
 type Forms = Readonly<Record<string, Form>>
 type FormAnswers<F extends Forms> = { [K in keyof F]: F[K] extends Form<infer S> ? InferSchema<S> : never }
@@ -94,6 +105,11 @@ export class Asking {
   /** Ends the round here when this instance is draining or overloaded; another one continues the call. */
   checkpoint(): Promise<void> {
     return this.#run.give('a checkpoint', this.#run.checkpoint())
+  }
+
+  /** Asks on behalf of another server, and gives the response as it came. Without `approvers` the caller is asked. */
+  static relay(asking: Asking, key: string, request: InputRequest, approvers?: Approvers): Promise<Json> {
+    return asking.#asked(key, relayedQuestion(request, approvers))
   }
 
   #asked<T>(this: Asking, key: string, question: Question<T>): Promise<T> {

@@ -110,6 +110,12 @@ export function listRoots(): Question<ListRootsResult> {
   return { ...fingerprinted({ method: 'roots/list' }, true), read: asIs }
 }
 
+/** A question on behalf of another server, whose response is not read here. */
+export function relayedQuestion(request: InputRequest, approvers?: Approvers): Question<Json> {
+  const fingerprint = digestOf(approvers === undefined ? request : [request, approvers])
+  return { request, approvers, pinned: true, fingerprint, read: asIs }
+}
+
 /** The input request of a form, for handlers in explicit style. */
 function formRequest(form: Form): InputRequest {
   // A schema may be a function, as arktype's are.

@@ -8,8 +8,18 @@ import type { EndpointRequest } from './exchange.ts'
 import { FetchSink } from './fetchSink.ts'
 import { RequestRefused } from './refusal.ts'
 
-/** From a request of the web to its response. */
-export type FetchHandler = (request: Request) => Promise<Response>
+/** What a runtime gives beside a request, such as the `ctx` of a Worker. */
+export interface RequestRuntime {
+  /** Gets a promise of the end of the call, so that an instance is not stopped before it, also when its client has left. */
+  waitUntil?(work: Promise<unknown>): void
+}
+
+/** From a request of the web to its response. Workers pass the runtime as their third argument. */
+export type FetchHandler = (
+  request: Request,
+  runtime?: RequestRuntime & object,
+  ctx?: RequestRuntime & object,
+) => Promise<Response>
 
 export interface FetchHandlerOptions extends HandlerOptions {
   /** Who calls, in place of what `principal` of the server says: for tests. @default the server's `principal` says */
@@ -21,27 +31,34 @@ export const FETCH_OPTIONS: OptionNames<FetchHandlerOptions> = { ...HANDLER_OPTI
 export function fetchHandler(parts: EndpointParts, options: HandlerOptions): FetchHandler {
   const endpoint = new Endpoint(parts, options)
   const addressOf = rememberLast((url) => new URL(url))
-  return (request) => {
+  return (request, runtime, ctx) => {
     // Frameworks may have a class of their own.
     if (typeof request?.url !== 'string' || typeof request.headers?.get !== 'function')
       throw new TypeError('fetch needs a Request; hand over the one that came in.')
-    return answer(endpoint, request, addressOf(request.url))
+    const holder = typeof runtime?.waitUntil === 'function' ? runtime : ctx
+    return answer(endpoint, request, addressOf(request.url), holder)
   }
 }
 
 /** Resolves with the reply, or with the stream as soon as one is opened. */
-function answer(endpoint: Endpoint, request: Request, url: URL): Promise<Response> {
+function answer(
+  endpoint: Endpoint,
+  request: Request,
+  url: URL,
+  runtime: RequestRuntime | undefined,
+): Promise<Response> {
   return new Promise((resolve) => {
     const sink = new FetchSink(resolve, request.signal)
     // The catch is also for a reply that HTTP does not allow: the `principal` hook may set a challenge with any
     // character.
-    endpoint
+    const ended = endpoint
       .handle(new FetchHttpRequest(request, url, endpoint.maxBodyBytes), sink)
       .then((reply) => {
         if (reply !== undefined) sink.reply(reply)
         else if (sink.disconnected) sink.reply({ status: 499 }) // nothing was opened for a client that had disconnected
       })
       .catch((error: unknown) => sink.reply(endpoint.fail(error)))
+    if (typeof runtime?.waitUntil === 'function') runtime.waitUntil(ended)
   })
 }
 

@@ -45,6 +45,8 @@ export interface LegacyHttpOptions extends SessionCallersOptions {
   readonly bus: EventBus
   readonly streams: LegacyStreams
   readonly getStreams: GetStreams
+  /** Whether clients may open a GET stream. */
+  readonly hasGetStream: boolean
   /** Shared by all instances, if one is configured. */
   readonly ledger: Ledger | undefined
   readonly pushes: PushBroker
@@ -140,7 +142,7 @@ export class LegacyHttp implements SessionHandler {
     const lastEventId = header('last-event-id')
     if (lastEventId !== undefined && lastEventId !== '')
       return this.#returning.resume(lastEventId, caller, { method: 'GET', header, principal, gone: NONE }, sink)
-    if (caller.peer.session === undefined) return NO_STREAM
+    if (caller.peer.session === undefined || !this.#options.hasGetStream) return NO_STREAM
     this.#options.getStreams.open(caller, sink)
     return undefined
   }

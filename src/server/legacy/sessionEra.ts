@@ -18,7 +18,7 @@ import { LegacyStreams } from './streams/streams.ts'
 import type { WatchedResources } from '../limits/watchedResources.ts'
 import { sessionSealers } from '../keys.ts'
 import type { Logger } from '../logger.ts'
-import type { ServerIdentity, ServerOptions } from '../options.ts'
+import { type ServerIdentity, type ServerOptions, streamLifeMs } from '../options.ts'
 import type { Results } from '../results.ts'
 import type { TaskService } from '../taskPort.ts'
 
@@ -44,7 +44,7 @@ export interface SessionEraParts {
 }
 
 export function sessionEra(options: ServerOptions, parts: SessionEraParts) {
-  const { ledger, bus: configuredBus, assume, limits } = options
+  const { ledger, bus: configuredBus, assume, limits, getStream } = options
   const { sessionSealer, pushSealer } = sessionSealers(options, parts.sealing)
   const { clusterPart, declaration, access, watched, ttlSeconds, clock, logger } = parts
   const { scope, bus, news, owners } = clusterPart
@@ -58,7 +58,7 @@ export function sessionEra(options: ServerOptions, parts: SessionEraParts) {
   // A stateful server keeps the state of its sessions here, so no other instance can resume their calls.
   const handOff = announced(owners, async (it) => (declaration.isStateful ? undefined : scope.handOff({ ...it })))
   const streams = new LegacyStreams(sessionSealer, self)
-  const getStreams = new GetStreams(streams, facts, news, access)
+  const getStreams = new GetStreams(streams, facts, news, access, streamLifeMs(options))
   const pushes = new PushBroker({
     ...parts,
     self,
@@ -86,6 +86,7 @@ export function sessionEra(options: ServerOptions, parts: SessionEraParts) {
         facts,
         streams,
         getStreams,
+        hasGetStream: getStream !== false,
         pushes,
         clientAddress: limits?.clientAddress,
         ttlSeconds,

@@ -59,7 +59,7 @@ export class ModernHttp implements EraHandler {
 
   /** Answers a call that another instance forwards. It has checked the headers, and waits for the head of the stream. */
   async answerForwarded(arrived: ArrivedCall, sink: Sink): Promise<undefined> {
-    const { principal, session, address, authorization, from: forwardedBy, onCancel } = arrived
+    const { principal, session, address, authorization, approved, from: forwardedBy, onCancel } = arrived
     const request = readMessage(arrived.message)
     if (request.kind !== 'request') throw new ProtocolError('MESSAGE_INVALID', 'Only calls are forwarded.')
     const stream = new ModernChannel(sink, true)
@@ -76,7 +76,7 @@ export class ModernHttp implements EraHandler {
     const call = modernCall({ message: request, header: undefined, principal, channel })
     stream.open()
     const peer = { ...call.peer, session }
-    const { body } = await this.#calls.answer({ ...call, peer, address, authorization, forwardedBy })
+    const { body } = await this.#calls.answer({ ...call, peer, address, authorization, approved, forwardedBy })
     stream.finish(body)
   }
 }

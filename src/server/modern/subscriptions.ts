@@ -1,5 +1,5 @@
 /** `subscriptions/listen`: a stream of the change notifications that its client asked for. */
-import { isObject, type Json, META, ProtocolError } from '../../protocol/index.ts'
+import { isObject, type Json, META, ProtocolError, unref } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import type { ListName } from '../catalog/registry.ts'
@@ -37,6 +37,11 @@ export interface WatchGuard {
   canSee(principal: Principal | undefined, list: ListName, entry: string): boolean
 }
 
+/** Ends a stream whose life is limited. */
+export function afterLife(lifeMs: number | undefined, end: () => void): ReturnType<typeof setTimeout> | undefined {
+  return lifeMs === undefined ? undefined : unref(setTimeout(end, lifeMs))
+}
+
 export class Subscriptions {
   readonly #bus: EventBus
   readonly #results: Results
@@ -45,6 +50,7 @@ export class Subscriptions {
   readonly #watched: WatchedResources
   /** The caller whose quota the watched resources of a call count in. */
   readonly #callerOf: (call: Call) => string | undefined
+  readonly #lifeMs: number | undefined
   readonly #closers = new Set<(isCancelled: boolean) => void>()
   #isClosed = false
 
@@ -55,7 +61,9 @@ export class Subscriptions {
     tasks: () => TaskService | undefined = () => undefined,
     watched = new WatchedResources(),
     callerOf: (call: Call) => string | undefined = () => undefined,
+    lifeMs?: number,
   ) {
+    this.#lifeMs = lifeMs
     this.#callerOf = callerOf
     this.#bus = bus
     this.#results = results
@@ -105,12 +113,14 @@ export class Subscriptions {
       })
       const close = (isCancelled: boolean): void => {
         if (!this.#closers.delete(close)) return
+        clearTimeout(timer)
         if (!isCancelled) tearDown()
         stop()
         this.#watched.remove(uris, caller)
         tasks?.stop()
         resolve(ended())
       }
+      const timer = afterLife(this.#lifeMs, () => close(false))
       this.#closers.add(close)
       call.channel.onCancel(() => close(true))
     })

@@ -39,6 +39,10 @@ export interface DeferredTool {
   readonly args: Json
   /** Whether its results must have structured content, which a result that waits has not. */
   readonly hasOutput: boolean
+  /** How long each of its questions can be answered. @default the `waitSeconds` of the server */
+  readonly answerSeconds?: number | undefined
+  /** Whether also the calls of clients that show forms wait, because others are asked. @default false */
+  readonly asksOthers?: boolean
 }
 
 const ANY_FORM: InputRequest = {
@@ -54,9 +58,9 @@ export class DeferredCalls {
   }
 
   /** The same call of a caller with a name, if it waits or its result was not fetched: the text of the result. */
-  async again(call: Call, { tool, args, hasOutput }: DeferredTool): Promise<string | undefined> {
+  async again(call: Call, { tool, args, hasOutput, asksOthers = false }: DeferredTool): Promise<string | undefined> {
     const same = sameOf(call, tool, args)
-    if (same === undefined || isAskable(call, ANY_FORM)) return undefined
+    if (same === undefined || (!asksOthers && isAskable(call, ANY_FORM))) return undefined
     const waiting = await this.#options.desk.waiting(call, { same })
     if (waiting === undefined) return undefined
     const result = await this.#resultOf(call, waiting, hasOutput, () => call.channel.cancelled)
@@ -64,9 +68,10 @@ export class DeferredCalls {
   }
 
   /** Lets a call wait. Gives the text of its result. */
-  async wait(call: Call, { tool, args, hasOutput }: DeferredTool, journal: Journal): Promise<string> {
+  async wait(call: Call, deferred: DeferredTool, journal: Journal): Promise<string> {
     const { desk, results, waitSeconds } = this.#options
-    const work = { tool, args, journal, same: sameOf(call, tool, args), answerMs: waitSeconds * 1000 }
+    const { tool, args, hasOutput, answerSeconds = waitSeconds } = deferred
+    const work = { tool, args, journal, same: sameOf(call, tool, args), answerMs: answerSeconds * 1000 }
     const waiting = await desk.create(call, work)
     return results.complete(await this.#resultOf(call, waiting, hasOutput, () => call.channel.cancelled), call.peer)
   }

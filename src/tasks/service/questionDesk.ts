@@ -4,7 +4,7 @@
  * does not exist.
  */
 import { answererOf, type Approvers } from '../../journal/index.ts'
-import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
+import { isObject, type Json, ProtocolError, TOOL_META } from '../../protocol/index.ts'
 import { contentProblems, outcomeSentence, readFields } from '../../questions/index.ts'
 import type {
   QuestionAnswerer,
@@ -88,8 +88,8 @@ export class EngineQuestionDesk implements QuestionDesk {
         if (row.askedAt >= askedBefore) return { questions, nextCursor: undefined }
         if (questions.length === limit) return { questions, nextCursor: String(after) }
         after = row.place
-        if ((tool === undefined || row.tool === tool) && this.#mayAnswer(row, principal))
-          questions.push(toQuestion(row))
+        const question = toQuestion(row)
+        if ((tool === undefined || question.tool === tool) && this.#mayAnswer(row, principal)) questions.push(question)
       }
       if (rows.length === 0) return { questions, nextCursor: undefined }
     }
@@ -160,14 +160,20 @@ export class EngineQuestionDesk implements QuestionDesk {
   }
 }
 
+interface QuestionParams {
+  readonly message?: string
+  readonly requestedSchema?: Json
+  readonly _meta?: { readonly [TOOL_META]?: string }
+}
+
 /** A question as those may see it who may answer it. */
 export function toQuestion(row: OpenQuestionRecord): OpenQuestion {
   const { task, key, tool, request, approvers, askedAt, expiresAt, caller, undelivered } = row
-  const { message = '', requestedSchema = {} } = (request.params ?? {}) as { message?: string; requestedSchema?: Json }
+  const { message = '', requestedSchema = {}, _meta } = (request.params ?? {}) as QuestionParams
   const { principal } = caller
   return {
     id: `${task}:${key}`,
-    tool,
+    tool: _meta?.[TOOL_META] ?? tool,
     caller: isObject(principal) ? String(principal['subject'] ?? principal['id']) : undefined,
     message,
     requestedSchema,

@@ -7,7 +7,10 @@ import type { LegacyStreams, StreamPosition } from './streams.ts'
 import { notificationMessage } from '../../results.ts'
 import type { SessionFacts } from '../sessionFacts.ts'
 import type { Sink } from '../../http/exchange.ts'
-import { notificationFor, type WatchGuard } from '../../modern/subscriptions.ts'
+import { afterLife, notificationFor, type WatchGuard } from '../../modern/subscriptions.ts'
+
+/** When a client opens a stream again whose life is over. */
+const REOPEN_MS = 1000
 
 interface Open {
   readonly stream: LegacyStream
@@ -20,9 +23,11 @@ export class GetStreams {
   /** The newest stream of each session. A message is sent on one stream only. */
   readonly #bySession = new Map<string, Open>()
   readonly #guard: WatchGuard
+  readonly #lifeMs: number | undefined
   #isClosed = false
 
-  constructor(streams: LegacyStreams, facts: SessionFacts, bus: EventBus, guard: WatchGuard) {
+  constructor(streams: LegacyStreams, facts: SessionFacts, bus: EventBus, guard: WatchGuard, lifeMs?: number) {
+    this.#lifeMs = lifeMs
     this.#streams = streams
     this.#facts = facts
     this.#guard = guard
@@ -63,7 +68,14 @@ export class GetStreams {
       if (this.#bySession.get(session)?.stream === stream) this.#bySession.delete(session)
     }
     stream.onEvicted = forget
-    sink.onDisconnect(() => this.#streams.expireSoon(stream, forget))
+    const timer = afterLife(this.#lifeMs, () => {
+      stream.hangUp(REOPEN_MS)
+      this.#streams.expireSoon(stream, forget)
+    })
+    sink.onDisconnect(() => {
+      clearTimeout(timer)
+      this.#streams.expireSoon(stream, forget)
+    })
   }
 
   #spread(event: ServerEvent): void {

@@ -1,9 +1,9 @@
 /** The rules of the gateway as a route asks them: over its calls, its lists and the requests that it passes unread. */
-import type { Principal } from '../../server/index.ts'
-import type { CatalogNames } from '../catalog/index.ts'
-import type { RuleDecision, Rules } from '../rules/index.ts'
-import type { Backend } from '../backends/backend.ts'
-import type { BackendTarget, RouteContents, RouteEntry } from './contents.ts'
+import type { Principal } from '../../../server/index.ts'
+import type { CatalogNames } from '../../catalog/index.ts'
+import type { RuleDecision, Rules } from '../../rules/index.ts'
+import type { Backend } from '../../backends/backend.ts'
+import type { BackendTarget, RouteContents, RouteEntry } from '../contents.ts'
 
 export interface RouteRulesOptions {
   readonly rules: () => Rules
@@ -27,6 +27,11 @@ export class RouteRules {
   /** Decides over a call of a tool. */
   ofCall(caller: Principal | undefined, target: BackendTarget, args: unknown): RuleDecision {
     return this.#decide(caller, target.backend, target, { given: args })
+  }
+
+  /** The name of a tool at `/mcp`. */
+  nameOf({ backend, name }: BackendTarget): string {
+    return this.#options.names().exposed(backend.name, name)
   }
 
   /** Decides over prompts and resources of a server, which have neither a tool nor its arguments. */

@@ -1,0 +1,113 @@
+/**
+ * A call that may have to wait for people, as a journaled handler: first its approval, then its rounds at the server,
+ * whose questions are those of the handler.
+ *
+ * - Nothing is sent before the approval, and one approval sends one call.
+ * - A round that was cut off with its process is sent again only where that is safe.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { JournalError } from '../../journal/index.ts'
+import { isObject, type Json, RemoteError, TOOL_META } from '../../protocol/index.ts'
+import { failure } from '../../server/index.ts'
+import { Context, MAX_ROUNDS, toWireError } from '../../server/internal.ts'
+import { callLost } from '../errors.ts'
+import type { ApprovalQuestion } from './approval.ts'
+
+export interface HeldCall {
+  readonly server: string
+  /** The tool's name at its server. */
+  readonly name: string
+  /** The tool's name in lists of questions. */
+  readonly shownAs: string
+  readonly approval: ApprovalQuestion | undefined
+  /** Whether a round may be sent again after it was cut off. */
+  mayRepeat(round: number): boolean
+  /** Sends a round: the result, or the questions of the server. */
+  send(brought: Json): Promise<Json>
+}
+
+/** Runs the call up to its result, or to the next question that is open. */
+export async function runHeld(ctx: Context, call: HeldCall, clock: () => number): Promise<Json> {
+  const refusal = call.approval && (await refusalOf(ctx, call, call.approval, clock))
+  if (refusal !== undefined) return failure(refusal)
+  let brought: Json = {}
+  for (let round = 1; round <= MAX_ROUNDS; round++) {
+    const result = await sendRound(ctx, call, round, brought)
+    const { resultType, requestState, inputRequests } = result
+    if (resultType !== 'input_required') return result
+    const inputResponses = await answersTo(ctx, call, round, isObject(inputRequests) ? inputRequests : {})
+    brought = { ...(requestState !== undefined && { requestState }), inputResponses }
+  }
+  throw new JournalError('ROUNDS_EXHAUSTED', `The call still asked for input after ${MAX_ROUNDS} rounds.`)
+}
+
+const APPROVAL = 'approval'
+
+/** Why the call is not sent; undefined once it is approved. */
+async function refusalOf(
+  ctx: Context,
+  call: HeldCall,
+  approval: ApprovalQuestion,
+  clock: () => number,
+): Promise<string | undefined> {
+  const { request, approvers, seconds } = approval
+  const until = await ctx.step('until', () => clock() + seconds * 1000)
+  const { action, content } = await Context.relay(ctx, APPROVAL, shownAs(request, call), approvers)
+  const isApproved = action === 'accept' && isObject(content) && content['approve'] === true
+  if (!isApproved)
+    return `Not approved: ${ctx.answeredBy(APPROVAL)?.subject ?? 'the approver'} declined. Nothing was sent.`
+  return clock() > until ? 'The approval expired before the call was sent. Call again for another one.' : undefined
+}
+
+/** What a round gave. Errors are kept as well: an approval counts once, whatever came of it. */
+type RoundEnd = { readonly result: Json } | { readonly error: { code: number; message: string; data?: unknown } }
+
+async function sendRound(ctx: Context, call: HeldCall, round: number, brought: Json): Promise<Json> {
+  const end = await endOnce(ctx, call, round, brought)
+  if ('result' in end) return end.result
+  throw new RemoteError(end.error.code, end.error.message, end.error.data)
+}
+
+function endOnce(ctx: Context, call: HeldCall, round: number, brought: Json): Promise<RoundEnd> {
+  const key = `round ${round}`
+  // Only a client that calls again repeats this, as it would without the gateway.
+  if (call.approval === undefined && ctx.taskId === undefined)
+    return ctx.step(key, async (): Promise<RoundEnd> => ({ result: await call.send(brought) }))
+  const retryUnsettled = call.mayRepeat(round)
+  return ctx.once(key, () => endOf(call, brought), { retryUnsettled }).catch(rethrow(call))
+}
+
+async function endOf(call: HeldCall, brought: Json): Promise<RoundEnd> {
+  try {
+    return { result: await call.send(brought) }
+  } catch (error) {
+    const { code, message, data } = toWireError(error)
+    return { error: { code, message, ...(data !== undefined && { data }) } }
+  }
+}
+
+const ENDED = 'the gateway that sent it ended'
+
+function rethrow({ server, name }: HeldCall) {
+  return (error: unknown): never => {
+    const isCutOff = error instanceof JournalError && error.code === 'ONCE_UNSETTLED'
+    throw isCutOff ? callLost(server, name, ENDED) : error
+  }
+}
+
+async function answersTo(ctx: Context, call: HeldCall, round: number, requests: Json): Promise<Json> {
+  const asked = Object.entries(requests).map(async ([key, request]) => {
+    const response = await Context.relay(ctx, `${round} ${key}`, shownAs(request as InputRequest, call))
+    return [key, response] as const
+  })
+  return Object.fromEntries(await Promise.all(asked))
+}
+
+/** The question with the tool that it is about. */
+function shownAs(request: InputRequest, { shownAs: tool }: HeldCall): InputRequest {
+  const { _meta: meta, ...params } = (request.params ?? {}) as Json
+  return {
+    ...request,
+    params: { ...params, _meta: { ...(isObject(meta) ? meta : {}), [TOOL_META]: tool } },
+  } as InputRequest
+}
