@@ -149,16 +149,8 @@ export function assemble<Part extends ClusterPart | undefined>(
 
   const mayCall = (who: Principal | undefined, tool: string): boolean => access.canSee(who, 'tools', tool)
   const callerLimits = requestLimits(options.limits, relaying !== undefined)
-  const questioned = {
-    desk: tasks?.questions,
-    sealer: linkSealer,
-    results,
-    registry,
-    mayCall,
-    limits: callerLimits,
-    questions: () => questions,
-  }
-  const questionsPart = openQuestionsPart(options, questioned)
+  const questioned = { desk: tasks?.questions, sealer: linkSealer, results, registry, mayCall, limits: callerLimits }
+  const questionsPart = openQuestionsPart(options, { ...questioned, questions: () => questions })
   const questions = new ServerQuestions(() => tasks?.questions, mayCall, questionsPart?.namesOf, clock)
 
   const sessions =

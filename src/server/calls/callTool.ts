@@ -106,7 +106,7 @@ function runTool(
   const mode = detach === undefined ? 'never' : taskModeOf(name, task, call, wait !== undefined)
   if (mode === 'at-once' && detach !== undefined) return rounds.createTask(call, subject, detach)
   if (mode === 'waiting' && wait !== undefined)
-    return rounds.createTask(call, subject, async (journal) => String(await wait(journal)))
+    return rounds.createTask(call, subject, async (journal) => (await wait(journal)) as string)
   assertNeeds(name, needs, call, wait !== undefined)
   return rounds.run(call, mode === 'detachable' ? { ...round, detach } : round)
 }

@@ -50,14 +50,6 @@ export interface RoundRunnerOptions {
   readonly logger: () => Logger
 }
 
-interface RoundOptions extends RoundRunnerOptions {
-  /** The names of the handlers that the log has warned of. */
-  readonly warned: Set<string>
-}
-
-const EFFECTS_BEFORE_ASKING =
-  "A handler ran steps, and then asked a client that cannot be asked. Give the tool needs: ['elicitation'], or ask before the first step."
-
 /** How a method runs its handler and handles the result. */
 export interface Invocation<T> {
   readonly subject: Subject
@@ -81,10 +73,10 @@ export interface Invocation<T> {
 export type WaitElsewhere = (journal: Journal, responses?: Json) => Promise<string | ReadonlyMap<string, InputRequest>>
 
 export class RoundRunner {
-  readonly #options: RoundOptions
+  readonly #options: RoundRunnerOptions
 
   constructor(options: RoundRunnerOptions) {
-    this.#options = { ...options, warned: new Set() }
+    this.#options = options
   }
 
   /** Gives the text of the result. */
@@ -151,7 +143,7 @@ interface RoundResults<R> {
 class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   readonly #call: Call
   readonly #invocation: Invocation<T>
-  readonly #options: RoundOptions
+  readonly #options: RoundRunnerOptions
   readonly #results: RoundResults<R>
   /** Client-side state that an earlier round of the same request has set, where rounds run in place. */
   readonly #state: ClientState | undefined
@@ -162,7 +154,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   constructor(
     call: Call,
     invocation: Invocation<T>,
-    options: RoundOptions,
+    options: RoundRunnerOptions,
     results: RoundResults<R>,
     state?: ClientState,
   ) {
@@ -201,10 +193,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       logger,
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
       push: call.peer.takesInputRequired ? undefined : (key, request) => this.#push(journal, key, request),
-      assertAskable: (request) => {
-        if (journal.steps.size > 0 && !isAskable(call, request)) this.#warnOfEffects()
-        assertAskable(call, request)
-      },
+      assertAskable: (request) => assertAskable(call, request),
       waitsFor: this.#invocation.wait && ((request) => isForm(request) && !isAskable(call, request)),
       ...callersApproval(() => this.#caller, this.#options),
       shedding: () => load.shedding(),
@@ -264,15 +253,6 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     assertRoundLeft(journal, maxRounds)
     const requestState = await carrier.save(this.#call, this.#invocation.subject, journal, waiting.values())
     return this.#results.inputRequired(waiting, requestState, this.#call.peer, this.#stateMeta)
-  }
-
-  /** What the steps of this call did stays done, although its client cannot be asked. */
-  #warnOfEffects(): void {
-    const { name } = this.#invocation.subject
-    const { warned, logger } = this.#options
-    if (warned.has(name)) return
-    warned.add(name)
-    logger().warn({ method: this.#call.method, name: shortened(name) }, EFFECTS_BEFORE_ASKING)
   }
 
   /** A handler in explicit style returned its questions. */
