@@ -33,8 +33,7 @@ export interface DevRun {
 
 /** The program that runs the server. The build joins files, so the folder of a built one says nothing. */
 function runner(): string {
-  const { url } = import.meta
-  if (url.endsWith('.ts')) return fileURLToPath(new URL('./runner.ts', url))
+  if (import.meta.url.endsWith('.ts')) return fileURLToPath(new URL('./runner.ts', import.meta.url))
   return fileURLToPath(new URL('dist/cli/dev/runner.js', import.meta.resolve('pannier/package.json')))
 }
 
