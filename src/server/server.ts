@@ -32,9 +32,9 @@ import { errorDetails } from './logger.ts'
 import { assertNamed, type Principal } from './auth/authenticator.ts'
 import { FETCH_OPTIONS, type FetchHandler, type FetchHandlerOptions, fetchHandler } from './http/fetch.ts'
 import type { GuardOptions } from './http/hostGuard.ts'
-import type { EndpointParts, HandlerOptions } from './http/endpoint.ts'
+import { type EndpointParts, type HandlerOptions, pagesOnly } from './http/endpoint.ts'
 import type { NodeHandler } from './http/node.ts'
-import { assertOptionNames, ProtocolError } from '../protocol/index.ts'
+import { assertOptionNames } from '../protocol/index.ts'
 import type { ServerQuestions } from './questions/openQuestions.ts'
 import { SERVER_OPTIONS, type ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
@@ -231,17 +231,7 @@ export class Server {
   async #servePages() {
     const { questionsPart, endpoint } = this.#assembly
     if (questionsPart === undefined || questionsPart.hasAddress) return undefined
-    const handler = {
-      handle: () => Promise.reject(new ProtocolError('METHOD_UNKNOWN', 'Only questions have pages here.')),
-    }
-    const parts = {
-      ...endpoint,
-      handler,
-      programs: undefined,
-      messages: undefined,
-      documents: new Map<string, string>(),
-    }
-    const listening = await listen(parts, {})
+    const listening = await listen(pagesOnly(endpoint), {})
     questionsPart.listensAt(listening.url)
     return listening
   }

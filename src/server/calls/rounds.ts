@@ -248,10 +248,14 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   async #waited(journal: Journal, wait: WaitElsewhere, responses: Json = {}): Promise<R> {
     const waiting = await wait(journal, responses)
     if (typeof waiting === 'string') return this.#results.task(waiting)
-    const { carrier, maxRounds } = this.#options
     if (!this.#call.peer.takesInputRequired) return this.#waited(journal, wait, await this.#pushAll(journal, waiting))
-    assertRoundLeft(journal, maxRounds)
-    const requestState = await carrier.save(this.#call, this.#invocation.subject, journal, waiting.values())
+    assertRoundLeft(journal, this.#options.maxRounds)
+    const requestState = await this.#options.carrier.save(
+      this.#call,
+      this.#invocation.subject,
+      journal,
+      waiting.values(),
+    )
     return this.#results.inputRequired(waiting, requestState, this.#call.peer, this.#stateMeta)
   }
 

@@ -8,7 +8,7 @@ import { type Admit, createAdmission, type Documents } from './admission.ts'
 import { MAX_BODY_BYTES } from './body.ts'
 import type { Admission, EndpointRequest, HostSink, InstanceMessages, HttpReply, RequestHandler } from './exchange.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './hostGuard.ts'
-import { errorReply } from './refusal.ts'
+import { errorReply, refusal } from './refusal.ts'
 
 export interface HandlerOptions extends GuardOptions {
   /** The largest body taken, in bytes; a framework's own parser has its own limit. @default 4194304 */
@@ -55,6 +55,18 @@ type RefusalOf = (
   principal: Principal | undefined,
   address: string | undefined,
 ) => Error | undefined
+
+/** The pages of an endpoint alone. */
+export function pagesOnly(parts: EndpointParts): EndpointParts {
+  const handle = () => Promise.resolve(refusal(404, 'Only questions have pages here.'))
+  return {
+    ...parts,
+    handler: { handle },
+    programs: undefined,
+    messages: undefined,
+    documents: new Map<string, string>(),
+  }
+}
 
 export class Endpoint {
   readonly maxBodyBytes: number
