@@ -17,6 +17,7 @@ import { type Logger, shortened } from '../logger.ts'
 import type { Results } from '../results.ts'
 import { type CallResult, handlerCall, type MiddlewareChain, UnwrittenResults } from './middleware.ts'
 import {
+  assertResponses,
   assertRoundLeft,
   callersApproval,
   type HandlerRun,
@@ -249,13 +250,9 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     const waiting = await wait(journal, responses)
     if (typeof waiting === 'string') return this.#results.task(waiting)
     if (!this.#call.peer.takesInputRequired) return this.#waited(journal, wait, await this.#pushAll(journal, waiting))
-    assertRoundLeft(journal, this.#options.maxRounds)
-    const requestState = await this.#options.carrier.save(
-      this.#call,
-      this.#invocation.subject,
-      journal,
-      waiting.values(),
-    )
+    const { carrier, maxRounds } = this.#options
+    assertRoundLeft(journal, maxRounds)
+    const requestState = await carrier.save(this.#call, this.#invocation.subject, journal, waiting.values())
     return this.#results.inputRequired(waiting, requestState, this.#call.peer, this.#stateMeta)
   }
 
@@ -309,9 +306,4 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   get #stateMeta(): Json | undefined {
     return this.#ctx && Context.stateMeta(this.#ctx)
   }
-}
-
-function assertResponses(responses: unknown): asserts responses is Json | undefined {
-  if (responses !== undefined && !isObject(responses))
-    throw new ProtocolError('PARAMS_INVALID', '"inputResponses" must be an object.')
 }

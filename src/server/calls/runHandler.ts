@@ -13,7 +13,7 @@ import {
   type RunOptions,
   type SharedClaims,
 } from '../../journal/index.ts'
-import { runLater } from '../../protocol/index.ts'
+import { isObject, type Json, ProtocolError, runLater } from '../../protocol/index.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import type { Approval } from '../auth/approval.ts'
@@ -163,4 +163,9 @@ export function callersApproval(
       return approval.includes(approvers, principal, true) ? answererOf(principal) : undefined
     },
   }
+}
+
+export function assertResponses(responses: unknown): asserts responses is Json | undefined {
+  if (responses !== undefined && !isObject(responses))
+    throw new ProtocolError('PARAMS_INVALID', '"inputResponses" must be an object.')
 }
