@@ -28,8 +28,8 @@ export default defineConfig({
   dts: true,
   clean: true,
   report: false,
-  // Files that package.json chooses by conditions, and what those install who use /metrics.
-  deps: { neverBundle: [/^#/, '@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics'] },
+  // Files that package.json chooses by conditions, and what those install who use /metrics or send mail.
+  deps: { neverBundle: [/^#/, '@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics', 'nodemailer'] },
   // Types keep what they say about themselves.
   outputOptions: { comments: { jsdoc: false } },
 })
