@@ -16,6 +16,8 @@ export const CASE_NAMES = [
   'gateway',
   'bridge',
   'parked',
+  'frameworks',
+  'growth',
   'approvals',
 ] as const
 export type CaseName = (typeof CASE_NAMES)[number]
@@ -26,6 +28,8 @@ export interface Options {
   only: readonly CaseName[]
   /** Where the raw numbers go. */
   json?: string
+  /** Whether results go to `docs/reference/performance.md`. */
+  write: boolean
   /** Profile Pannier instead of comparing. */
   profile: boolean
   /** Time for repetitions while other processes use the machine. @default 60, with `quick` 3 */
@@ -36,6 +40,7 @@ export const USAGE = `npm run bench [-- options]
   --quick        short rounds, about two minutes; the figures are not reliable
   --only a,b     of ${CASE_NAMES.join(', ')}
   --json FILE    write the raw numbers
+  --write        write the comparison of frameworks to docs/reference/performance.md
   --patience S   spend up to S seconds on repetitions while other processes use the machine (default 60, quick 3)
   --profile      profile Pannier under load and print its ten hottest functions`
 
@@ -46,12 +51,14 @@ export function readOptions(argv: readonly string[]): Options {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
       json: { type: 'string' },
+      write: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       patience: { type: 'string' },
     },
   })
   return {
     quick: values.quick,
+    write: values.write,
     profile: values.profile,
     only: readCases(values.only),
     ...(values.json !== undefined && { json: values.json }),

@@ -16,6 +16,10 @@ export interface Plan {
   tasks: { rounds: Rounds; warmUpMs: number; answers: number }
   /** Rounds of flows; answers that are timed in each of so many batches; calls that wait at once. */
   bridge: { rounds: Rounds; warmUpMs: number; batches: number; answers: number; parked: number }
+  /** Of each framework: rounds with a fresh process, CPU time of the warm-up, the time that is measured, and starts. */
+  frameworks: { rounds: number; warmUpMs: number; ms: number; unrecorded: number; launches: number }
+  /** How many tasks wait, how many subscriptions are open, and how many calls wait. */
+  growth: { tasks: number; subscriptions: number; calls: number }
   /** The time for each size of a seal and for each pass over a long journal. */
   microMs: number
   /** Time for repetitions while other processes use the machine. */
@@ -39,6 +43,8 @@ export const FULL: Plan = {
     answers: 40,
     parked: 10_000,
   },
+  frameworks: { rounds: 3, warmUpMs: 10_000, ms: 6_000, unrecorded: 5, launches: 40 },
+  growth: { tasks: 100_000, subscriptions: 10_000, calls: 10_000 },
   microMs: 1_500,
   patienceMs: 60_000,
 }
@@ -52,6 +58,8 @@ export const QUICK: Plan = {
   jar: { rounds: { count: 3, turns: 2, turnMs: 30 }, warmUpMs: 50 },
   tasks: { rounds: { count: 3, turns: 2, turnMs: 50 }, warmUpMs: 60, answers: 10 },
   bridge: { rounds: { count: 3, turns: 2, turnMs: 300 }, warmUpMs: 1_000, batches: 3, answers: 10, parked: 500 },
+  frameworks: { rounds: 1, warmUpMs: 1_000, ms: 1_000, unrecorded: 1, launches: 3 },
+  growth: { tasks: 2_000, subscriptions: 200, calls: 200 },
   microMs: 200,
   patienceMs: 3_000,
 }

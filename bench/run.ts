@@ -10,6 +10,8 @@ import { bridge } from './cases/bridge/bridge.ts'
 import { parked } from './cases/bridge/parked.ts'
 import { approvals } from './cases/gateway/approvals.ts'
 import { gateway } from './cases/gateway/gateway.ts'
+import { frameworks } from './cases/frameworks/frameworks.ts'
+import { growth } from './cases/growth/growth.ts'
 import { figureLine } from './cases/report.ts'
 import { memory } from './cases/server/memory.ts'
 import { seal } from './cases/server/seal.ts'
@@ -44,6 +46,8 @@ const CASES: Record<CaseName, Case> = {
   gateway,
   bridge,
   parked,
+  frameworks,
+  growth,
   approvals,
 }
 
@@ -79,7 +83,7 @@ async function runCases(options: Options, pinned: boolean): Promise<Map<CaseName
   const built = await buildPrograms(programs)
   const plan = planFor(options)
   const budget = new InterferenceBudget(plan.patienceMs, coresBusyMs)
-  const bench = openBench(plan, budget, built, pinned)
+  const bench = openBench(plan, budget, built, pinned, options.write)
   const results = new Map<CaseName, CaseResult>()
   for (const name of options.only) {
     console.log(`\n${name}: ${CASES[name].title}`)
@@ -98,16 +102,18 @@ function planFor({ quick, patienceSeconds }: Options): Plan {
   return patienceSeconds === undefined ? plan : { ...plan, patienceMs: patienceSeconds * 1000 }
 }
 
-function openBench(plan: Plan, budget: InterferenceBudget, built: Built, pinned: boolean): Bench {
+function openBench(plan: Plan, budget: InterferenceBudget, built: Built, pinned: boolean, writesPages: boolean): Bench {
   const roleArgv = (role: Serving): string[] => writeRole({ tool: 'echo', registered: 1, ...role })
   return {
     plan,
     pinned,
+    writesPages,
     undisturbed: (children, work) => budget.undisturbed(() => measureOthersCpu(children, work)),
     startServer(program, role, core = SERVER_CORE) {
       const argv = roleArgv(role)
       return startChild({ file: built.file(program), argv, pinned, core, pipes: role.transport === 'stdio' })
     },
+    file: (program) => built.file(program),
     startProgram: (program, argv = [], core = SERVER_CORE) =>
       startChild({ file: built.file(program), argv, pinned, core }),
     serverCommand: (program, role) =>

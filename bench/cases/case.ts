@@ -15,6 +15,10 @@ export interface Bench {
   undisturbed<T extends object>(children: readonly CpuSource[], work: () => Promise<T>): Promise<T & Interference>
   startServer(program: Program, role: Serving, core?: number): Promise<Child>
   startProgram(program: Program, argv?: string[], core?: number): Promise<Child>
+  /** Whether results may go to pages of the documentation. */
+  writesPages: boolean
+  /** The built file of a program. */
+  file(program: Program): string
   /** The command line by which a measured client starts its server, on the core that is not its own. */
   serverCommand(program: Program, role: Serving): string[]
 }

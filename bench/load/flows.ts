@@ -1,11 +1,10 @@
 /** Flows of two rounds, by clients of both eras: a call, a question in the middle of it, the answer, the result. */
 import { type Limit, type Outcome, type Session, Tally, withinTime } from './load.ts'
 import { messageIn, post, postForEvents, type ServerMessage } from './exchange.ts'
-import { echoText, httpHeaders, type Retry, toolCall } from './messages.ts'
+import { echoText, httpHeaders, type Retry, SESSION_VERSION, toolCall } from './messages.ts'
 import { CONNECTIONS } from '../plan.ts'
 
 const ACCEPTED = { action: 'accept', content: { ok: true } } as const
-const SESSION_VERSION = '2025-11-25'
 
 /** Where a stateless client sends its call, and where its answer; and who it says it is. */
 export interface StatelessClient {

@@ -2,10 +2,12 @@
  * The requests of the bench: complete, valid `tools/call` requests of 2026-07-28.
  * The text of an echo is derived from its id, so a response can be checked without its request.
  */
-const PROTOCOL_VERSION = '2026-07-28'
+export const PROTOCOL_VERSION = '2026-07-28'
+export const SESSION_VERSION = '2025-11-25'
 export const MCP_PATH = '/mcp'
 
-const META = {
+/** The `_meta` of each stateless request. */
+export const ENVELOPE = {
   'io.modelcontextprotocol/protocolVersion': PROTOCOL_VERSION,
   'io.modelcontextprotocol/clientInfo': { name: 'pannier-bench', version: '1.0.0' },
   'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
@@ -18,7 +20,7 @@ export interface Retry {
 }
 
 export function toolCall(id: number, name: string, args: Record<string, unknown>, retry?: Retry): string {
-  const params = { name, arguments: args, ...retry, _meta: META }
+  const params = { name, arguments: args, ...retry, _meta: ENVELOPE }
   return JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })
 }
 

@@ -16,6 +16,7 @@ const PROGRAMS = {
   layers: 'client/layers.ts',
   jar: 'client/jar.ts',
   tasks: 'tasks/main.ts',
+  waitingTasks: 'tasks/waiting.ts',
   gateway: 'gateway/gateway.ts',
   gatewayWorkers: 'gateway/workers.ts',
   approvals: 'gateway/approvals.ts',
@@ -24,6 +25,9 @@ const PROGRAMS = {
   sdkGateway: 'gateway/sdkGateway.ts',
   mcpProxy: 'gateway/mcpProxy.ts',
   sessionServer: 'bridge/sessionServer.ts',
+  launchBare: 'frameworks/bare.ts',
+  launchSdk: 'frameworks/sdk.ts',
+  launchPannier: 'frameworks/pannier.ts',
 } as const
 export type Program = keyof typeof PROGRAMS
 

@@ -1,4 +1,8 @@
-/** Processes that are started ahead for callers to come. */
+/** Processes and sessions that are opened ahead for callers to come. */
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -76,4 +80,59 @@ test('no process is started ahead where callers have credentials of their own', 
   for (const user of ['ann', 'bob']) await call(await clientOf(url, user), 'it_pid')
   expect(gateway.backends[0]?.sender.links).toBe(2)
   expect(await starts()).toHaveLength(3)
+})
+
+/** A server over HTTP that answers its tool with the session. */
+async function sessionServer(settings: object) {
+  const sessions: string[] = [] // initialised, in order
+  const known = new Set<string>()
+  const serve = async (req: IncomingMessage, res: ServerResponse): Promise<unknown> => {
+    if (req.method !== 'POST') return res.writeHead(req.method === 'DELETE' ? 200 : 405).end()
+    const { id, method } = (await json(req)) as { id?: number; method: string }
+    const session = String(req.headers['mcp-session-id'] ?? randomUUID())
+    if (method === 'initialize') known.add(session)
+    if (!known.has(session)) return res.writeHead(req.headers['mcp-session-id'] === undefined ? 400 : 404).end()
+    if (method === 'notifications/initialized') sessions.push(session)
+    if (id === undefined) return res.writeHead(202).end()
+    const about = {
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'it', version: '1' },
+    }
+    const results: Record<string, object> = {
+      initialize: about,
+      'tools/list': { tools: [{ name: 'session', inputSchema: { type: 'object' } }] },
+      'tools/call': { content: [{ type: 'text', text: session }] },
+    }
+    res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': session })
+    return res.end(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? {} }))
+  }
+  const http = createServer((req, res) => void serve(req, res))
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => http.close().closeAllConnections())
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`
+  return { entry: { url, pannier: { state: 'stateful', ...settings } }, sessions, known }
+}
+
+test('a new caller gets a session that has begun already, and no two callers have the same', async () => {
+  const { entry, sessions } = await sessionServer({ warm: 1 })
+  const { url } = await startGateway({ it: entry }, { principal })
+  const used: string[] = []
+  for (const [at, user] of ['ann', 'bob', 'cem'].entries()) {
+    used.push(await call(await clientOf(url, user), 'it_session'))
+    // One for the lists, one for each caller, and one ahead.
+    await vi.waitFor(() => expect(sessions).toHaveLength(at + 3))
+  }
+  expect(used.slice(1)).toEqual(sessions.slice(2, 4))
+  expect(new Set(used).size).toBe(3)
+})
+
+test('a session that was begun ahead, and that its server has forgotten, is replaced at its first call', async () => {
+  const { entry, sessions, known } = await sessionServer({ warm: 2 })
+  const { url } = await startGateway({ it: entry }, { principal })
+  await call(await clientOf(url, 'ann'), 'it_session')
+  await vi.waitFor(() => expect(sessions).toHaveLength(4))
+  const forgotten = sessions.slice(2)
+  for (const ahead of forgotten) known.delete(ahead)
+  expect(forgotten).not.toContain(await call(await clientOf(url, 'bob'), 'it_session'))
 })

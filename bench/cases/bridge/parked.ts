@@ -22,12 +22,17 @@ export const parked: Case = {
   run: measureParked,
 }
 
-async function measureParked(bench: Bench): Promise<CaseResult> {
+function measureParked(bench: Bench): Promise<CaseResult> {
+  return withParkingGateway(bench, (gateway) => measure(bench, gateway))
+}
+
+/** A gateway with room for all calls, before a server of the session era that asks. */
+export function withParkingGateway<T>(bench: Bench, work: (gateway: Child) => Promise<T>): Promise<T> {
   return withChild(bench.startProgram('sessionServer', [], LOAD_CORE), (server) => {
     const url = `http://127.0.0.1:${server.port}/mcp`
     const servers = { bench: { url, pannier: { state: 'stateful', ...ROOM } } }
     const role = writeRole({ servers, namesUsers: true })
-    return withChild(bench.startProgram('gateway', role), (gateway) => measure(bench, gateway))
+    return withChild(bench.startProgram('gateway', role), work)
   })
 }
 
@@ -56,15 +61,16 @@ async function measure(bench: Bench, gateway: Child): Promise<CaseResult> {
 }
 
 /** The questions of so many calls, by their number. Fails with the first that is refused. */
-async function park(gateway: Child, count: number): Promise<Retry[]> {
-  const asked: Retry[] = []
-  await each(count, async (id) => {
+export async function park(gateway: Child, count: number, asked: Retry[] = []): Promise<Retry[]> {
+  const first = asked.length
+  await each(count, async (at) => {
+    const id = first + at
     asked[id] = await ask(callerOf(gateway, id), id)
   })
   return asked
 }
 
-function answerAll(gateway: Child, asked: readonly Retry[]): Promise<void> {
+export function answerAll(gateway: Child, asked: readonly Retry[]): Promise<void> {
   return each(asked.length, async (id) => {
     const question = asked[id]
     if (question !== undefined) await answer(callerOf(gateway, id), id, question)

@@ -1,13 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onCore, SERVER_CORE } from '../../processes/affinity.ts'
 import type { Child } from '../../processes/child.ts'
 import { processTreeCpu } from '../../processes/cpuUsage.ts'
+import { accepts, freePort } from '../../processes/plainServer.ts'
 
 export const hasNginx = (): boolean => spawnSync('nginx', ['-v'], { stdio: 'ignore' }).status === 0
 
@@ -32,7 +32,7 @@ export async function startNginx(backendPort: number, pinned: boolean): Promise<
     rmSync(folder, { recursive: true, force: true })
   }
   process.on('exit', () => child.kill('SIGTERM'))
-  for (let attempt = 0; !(await listens(port)); attempt++) {
+  for (let attempt = 0; !(await accepts(port)); attempt++) {
     if (attempt === 100) throw new Error('nginx did not start.')
     await sleep(50)
   }
@@ -56,19 +56,4 @@ http {
   }
 }
 `
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
-
-function listens(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  return new Promise<boolean>((resolve) => {
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-  }).finally(() => socket.destroy())
 }

@@ -10,9 +10,9 @@ const server = createServer((request, response) => {
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
     const answer = answerTo(textOf(chunks))
-    const length = String(Buffer.byteLength(answer))
-    response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', length])
-    response.end(answer)
+    const bytes = Buffer.byteLength(answer)
+    response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', String(bytes)])
+    response.end(answer, bytes === answer.length ? 'latin1' : 'utf8')
   })
 })
 

@@ -11,8 +11,8 @@ export interface AnswerTime {
   sinceReturned: number
 }
 
-const KEY = 'agree'
-const QUESTION = {
+export const KEY = 'agree'
+export const QUESTION = {
   method: 'elicitation/create',
   params: { mode: 'form', message: 'Deploy?', requestedSchema: { type: 'object', properties: {} } },
 } as const

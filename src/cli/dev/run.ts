@@ -31,13 +31,10 @@ export interface DevRun {
   kill(): void
 }
 
-/**
- * The program that runs the server, by the root of the package: the build joins files, so this one's folder says nothing. It
- * is looked up when it is needed, because a bundle of the program may not find the package.
- */
+/** The program that runs the server. The build joins files, so the folder of a built one says nothing. */
 function runner(): string {
-  const [sources, ending] = import.meta.url.endsWith('.ts') ? ['src', 'ts'] : ['dist', 'js']
-  return fileURLToPath(new URL(`${sources}/cli/dev/runner.${ending}`, import.meta.resolve('pannier/package.json')))
+  if (import.meta.url.endsWith('.ts')) return fileURLToPath(new URL('./runner.ts', import.meta.url))
+  return fileURLToPath(new URL('dist/cli/dev/runner.js', import.meta.resolve('pannier/package.json')))
 }
 
 export async function startRun({

@@ -133,7 +133,7 @@ export class Backend {
       link: this.#linkOptions(),
       isShared: () => this.isShared,
       keeping: () => keepingOf(judgedServer(this)),
-      mayWarm: () => 'command' in config.address && !this.isShared && !this.credentials.mayDiffer,
+      mayWarm: () => !this.isShared && !this.credentials.mayDiffer,
       logger: this.#options.logger,
       evictParked: (caller) => this.limits.evictParked(caller),
       onContradicted: () => {

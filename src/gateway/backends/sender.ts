@@ -32,7 +32,7 @@ export interface BackendSenderOptions {
   readonly isShared: () => boolean
   /** Whether processes or sessions of one caller hold state, as far as known. */
   readonly keeping: () => Keeping
-  /** Whether processes may be started ahead: each caller has one, and all are started alike. */
+  /** Whether processes or sessions may be opened ahead: each caller has one, and all are opened alike. */
   readonly mayWarm: () => boolean
   readonly logger: () => Logger
   /** Called when a server judged stateless requires a session. */
@@ -140,6 +140,7 @@ export class BackendSender {
       // A stateless server has no session to lose, so its verdict is doubtful.
       if (sharing !== 'caller') this.#options.onContradicted()
       this.#pool.forget(this.#declaring(relayed, sharing ?? 'caller'), sharing ?? 'caller')
+      void this.#warm.fit(0) // the server may have forgotten these sessions as well
       if (error.answer !== undefined) throw error.answer
       // The server has not started the call.
       return this.#sendOnPooledLink(relayed, sharing ?? 'caller', true)
@@ -209,7 +210,8 @@ export class BackendSender {
   async #openWarmed(kind: WarmKind, own: Pick<LinkOptions, 'credentials' | 'session'>): Promise<Link> {
     const { warm } = this.#options.config.settings
     const left = (): number => this.#maxLinks - this.#pool.size
-    const taken = own.credentials === undefined ? await this.#warm.take(kind) : undefined
+    const isNew = own.credentials === undefined && own.session === undefined
+    const taken = isNew ? await this.#warm.take(kind) : undefined
     if (taken === undefined) await this.#warm.fit(left())
     const opened = taken ?? (await this.#openLink(kind, own))
     if (!this.#stopped.signal.aborted && this.#options.mayWarm()) this.#warm.fill(kind, Math.min(warm, left()))

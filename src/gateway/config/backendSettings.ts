@@ -46,7 +46,7 @@ export interface BackendSettings {
    * program: 4 GB if all of them run. @default 64
    */
   readonly maxProcesses: number
-  /** How many processes of a command are started in advance, within `maxProcesses`. @default 0 */
+  /** How many processes or sessions are opened in advance, within `maxProcesses` or `maxSessions`. @default 0 */
   readonly warm: number
   /** Maximum number of open sessions. @default 1000 */
   readonly maxSessions: number

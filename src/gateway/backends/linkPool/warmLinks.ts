@@ -1,12 +1,12 @@
 /**
- * Warm links: processes that are started ahead, initialised and without a caller. The next caller without a process
- * takes one, and another is started in its place. A warm process that exits is not replaced before that, so a server
+ * Warm links: processes and sessions that are opened ahead, initialised and without a caller. The next caller without
+ * one takes it, and another is opened in its place. A warm process that exits is not replaced before that, so a server
  * that crashes is not restarted in a loop.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Link, LinkOptions } from '../../links/link.ts'
 
-/** The facts that are fixed when a process is initialised. */
+/** The facts that are fixed when a process or session is initialised. */
 export type WarmKind = Pick<LinkOptions, 'declared' | 'callers'>
 
 interface WarmLink {
@@ -35,7 +35,7 @@ export class WarmLinks {
     return link?.isClosed === true ? undefined : link
   }
 
-  /** Starts processes until there are `size` of this kind, and closes those of other kinds. */
+  /** Opens links until there are `size` of this kind, and closes those of other kinds. */
   fill(kind: WarmKind, size: number): void {
     const same = this.#links.filter((warm) => isDeepStrictEqual(warm.kind, kind))
     void this.#closeAllBut(same.slice(0, size))
@@ -52,7 +52,7 @@ export class WarmLinks {
     this.#links = [...this.#links, warm]
   }
 
-  /** Drops the error: the next caller that starts a process gets its own. */
+  /** Drops the error: the next caller that opens a link gets its own. */
   #drop(failed: WarmLink): undefined {
     this.#links = this.#links.filter((warm) => warm !== failed)
   }
