@@ -20,6 +20,6 @@ export {
   readGatewayConfig,
   type UnusableBackend,
 } from './read.ts'
-export { channelOf, type NotifySettings } from './notifySettings.ts'
+export { channelOf } from './notifySettings.ts'
 export { GatewayConfigError, problemText } from './source.ts'
 export { type UsualPlace, usualPlaces } from './usualPlaces.ts'
