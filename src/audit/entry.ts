@@ -49,23 +49,12 @@ export interface DecidedEntry extends AuditedCall {
   readonly failure?: string
 }
 
-/** A question that was asked, or has ended. */
-export interface QuestionEntry {
-  readonly kind: 'question'
-  readonly question: string
-  readonly server: string
-  readonly name?: string
-  /** Who made the call. */
-  readonly caller?: AuditCaller
-  readonly argumentsDigest?: string
-  readonly rule?: string
-  /** Who may answer. */
-  readonly by?: readonly string[]
-  readonly outcome: 'asked' | 'accepted' | 'declined' | 'cancelled' | 'expired' | 'withdrawn'
-  /** Who answered. */
+/** What a person decided over a call that a rule wanted to be approved. */
+export interface ApprovalEntry extends AuditedCall {
+  readonly kind: 'approval'
+  readonly rule: string
+  readonly outcome: 'approved' | 'declined'
   readonly answeredBy?: AuditCaller
-  /** Where they answered, such as `page`. */
-  readonly way?: string
 }
 
-export type AuditEntry = CallEntry | DecidedEntry | QuestionEntry
+export type AuditEntry = CallEntry | DecidedEntry | ApprovalEntry

@@ -1,15 +1,20 @@
 /** The audit log of a gateway: every call and every decision, at every address, whatever ends the process. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { text } from 'node:stream/consumers'
 import { join } from 'node:path'
 import { logs } from '@opentelemetry/api'
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs'
-import { expect, onTestFinished, test } from 'vitest'
+import { gatewayConfigOf } from 'pannier/gateway'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { parseJson } from '../../src/protocol/index.ts'
 import { createKeyring, newKey } from '../../src/state/seal/index.ts'
 import { auditFolder } from '../../src/audit/index.ts'
 import { pannier } from '../cli/fixtures/program.ts'
+import { hostUntil } from '../fixtures/until.ts'
 import { quiet } from '../interop/fixtures/instances.ts'
+import { askless, principalOf, textOf, waitingIn } from '../questions/fixtures/askless.ts'
+import { MANAGERS, newStore, startAsking, startBank, STORES } from './fixtures/bank.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { call, CLIENTS, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
 
@@ -85,6 +90,58 @@ test('arguments are recorded where the settings say so', async () => {
   const { url } = await startGateway(await twoServers(), {}, top)
   await call(await connectClient('v2', url), 'ours_add', { a: 1, b: 2 })
   expect(entriesIn(folder)).toMatchObject([{ arguments: { a: 1, b: 2 }, outcome: 'complete' }])
+})
+
+test.each(STORES)('with %s, approvers are notified, and the log names who decided', async (store) => {
+  const folder = auditFolderOfTest()
+  const { url: bank } = await startBank()
+  const posted: string[] = []
+  const { origin } = await hostUntil((req, res) => {
+    void text(req).then((body) => posted.push(body))
+    res.end()
+  })
+  const settings = {
+    ...(await newStore(store)),
+    approve: [MANAGERS],
+    audit: { folder },
+    notify: [{ chat: `${origin}/t` }],
+  }
+  const { url, gateway } = await startAsking({ bank: { url: bank, pannier: { state: 'stateless' } } }, settings)
+  const ann = await askless('SDK v2', url, 'ann')
+  const mia = principalOf('mia')
+  for (const [amount, approve] of [
+    [5, true],
+    [6, false],
+  ] as const) {
+    const { ticket } = waitingIn(await ann.call('bank_pay', { amount }))
+    await vi.waitFor(() => expect(posted.splice(0).join()).toContain('ann called bank_pay of'))
+    const [question] = (await gateway.questions.open({ for: mia })).questions
+    await gateway.questions.answer(question!.id, approve ? { approve } : 'decline', mia)
+    const result = textOf(await ann.call('continue_call', { ticket }))
+    expect(result).toBe(approve ? 'paid 5' : 'Not approved: mia declined. Nothing was sent.')
+  }
+  const about = { server: 'bank', name: 'pay', caller: { subject: 'ann' } }
+  const wanted = { kind: 'decision', outcome: 'approve', rule: 'gateway.approve[0]', ...about }
+  const by = { rule: 'gateway.approve[0]', answeredBy: { subject: 'mia' }, ...about }
+  expect(entriesIn(folder).filter((entry) => 'kind' in entry && entry.kind !== 'call')).toMatchObject([
+    wanted,
+    { kind: 'approval', outcome: 'approved', ...by },
+    wanted,
+    { kind: 'approval', outcome: 'declined', ...by },
+  ])
+  const calls = entriesIn(folder).filter((entry) => 'kind' in entry && entry.kind === 'call')
+  expect(calls).toMatchObject([{ ...about, outcome: 'complete' }])
+})
+
+test('channels of the file are checked when it is read', async () => {
+  const given = [{ webhook: 'https://x.example' }, { chat: 'x' }, { mail: 'smtp://x', from: 'a@b.c' }, {}]
+  const { settings, ...read } = await gatewayConfigOf({ mcpServers: {}, gateway: { store: 'q.db' } })
+  expect([settings.notify, read.servers]).toEqual([undefined, []])
+  const problems = await gatewayConfigOf({ mcpServers: {}, gateway: { notify: given } }).catch(
+    (error: unknown) => error,
+  )
+  for (const sentence of ['A webhook needs a "secret"', 'http or https', 'Mail needs "from" and "to"', 'has one of'])
+    expect(String(problems)).toContain(sentence)
 })
 
 test('entries are log records of OpenTelemetry', async () => {

@@ -152,6 +152,7 @@ export function catalogueText({ path, tools, saved }: Gateway['catalogues'][numb
   return `${start}, found through 3. A model reads ${counted(after)} bytes instead of ${counted(before)}.`
 }
 
+/** `98,412`. A formatter of the runtime would load its data of all languages, in 40 ms. */
 function counted(count: number): string {
-  return count.toLocaleString('en-US')
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 }

@@ -11,6 +11,7 @@ import type { DefinitionPolicy } from '../catalog/pins.ts'
 import { definitionPolicy, patterns } from './backendSettings.ts'
 import { headerNameFault } from './callerValues.ts'
 import type { AuditSettings } from '../telemetry/audit.ts'
+import { notify, type NotifySettings } from './notifySettings.ts'
 import type { ApprovalRule, CallRule } from '../rules/index.ts'
 import { approvalRules, callRules } from './ruleSettings.ts'
 import {
@@ -136,6 +137,11 @@ export interface GatewaySettings {
    * common database. @default the file mcp.pins.json beside mcp.json
    */
   readonly pins?: string
+  /**
+   * With `store`: how people are notified of questions. Each channel has one of `webhook` with a `secret`, `chat`, or `mail` with
+   * `from` and `to`. @default nobody is notified
+   */
+  readonly notify?: readonly NotifySettings[]
   /**
    * Keeps an audit log in a `folder`, relative to that of mcp.json: each call, and each decision of a rule. Optional are
    * `arguments`, `"digest"` or `"full"` ("digest"), and `keepDays` (365). @default none is kept
@@ -319,6 +325,7 @@ const checks: MemberChecks<Omit<GatewaySettings, 'views'> & { readonly views: Gi
   publicUrl: address,
   pins: text(),
   audit,
+  notify,
   leaseSeconds,
 }
 

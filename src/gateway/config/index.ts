@@ -20,5 +20,6 @@ export {
   readGatewayConfig,
   type UnusableBackend,
 } from './read.ts'
+export { channelOf } from './notifySettings.ts'
 export { GatewayConfigError, problemText } from './source.ts'
 export { type UsualPlace, usualPlaces } from './usualPlaces.ts'

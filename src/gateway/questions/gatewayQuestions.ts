@@ -2,7 +2,7 @@
  * The calls of a gateway that wait for people, and their questions: a server without tools of its own, which has the
  * store, the pages and the lists. A call that waits is a task there, which any gateway with the store continues.
  */
-import type { DrainOptions, ServerOptions, ServerQuestions, Tasks } from '../../server/index.ts'
+import type { DrainOptions, ServerOptions, ServerQuestions, Tasks, NoticeChannel } from '../../server/index.ts'
 import {
   assembleParts,
   type Call,
@@ -58,6 +58,8 @@ export interface GatewayQuestionsOptions {
   readonly store: QuestionStore
   /** The address of `/mcp` as people reach it. @default where the gateway listens */
   readonly url: string | undefined
+  /** How people are notified of questions. */
+  readonly notify: readonly NoticeChannel[]
   /** Finds a call whose task is run. */
   readonly held: (call: Call, input: HeldInput) => Promise<HeldCall>
 }
@@ -103,10 +105,13 @@ export class GatewayQuestions {
   /** The tool that continues a call, as routes list it. */
   readonly continueTool: Json
 
-  constructor({ server, store, url, held }: GatewayQuestionsOptions, guards: Parameters<typeof nodeHandler>[1]) {
+  constructor(
+    { server, store, url, notify, held }: GatewayQuestionsOptions,
+    guards: Parameters<typeof nodeHandler>[1],
+  ) {
     const { limits: _, bus: __, ...shared } = server
     const audience = `${server.audience ?? server.name} questions`
-    const questions = url === undefined ? true : { url }
+    const questions = { ...(url !== undefined && { url }), notify }
     const options = { ...shared, audience, tasks: store.tasks, ledger: store.ledger, legacy: false, questions }
     this.#store = store
     this.#clock = server.clock ?? Date.now

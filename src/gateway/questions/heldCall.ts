@@ -6,7 +6,7 @@
  * - A round that was cut off with its process is sent again only where that is safe.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { JournalError } from '../../journal/index.ts'
+import { type AnsweredBy, JournalError } from '../../journal/index.ts'
 import { isObject, type Json, RemoteError, TOOL_META } from '../../protocol/index.ts'
 import { failure } from '../../server/index.ts'
 import { Context, MAX_ROUNDS, toWireError } from '../../server/internal.ts'
@@ -22,6 +22,8 @@ export interface HeldCall {
   readonly approval: ApprovalQuestion | undefined
   /** Whether a round may be sent again after it was cut off. */
   mayRepeat(round: number): boolean
+  /** Records what an approver answered. */
+  answered(isApproved: boolean, by: AnsweredBy | undefined): void
   /** Sends a round: the result, or the questions of the server. */
   send(brought: Json): Promise<Json>
 }
@@ -54,6 +56,7 @@ async function refusalOf(
   const until = await ctx.step('until', () => clock() + seconds * 1000)
   const { action, content } = await Context.relay(ctx, APPROVAL, shownAs(request, call), approvers)
   const isApproved = action === 'accept' && isObject(content) && content['approve'] === true
+  await ctx.step('recorded', () => call.answered(isApproved, ctx.answeredBy(APPROVAL)))
   if (!isApproved)
     return `Not approved: ${ctx.answeredBy(APPROVAL)?.subject ?? 'the approver'} declined. Nothing was sent.`
   return clock() > until ? 'The approval expired before the call was sent. Call again for another one.' : undefined

@@ -4,7 +4,7 @@ import type { ServerOptions, ServerQuestions } from '../../server/index.ts'
 import { memoryLedger, sqliteLedger } from '../../state/stores/index.ts'
 import { sqliteTasks } from '../../tasks/index.ts'
 import { UNION_PATH } from '../cluster.ts'
-import { STORE_IN_POSTGRES } from '../config/index.ts'
+import { channelOf, STORE_IN_POSTGRES } from '../config/index.ts'
 import type { GatewayDatabase } from '../database.ts'
 import { type GatewayOptions, guardsOf } from '../options.ts'
 import { GatewayQuestions, type GatewayQuestionsOptions, type QuestionStore } from './gatewayQuestions.ts'
@@ -16,12 +16,12 @@ export function openQuestions(
   database: GatewayDatabase | undefined,
   held: GatewayQuestionsOptions['held'],
 ): GatewayQuestions | undefined {
-  const { approve = [], publicUrl } = options.settings
+  const { approve = [], publicUrl, notify = [] } = options.settings
   const store = questionStoreOf(options, database)
   if (approve.length > 0) assertMayApprove(store !== undefined, server.principal !== undefined)
   if (store === undefined) return undefined
   const url = publicUrl && publicUrl.replace(/\/$/, '') + UNION_PATH
-  return new GatewayQuestions({ server, store, url, held }, guardsOf(options.settings))
+  return new GatewayQuestions({ server, store, url, notify: notify.map(channelOf), held }, guardsOf(options.settings))
 }
 
 /** The questions of a gateway, for programs. */

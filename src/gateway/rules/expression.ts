@@ -96,21 +96,26 @@ const texts = { title: 'string', description: 'string', name: 'string', ownName:
 const hints = { readOnlyHint: 'bool', destructiveHint: 'bool', idempotentHint: 'bool', openWorldHint: 'bool' }
 const lists = { scopes: 'list<string>', roles: 'list<string>', groups: 'list<string>' }
 
-const LANGUAGE = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
-  .registerType('Principal', {
-    ctor: PrincipalFacts,
-    fields: { id: 'string', subject: 'string', claims: 'map<string, dyn>', ...lists },
-  })
-  .registerType('Annotations', { ctor: AnnotationFacts, fields: { title: 'string', ...hints } })
-  .registerType('Tool', { ctor: ToolFacts, fields: { ...texts, annotations: 'Annotations' } })
-  .registerVariable('principal', 'Principal')
-  .registerVariable('server', 'string')
-  .registerVariable('view', 'string')
-  .registerVariable('tool', 'Tool')
-  .registerVariable('args', 'map<string, dyn>')
-  .registerFunction('string.like(string): bool', (text: string, pattern: string) => matches(pattern, text), {
-    async: false,
-  })
+/** Made with the first rule: it takes 25 ms. */
+let language: Environment | undefined
+
+function newLanguage(): Environment {
+  return new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
+    .registerType('Principal', {
+      ctor: PrincipalFacts,
+      fields: { id: 'string', subject: 'string', claims: 'map<string, dyn>', ...lists },
+    })
+    .registerType('Annotations', { ctor: AnnotationFacts, fields: { title: 'string', ...hints } })
+    .registerType('Tool', { ctor: ToolFacts, fields: { ...texts, annotations: 'Annotations' } })
+    .registerVariable('principal', 'Principal')
+    .registerVariable('server', 'string')
+    .registerVariable('view', 'string')
+    .registerVariable('tool', 'Tool')
+    .registerVariable('args', 'map<string, dyn>')
+    .registerFunction('string.like(string): bool', (text: string, pattern: string) => matches(pattern, text), {
+      async: false,
+    })
+}
 
 /** Compiles an expression. `fault`: a sentence that follows the key. */
 export function compile(text: string): Expression | { readonly fault: string } {
@@ -125,7 +130,8 @@ export function compile(text: string): Expression | { readonly fault: string } {
 }
 
 function compiled(text: string): Expression | { readonly fault: string } {
-  const run = LANGUAGE.parse(text)
+  language ??= newLanguage()
+  const run = language.parse(text)
   const fault = forbidden(run.ast)
   if (fault !== undefined) return { fault }
   const checked = run.check()

@@ -36,9 +36,16 @@ export interface AuditEnd {
 }
 
 export interface AuditDecision {
+  /** Whether the call is denied; otherwise a rule in a dry run would have denied it. */
   readonly isDenied: boolean
   readonly rule: string | undefined
   readonly failure: string | undefined
+}
+
+export interface AuditApproval {
+  readonly rule: string
+  readonly isApproved: boolean
+  readonly by: Principal | undefined
 }
 
 export class CallAudit {
@@ -70,6 +77,18 @@ export class CallAudit {
       ...(!isDenied && { dryRun: true }),
       ...(failure !== undefined && { failure }),
     })
+  }
+
+  /** A rule made a call wait for its approval. */
+  waits(subject: AuditSubject, rule: string): void {
+    this.#write({ kind: 'decision', ...this.#audited(subject), rule, outcome: 'approve' })
+  }
+
+  /** An approver has answered. */
+  approved(subject: AuditSubject, { rule, isApproved, by }: AuditApproval): void {
+    const answeredBy = by && callerOf(by, undefined)
+    const outcome = isApproved ? 'approved' : 'declined'
+    this.#write({ kind: 'approval', ...this.#audited(subject), rule, outcome, ...(answeredBy && { answeredBy }) })
   }
 
   close(): void {

@@ -13,7 +13,7 @@ import {
   toWireError,
 } from '../../server/internal.ts'
 import { backendCodeOf } from '../errors.ts'
-import type { CallAudit } from './audit.ts'
+import type { AuditApproval, CallAudit } from './audit.ts'
 import type { CallOutcome, CallTarget, GatewayMetrics } from './metrics.ts'
 import { type BackendSpan, startSpan, traceIdOf, type TraceFields } from './tracing.ts'
 
@@ -79,6 +79,18 @@ export class CallRecorder {
     }
     if (by.failure === undefined) logger?.info(details, isDenied ? DENIED : WOULD_DENY)
     else logger?.warn(details, isDenied ? UNDECIDED : WOULD_DENY)
+  }
+
+  /** Records that a call waits for its approval. */
+  waits(call: Call, target: CallTarget, args: Json, rule: string): void {
+    const { route, audit } = this.#options
+    audit?.waits({ call, route, target, args }, rule)
+  }
+
+  /** Records what an approver answered. */
+  approved(call: Call, target: CallTarget, args: Json, approval: AuditApproval): void {
+    const { route, audit } = this.#options
+    audit?.approved({ call, route, target, args }, approval)
   }
 
   #end({ call, target, args, span, startedAt }: RecordedCall, outcome: CallOutcome, error: string | undefined): void {

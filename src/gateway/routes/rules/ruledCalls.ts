@@ -88,8 +88,9 @@ export class RuledCalls {
     const decided = this.#decided(call, target, named)
     const approval = this.#questionOf(call, target, named, decided.decision)
     const isSame = this.#inputOf(call, decided, named).rule === input.rule && typeof approval !== 'string'
-    if (isSame) return this.#heldCall(call, target, input, approval)
-    return { ...this.#heldCall(call, target, input, undefined), send: async () => ({ ...toolError(CHANGED) }) }
+    const { rule = '' } = decided.decision
+    if (isSame) return this.#heldCall(call, target, input, approval, rule)
+    return { ...this.#heldCall(call, target, input, undefined, rule), send: async () => ({ ...toolError(CHANGED) }) }
   }
 
   /** A call that a rule wants to be approved. */
@@ -116,15 +117,23 @@ export class RuledCalls {
     const approval = this.#questionOf(call, found, named, decision)
     if (typeof approval === 'string') return this.#refuse(call, approval)
     const input = this.#inputOf(call, decided, named)
+    const { rule = '' } = decision
+    if (approval !== undefined) this.#options.recorder.waits(call, recordedTarget(call, found), input.arguments, rule)
     return questions.run(call, {
       input,
-      held: this.#heldCall(call, found, input, approval),
+      held: this.#heldCall(call, found, input, approval, rule),
       hasOutput: listed?.['outputSchema'] !== undefined,
       answerSeconds: approval?.seconds ?? backend.config.settings.parkSeconds,
     })
   }
 
-  #heldCall(call: Call, target: BackendTarget, input: HeldInput, approval: HeldCall['approval']): HeldCall {
+  #heldCall(
+    call: Call,
+    target: BackendTarget,
+    input: HeldInput,
+    approval: HeldCall['approval'],
+    rule: string,
+  ): HeldCall {
     const { backend, name, listed } = target
     return {
       server: backend.name,
@@ -133,6 +142,8 @@ export class RuledCalls {
       approval,
       // A parked call knows its rounds: each has one end, however often it comes.
       mayRepeat: (round) => isReplayable(call, backend, listed) || (round > 1 && backend.era === 'legacy'),
+      answered: (isApproved, by) =>
+        this.#options.recorder.approved(call, recordedTarget(call, target), input.arguments, { rule, isApproved, by }),
       send: (brought) => this.#send(call, input, brought),
     }
   }
