@@ -83,6 +83,9 @@ const LINES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'keys rotate': [[]],
   'keys ids': [[]],
   'state open': [[NASTY_STATE]],
+  questions: [['TARGET']],
+  answer: [['TARGET', NASTY, '--answer', 'approve=true']],
+  dev: [[join(folder, NASTY.replaceAll('\0', ''))]],
   'audit verify': [[auditLog]],
   'gateway check': [[gatewayFile], [join(folder, NASTY)]],
   'gateway accept': [
@@ -95,7 +98,7 @@ const LINES: Readonly<Record<string, readonly (readonly string[])[]>> = {
 
 /** How a command is told to write JSON; undefined where it cannot. */
 function jsonOption(command: string): readonly string[] | undefined {
-  if (/^(keys|gateway)/.test(command)) return undefined
+  if (/^(keys|gateway|dev)/.test(command)) return undefined
   return command === 'probe' || /^(audit|jar|state) /.test(command) ? ['--json'] : ['--output', 'json']
 }
 

@@ -24,6 +24,7 @@ export function installGlobals(world: World, ids: Random, fetch: Fetch): () => v
     webUuid: globalThis.crypto.randomUUID,
     uuid: crypto.randomUUID,
     bytes: crypto.randomBytes,
+    fill: crypto.randomFillSync,
   }
   const timers = new WeakSet<object>()
   const timer =
@@ -60,10 +61,12 @@ export function installGlobals(world: World, ids: Random, fetch: Fetch): () => v
   globalThis.crypto.randomUUID = uuid as typeof real.webUuid
   crypto.randomUUID = uuid as typeof real.uuid
   crypto.randomBytes = (size: number) => Buffer.from(Array.from({ length: size }, () => ids.below(256)))
+  crypto.randomFillSync = ((bytes: Uint8Array) =>
+    bytes.map((_, at) => (bytes[at] = ids.below(256)))) as typeof real.fill
   syncBuiltinESMExports()
 
   return () => {
-    const { now, performanceNow, random, webUuid, uuid: realUuid, bytes, ...globals } = real
+    const { now, performanceNow, random, webUuid, uuid: realUuid, bytes, fill, ...globals } = real
     Object.assign(globalThis, globals)
     Date.now = now
     performance.now = performanceNow
@@ -71,6 +74,7 @@ export function installGlobals(world: World, ids: Random, fetch: Fetch): () => v
     globalThis.crypto.randomUUID = webUuid
     crypto.randomUUID = realUuid
     crypto.randomBytes = bytes
+    crypto.randomFillSync = fill
     syncBuiltinESMExports()
   }
 }

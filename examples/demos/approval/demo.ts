@@ -2,6 +2,8 @@
  * `npm run demo -- approval`: a client that cannot be asked calls a destructive tool of a server that knows nothing of
  * approvals. The gateway lets the call wait, is killed, and another one continues it once a manager has approved.
  */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer as createHost } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -15,7 +17,7 @@ import { newKey } from 'pannier/state'
 import { z } from 'zod'
 import { type Instance, startInstance } from '../../work-items/fleet.ts'
 import { event, headline, note, say } from '../../work-items/show.ts'
-import { configOf, personNamed, principal } from './gateway.ts'
+import { auditOf, configOf, personNamed, principal } from './gateway.ts'
 
 export async function approvalDemo(folder: string): Promise<void> {
   headline('Approval by rule: a destructive call waits for a manager, and survives its gateway')
@@ -23,7 +25,8 @@ export async function approvalDemo(folder: string): Promise<void> {
   const deleted: string[] = []
   const files = await startFiles(deleted)
   const store = join(folder, 'questions.db')
-  const env = { STORE: store, FILES: files, PANNIER_KEYS: newKey() }
+  const keys = newKey()
+  const env = { STORE: store, FILES: files, PANNIER_KEYS: keys }
   const start = (name: string) => startInstance({ name, program: join(import.meta.dirname, 'gateway.ts'), env })
 
   const a = await start('A')
@@ -36,13 +39,17 @@ export async function approvalDemo(folder: string): Promise<void> {
   say()
   headline('Another process: the list of a manager')
   const started = performance.now()
-  await approve(files, store)
+  await approve(files, store, keys)
 
   const b = await start('B')
   await callAs('ann', b, { path: 'old.txt' })
   say(`  files that are deleted: ${deleted.join(', ')}`)
   if (deleted.length !== 1 || waiting === undefined) throw new Error('the call was not sent exactly once.')
   note(`  ${Math.round(performance.now() - started)} ms after the approval began, with the start of gateway B`)
+  await b.end('SIGTERM')
+  say()
+  headline('The audit log')
+  showAudit(auditOf(store), keys)
   say()
   say('Shown: nothing was sent before the approval, and the call was sent once after it. The client only made the same')
   say('call again; the tool continue_call with the ticket does the same.')
@@ -85,8 +92,8 @@ async function callAs(name: string, { url, name: gateway, child }: Instance, arg
 
 // #region approve
 /** A program of the manager. It shares the store with the gateways, and serves nothing. */
-async function approve(files: string, store: string): Promise<void> {
-  const program = createGateway({ ...(await configOf(files, store)), principal })
+async function approve(files: string, store: string, keys: string): Promise<void> {
+  const program = createGateway({ ...(await configOf(files, store)), principal, keys })
   const mia = personNamed('mia')
   const { questions } = await program.questions.open({ for: mia })
   for (const { id, tool, caller, message } of questions) {
@@ -98,3 +105,19 @@ async function approve(files: string, store: string): Promise<void> {
   await program.drain()
 }
 // #endregion approve
+
+/** What was decided, and by whom; and that no line was changed. */
+function showAudit(folder: string, keys: string): void {
+  const lines = readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').trimEnd().split('\n'))
+  const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  for (const { kind, name, caller, answeredBy, outcome } of entries.filter((entry) => entry['kind'] !== 'head')) {
+    const { subject } = (answeredBy ?? caller) as { subject: string }
+    say(`  ${String(kind).padEnd(10)} ${String(name).padEnd(8)} by ${subject}: ${String(outcome)}`)
+  }
+  const program = join(import.meta.dirname, '../../../src/cli/main.ts')
+  const args = ['--conditions=pannier-source', program, 'audit', 'verify', folder]
+  const env = { ...process.env, PANNIER_KEYS: keys }
+  say(`\nnpx pannier audit verify ${folder}`)
+  for (const line of execFileSync(process.execPath, args, { env, encoding: 'utf8' }).trimEnd().split('\n'))
+    say(`  ${line}`)
+}

@@ -12,9 +12,15 @@ export function configOf(files: string, store: string) {
     gateway: {
       admin: false,
       store,
+      audit: { folder: auditOf(store) },
       approve: [{ if: 'tool.annotations.destructiveHint', by: 'role:manager', fourEyes: true, for: '15m' }],
     },
   })
+}
+
+/** The audit log lies beside the store. */
+export function auditOf(store: string): string {
+  return `${store}-audit`
 }
 // #endregion config
 

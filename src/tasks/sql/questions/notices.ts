@@ -44,7 +44,8 @@ export async function claimNotices(store: TaskStore, retryMs: number): Promise<r
   )
   const gone = claimed.filter(({ place }) => !questions.has(Number(place)))
   for (const { place, name } of gone) await removeNotice(store, { place: Number(place), channel: name })
-  return claimed.flatMap(({ place, name, attempts }) => {
+  const inOrder = claimed.toSorted((one, other) => Number(one.place) - Number(other.place))
+  return inOrder.flatMap(({ place, name, attempts }) => {
     const question = questions.get(Number(place))
     return question === undefined ? [] : [{ question, channel: name, attempt: attempts }]
   })
