@@ -44,7 +44,7 @@ export const SEE_CAUSE = 'The reason is in error.data.cause.'
 
 export type ClientCode = (typeof CLIENT_CODES)[number]
 
-/** The error class of this folder. Its message says what to do, and never contains a token, a state or an answer. */
+/** The class of the errors of this folder. Its message says what to do, and never contains a token, a state or an answer. */
 export class ClientError extends CodedError<ClientCode> {
   override readonly name: string = 'ClientError'
 }

@@ -180,7 +180,7 @@ export interface Rechecked {
   readonly changes: readonly string[]
 }
 
-/** Probes again unless the stored verdict is fresh. A verdict about another target counts as none. */
+/** Probes again unless the stored verdict is fresh. A stored verdict about another target is ignored. */
 export async function recheck(
   target: Target,
   stored: Verdict,

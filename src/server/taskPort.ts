@@ -231,7 +231,7 @@ export interface NoticeSite {
   linkTo(linked: LinkedQuestion): Promise<string | undefined>
 }
 
-/** What a link to a question names. */
+/** The question that a link opens, with its owner. */
 export interface LinkedQuestion {
   readonly question: string
   /** The caller, as the store names it, who needs the link alone. Absent where a login says who opens it. */

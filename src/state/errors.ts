@@ -34,7 +34,10 @@ export const STATE_CODES = [
 
 export type StateCode = (typeof STATE_CODES)[number]
 
-/** The error class of this folder. Its message says what to do, and never contains a token, a key or a body. */
+/**
+ * The class of all errors of sealed state, keys and stores. Its message says what to do, and never contains a token, a
+ * key or a body.
+ */
 export class StateError extends CodedError<StateCode> {
   override readonly name = 'StateError'
 }

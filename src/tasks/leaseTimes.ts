@@ -24,7 +24,7 @@ const ATTEMPT_SHARE = 1 / 12
 const MIN_ATTEMPT_MS = 250
 
 export interface LeaseTimes {
-  /** Time after a renewal from which others may claim its task or caller, by the database's clock. */
+  /** Time after a renewal until others may claim the task or caller, by the database's clock. */
   readonly holdMs: number
   /** Time after a renewal at which the run is aborted, by the clock of its process. */
   readonly runMs: number

@@ -51,8 +51,8 @@ const EXERCISE_OPTIONS: OptionNames<ExerciseOptions> = {
 
 /**
  * Runs a call under difficult conditions: every round on a new instance, every round sent twice, messages repeated and
- * out of order, keys rotated. It also sends states with changed arguments, by another principal, after their expiry and
- * tampered with, which the server must refuse. The report, for `assertSound`, lists what did not hold.
+ * out of order, keys rotated. It also sends states that the server must refuse: with changed arguments, from another
+ * principal, expired, or tampered with. The report, for `assertSound`, lists what did not hold.
  *
  * `makeServer` is called for almost every message, because each needs a new instance. It must spread its argument into
  * `createServer` last. Variables of a module outlive an instance, although they do not outlive a process. To test that

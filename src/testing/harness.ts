@@ -17,7 +17,7 @@ import {
 import { type HandlerActivity, watch, watched } from './recorder.ts'
 import { TaskInstances } from './taskInstances.ts'
 
-/** The options of a server that an exercise sets. Spread them into `createServer` last. */
+/** The server options that an exercise sets. Spread them into `createServer` last. */
 export type Overrides = Required<
   Pick<ServerOptions, 'keys' | 'ttlSeconds' | 'ledger' | 'maxAsks' | 'clock' | 'watch'>
 > &

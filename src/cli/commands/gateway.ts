@@ -118,7 +118,7 @@ function gatewayAcceptCommand(): Command {
     .option('--pins <file>', 'where the definitions are pinned (default: as the file says, else beside it)')
     .option('--postgres <url>', 'the database, where they are pinned in it and the file does not name it')
     .action((names: string[], _: object, command: Command) =>
-      // `--postgres` is an option of `pannier gateway`, too, which takes it.
+      // The parent command `pannier gateway` has the same option `--postgres`, and takes its value.
       runCommand((context) => accept(names, command.optsWithGlobals<AcceptFlags>(), context)),
     )
     .addHelpText('after', ACCEPT_HELP)

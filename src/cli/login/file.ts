@@ -40,7 +40,7 @@ export function loginFile(path: string, serverUrl: string, waitMs = FLOW_MS): Lo
     },
     save: async (login) => {
       await makeFolder(path)
-      // Logins of several servers are in one file, and one that was saved meanwhile must not be lost.
+      // One file holds the logins of several servers. The lock keeps a login that another process saves meanwhile.
       await withFileLock(`${path}.lock`, async () =>
         writePrivateFile(path, `${JSON.stringify({ ...(await readAll(path)), [key]: login }, null, 2)}\n`),
       )

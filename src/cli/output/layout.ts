@@ -1,4 +1,4 @@
-/** Columns, wrapping, width and times of text on a terminal. */
+/** The layout of text on a terminal: columns, wrapping, widths and ages. */
 import { plainText } from '../../client/index.ts'
 import { DAY_MS } from '../../protocol/index.ts'
 

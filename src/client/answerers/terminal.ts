@@ -38,7 +38,7 @@ const TERMINAL_OPTIONS: OptionNames<TerminalOptions> = {
   onInterrupt: true,
 }
 
-/** Answers forms and pages to visit, by asking the person at the terminal. For both: `{ form: ask, url: ask }`. */
+/** Asks the person at the terminal to fill in a form or to visit a page. For both: `{ form: ask, url: ask }`. */
 export function terminal(options: TerminalOptions = {}): Answerer {
   assertOptionNames(options, TERMINAL_OPTIONS, 'terminal()')
   const { input = host?.stdin, output = host?.stderr, open = openPage, hold, onInterrupt } = options

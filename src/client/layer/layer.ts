@@ -61,7 +61,7 @@ export function innermost(transport: object): object {
   return layeredTransports.get(transport)?.base.transport ?? transport
 }
 
-/** The layer behind each proxy made here. A layer around such a proxy calls that layer, and not the proxy. */
+/** The layer of each proxy. If another layer wraps the proxy, it calls this layer directly and skips the proxy. */
 const layeredTransports = new WeakMap<object, LayeredTransport>()
 
 type MemberKey = string | symbol

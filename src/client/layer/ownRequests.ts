@@ -31,7 +31,7 @@ export function isOwnId(id: unknown): boolean {
 
 /** How a client sends its requests. What a layer sends on behalf of a request is sent in the same way. */
 export interface SenderProfile {
-  /** The envelope of its requests; undefined in a session. */
+  /** The envelope of the client's requests; undefined in a session. */
   readonly envelope: Json | undefined
   /** Whether a request has a stream of its own, and is cancelled by ending that. */
   readonly hasStream: boolean

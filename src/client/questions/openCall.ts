@@ -5,7 +5,7 @@ import type { SendOptions } from '../layer/transport.ts'
 import type { AskedCall } from './answerer.ts'
 
 export abstract class OpenCall<Request extends WireRequest = WireRequest> {
-  /** As the caller sent it. */
+  /** The request as the caller sent it. */
   readonly request: Request
   readonly params: Json
   readonly options: SendOptions | undefined

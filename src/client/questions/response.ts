@@ -6,8 +6,8 @@ import { contentProblems } from '../../questions/index.ts'
 import { formFields, quotedKeys } from './kinds.ts'
 
 /**
- * An answer as a host gives it: the content of a form; what a person did with the form; or a whole response, such as `{ action: 'accept', content }`, a
- * sampling result or a list of roots.
+ * An answer from a host: the content of a form; the person's action on the form; or a whole response, such as
+ * `{ action: 'accept', content }`, a sampling result or a list of roots.
  */
 export type Given = 'accept' | 'decline' | 'cancel' | Json
 

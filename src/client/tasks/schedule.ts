@@ -34,7 +34,7 @@ export const PATIENCE_MS = DAY_MS
 /** How long one task may take: its time to live, which the server sets, and the patience of its caller. */
 export class TaskDeadline {
   readonly #patienceMs: number
-  /** By the local clock, from where the task was first seen: the server's clock may be wrong. */
+  /** When the client first saw the task, by the local clock: the server's clock may be wrong. */
   readonly #beganAt = performance.now()
 
   constructor(patienceMs: number) {

@@ -68,7 +68,7 @@ function boundedBody(
   return new ReadableStream(source, { highWaterMark: 0 })
 }
 
-/** One message, which is looked at as a whole. */
+/** Reads the whole body, which is one message, and checks it before it is passed on. */
 function readableBody(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
   const whole = boundedBody(body, totalBytes(), maxBytes)
   const source: UnderlyingDefaultSource<Uint8Array> = {

@@ -45,7 +45,7 @@ export function routeMethods(options: RuledCallsOptions, parts: MethodParts, rul
     if ('fault' in named) return results.complete(toolError(named.fault), call.peer)
     const found = await findNamed(call, named)
     if (found !== undefined) return ruled.call(call, found, named)
-    // The search of the caller, whose lists may have been refreshed, reports that there is none, with similar names.
+    // The tool was not found. The caller's search reports that with similar names. Its lists may have been refreshed.
     return results.complete(await (searchOf(call)?.describe ?? describe)({ name: named.name }), call.peer)
   }
 

@@ -20,7 +20,7 @@ export interface RuleDecision {
   readonly approval?: ApprovalTerms
   /** Why the rule could not be decided: a code without values. */
   readonly failure?: string
-  /** The decision if rules in a dry run counted, where it is another one. */
+  /** The decision with dry-run rules included; absent if it is the same. */
   readonly dryRun?: RuleDecision
 }
 

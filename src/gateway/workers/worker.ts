@@ -35,8 +35,8 @@ export function runGatewayWorker(options: GatewayWorkerOptions): Promise<never> 
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('SIGTERM', () => void worker.drain().then(() => process.exit(0)))
   cluster.worker?.once('disconnect', () => {
-    // Node would exit at once on a disconnect, and leave processes of servers behind that ignore the end of their
-    // input.
+    // On a disconnect, Node would exit at once. Server processes that ignore the end of their input would keep
+    // running.
     if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
     setTimeout(() => process.exit(1), ORPHAN_MS)
     void worker.drain(0).finally(() => process.exit(1))

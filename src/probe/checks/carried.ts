@@ -138,7 +138,7 @@ export function roundIn(result: Json): StateRound | undefined {
   return { requestState: state, inputResponses: Object.fromEntries(asked.map(([key, one]) => [key, answerTo(one)])) }
 }
 
-/** The answer to a question that a server of the session era pushed; undefined where the message is none. */
+/** The answer to a question that a session-era server pushed; undefined if the message is not a question. */
 function answerIn(text: string): AnswerMessage | undefined {
   const message = parseJson(text)
   if (!isObject(message)) return undefined

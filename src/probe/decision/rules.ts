@@ -39,7 +39,7 @@ const era: Rule = (findings) => {
   return { decided: decision('STATELESS', 'era', confidence, 'It speaks a revision of MCP that has no sessions.') }
 }
 
-/** Known servers alone are guessed with more than 0.9. */
+/** Only a known server gets a confidence above 0.9. */
 const metadata: Rule = ({ metadata: guess }) => (guess.confidence > 0.9 ? decidedByMethod(guess) : undefined)
 
 /** Some servers answer `tools/list` without a session and refuse everything else. So `ping` is sent as well. */

@@ -3,7 +3,7 @@ import { CODES, type Era, isObject, type Json, MODERN_VERSION } from '../../prot
 import { type ProbeReply, isResult, isUnauthorized } from '../wire/reply.ts'
 
 export interface EraFinding {
-  /** 'legacy' where no modern revision is named; `initialize` confirms it. */
+  /** 'legacy' if the server names no modern revision; `initialize` confirms that. */
   readonly era: Era
   /** The revisions that the server says it supports. */
   readonly versions: readonly string[]

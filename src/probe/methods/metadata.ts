@@ -9,7 +9,7 @@ interface Guess {
   readonly because: string
 }
 
-/** Known servers come first, `known` before the built-in list; the first match counts. */
+/** Searches `known`, then the built-in list of known servers; the first match counts. Without a match, it guesses. */
 export function guessFromMetadata(metadata: Metadata, known: readonly KnownServer[] = []): MethodResult {
   const { state, confidence, because } = knownGuess(metadata, [...known, ...KNOWN_SERVERS]) ?? guess(metadata)
   return methodResult('metadata', state, because, { confidence })

@@ -63,7 +63,7 @@ export interface ProbedInstance {
 /** Resolves a host name to IP addresses. */
 export type Lookup = (host: string) => Promise<readonly string[]>
 
-/** The instance for people, without the query, which may hold a secret. */
+/** The address of the instance, as shown to people. It omits the query, which may contain a secret. */
 export function instanceText({ url, address }: ProbedInstance): string {
   return url.origin + url.pathname + (address === undefined ? '' : ` at ${address}`)
 }

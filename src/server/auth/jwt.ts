@@ -30,7 +30,7 @@ export interface TokenVerifierOptions {
 
 export type TokenVerdict =
   | { readonly kind: 'valid'; readonly subject: string; readonly claims: JWTPayload }
-  /** `reason` is for the log. `isForeign`: its signature is good, but it is for another server or of another issuer. */
+  /** `reason` is for the log. `isForeign`: the token has a valid signature, but another audience or issuer. */
   | { readonly kind: 'invalid' | 'expired'; readonly reason: string; readonly isForeign?: boolean }
   /** The token could not be checked, for example because the key set could not be fetched. */
   | { readonly kind: 'unknown'; readonly cause: unknown }

@@ -121,7 +121,7 @@ function runOptions(journal: Journal, setup: RunSetup): RunOptions {
   }
 }
 
-/** Whether the client has to bring something back beside the answers. A first round often has nothing to remember. */
+/** Whether the client must return a state with its answers. A first round often has an empty journal and needs none. */
 export function needsState(requests: ReadonlyMap<string, InputRequest>, journal: Journal): boolean {
   return requests.size === 0 || !isBlank(journal)
 }

@@ -85,7 +85,7 @@ export interface PromptOptions<I extends SchemaLike> extends Described {
 /** A string is one user message. */
 export type PromptReturn = GetPromptResult | InputRequired | string
 
-/** What a prompt says with its arguments. */
+/** The handler of a prompt. It gets the arguments, and returns the messages or asks for input. */
 export type PromptHandler<I extends SchemaLike = SchemaLike> = (
   args: InferSchema<I>,
   ctx: Context,

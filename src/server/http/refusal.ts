@@ -13,7 +13,7 @@ export function refusal(status: number, message: string): HttpReply {
   return { status, body: errorMessage(undefined, { code: CODES.INVALID_REQUEST, message, status }) }
 }
 
-/** Refuses a request while its body is read. */
+/** Thrown while the body of a request is read, to refuse the request. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused'
   readonly reply: HttpReply

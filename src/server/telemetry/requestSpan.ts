@@ -154,7 +154,7 @@ export class RequestSpan implements CallObserver {
     this.#context = this.#api.trace.setSpan(this.#context, this.#span)
   }
 
-  /** Says which call and round this is, and how long the call waited for it. */
+  /** Adds the call and the round to the span, and records how long the call waited for this round. */
   #name(call: TracedCall): void {
     if (this.#span === undefined || this.#isNamed) return
     this.#isNamed = true

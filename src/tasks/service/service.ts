@@ -35,7 +35,7 @@ import { viewOf } from './view.ts'
 import { sessionCreated, sessionTaskMethods } from './sessionDialect.ts'
 
 export interface TaskServiceOptions {
-  /** The TTL of a task from its creation, in milliseconds; with null it lives until it ends. @default null */
+  /** The TTL of a task from its creation, in milliseconds. With null, an unfinished task never expires. @default null */
   ttlMs?: number | null
   /** The longest TTL that a client may ask for, in milliseconds. @default 2592000000, thirty days */
   maxTtlMs?: number

@@ -33,7 +33,7 @@ type ClaimOrder = 'suspects first' | 'others first' | 'others'
 
 interface ClaimOutcome {
   readonly claimed: readonly ClaimedTask[]
-  /** Tools that may have more ready tasks. */
+  /** Tools for which more tasks may be ready. */
   readonly more: readonly string[]
   /** Whether others were claiming the ready tasks. */
   readonly isBusy: boolean

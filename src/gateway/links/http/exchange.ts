@@ -49,7 +49,7 @@ export interface ExchangeTarget extends Pick<Upstream, 'send' | 'maxMessageBytes
 }
 
 const MAX_REDIRECTS = 3
-/** Other statuses turn a POST into a GET. */
+/** The redirects that keep the method. All others turn a POST into a GET. */
 const REDIRECTS: ReadonlySet<number> = new Set([307, 308])
 
 export class Exchange implements AnswerReceiver {

@@ -79,7 +79,7 @@ export interface CodePlace {
 
 export interface PlaceWrite {
   readonly by: FunctionFacts
-  /** Given a value; counted up; something put into it or taken out; one of its members given a value. */
+  /** How the place is written: a new value; a changed count; an item added; an item removed; a member changed. */
   readonly how: 'assign' | 'count' | 'put' | 'take' | 'member'
   /** Whether the write happens only if the place is still empty. */
   readonly isFirst: boolean

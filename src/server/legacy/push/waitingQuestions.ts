@@ -13,7 +13,7 @@ interface Waiting {
   /** Whether the question has a state outside this process, from which another process could resume the call. */
   readonly isCarried: boolean
   readonly key: string
-  /** The call's generation when it asked. */
+  /** The generation of the call when it asked this question. */
   readonly generation: number
   /** Repeats the question under another id, because its answer may be lost; absent if that is impossible. */
   readonly askAgain: (() => void) | undefined
