@@ -89,7 +89,9 @@ test('llms.txt names every page, each of them is there as Markdown, and llms-ful
     expect(index).toContain(`- [${title}](${place})`)
     const text = site.files.get(place) ?? ''
     expect(all).toContain(text)
-    for (const [, link = ''] of text.replace(/^```[^]*?^```$|`[^`\n]*`/gm, '').matchAll(/\]\(([^)#\s]+\.md)[^)]*\)/g)) {
+    for (const [, link = ''] of text
+      .replace(/^```[^]*?^```$|`[^`\n]*`/gm, '')
+      .matchAll(/\]\((?!https?:)([^)#\s]+\.md)[^)]*\)/g)) {
       expect([...site.files.keys()], place).toContain(posix.join(posix.dirname(place), link))
     }
   }

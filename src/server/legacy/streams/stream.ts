@@ -15,6 +15,8 @@ const MAX_STREAM_CHARS = 1024 * 1024
 // The cost of a message beside its text, so that many short messages count as well.
 const CHARS_EACH = 100
 const NUMBERS_EACH = 1_000_000
+// Instances that resume the same stream after crashes number their events in ranges of their own.
+const RANGES = 1_000_000
 
 export interface LegacyStreamOptions {
   /** A seal, by which any instance can check the stream's owner. */
@@ -36,6 +38,8 @@ export class LegacyStream {
   readonly #onChange: () => void
   #keptChars = 0
   #number: number
+  /** The number after which those of this instance begin. */
+  #since: number
   #owed: string | undefined
   #sink: Sink | undefined
   #keepAlive: ReturnType<typeof setInterval> | undefined
@@ -50,6 +54,7 @@ export class LegacyStream {
     this.name = name
     this.#primes = primes
     this.#number = after
+    this.#since = after
     this.#owed = owed
     this.#onChange = onChange
   }
@@ -79,7 +84,8 @@ export class LegacyStream {
 
   /** Whether nothing is left for a client that has seen event `after`. */
   isOver(after: number): boolean {
-    return this.#finished && this.#kept.every(({ number }) => number <= after)
+    const seen = this.#seen(after)
+    return this.#finished && this.#kept.every(({ number }) => number <= seen)
   }
 
   /**
@@ -95,12 +101,20 @@ export class LegacyStream {
 
   /** Continues a stream whose last event at another instance had the number `position`. */
   continueFrom(position: number): void {
-    this.#number = Math.max(this.#number, (Math.floor(position / NUMBERS_EACH) + 1) * NUMBERS_EACH)
+    const range = Math.floor(position / NUMBERS_EACH) + 1 + Math.floor(Math.random() * RANGES)
+    this.#number = Math.max(this.#number, range * NUMBERS_EACH)
+    this.#since = this.#number
   }
 
-  /** Sends the messages after event `after` on this connection, and all later ones. */
-  connect(sink: Sink, after: number): void {
+  /** The last of this stream's events that a client has seen. A later number is of an instance that resumed the stream as well. */
+  #seen(after: number): number {
+    return after > this.#number && this.#number > this.#since ? this.#since : after
+  }
+
+  /** Sends the messages after the event at `position` on this connection, and all later ones. */
+  connect(sink: Sink, position: number): void {
     if (sink.disconnected) return
+    const after = this.#seen(position)
     this.#disconnect()
     this.#sink = sink
     this.#onChange()
@@ -233,7 +247,7 @@ export interface EventPlace {
   readonly owed: string | undefined
 }
 
-const EVENT_ID = /^(?<name>[^:]*):(?<digits>\d{1,9})(?::(?<owed>\w{1,64}))?$/
+const EVENT_ID = /^(?<name>[^:]*):(?<digits>\d{1,15})(?::(?<owed>\w{1,64}))?$/
 
 export function eventId({ name, after, owed }: EventPlace): string {
   return `${name}:${after}${owed === undefined ? '' : `:${owed}`}`
