@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -85,6 +85,20 @@ test('files are deleted after their days, and other files stay', () => {
     'audit-2026-03-01-one.jsonl',
     'notes-2020-01-01.jsonl',
   ])
+})
+
+test('a folder that is gone and comes back is logged once, and the log continues in it', () => {
+  const log = open()
+  now += DAY_MS
+  rmSync(folder, { recursive: true })
+  log.write(call)
+  log.write(call)
+  expect(errors).toHaveLength(1)
+  mkdirSync(folder)
+  log.write(call)
+  log.close()
+  expect(linesOf('audit-2026-03-02-one.jsonl').length).toBeGreaterThan(1)
+  expect(verified().entries).toBe(1)
 })
 
 test('instances write to files of their own', () => {

@@ -51,6 +51,7 @@ class AuditFolder implements AuditLog {
   #file: { readonly day: string; readonly descriptor: number } | undefined
   #unsigned = 0
   #signing: NodeJS.Timeout | undefined
+  #isClosed = false
   /** Whether the last line could not be written, which is logged once. */
   #isFailing = false
 
@@ -64,25 +65,31 @@ class AuditFolder implements AuditLog {
   }
 
   write(entry: AuditEntry): void {
-    this.#turnDay()
-    this.#put(this.#chain.line(entry))
+    if (this.#isClosed) return
+    this.#guarded(() => {
+      this.#turnDay()
+      this.#put(this.#chain.line(entry))
+    })
     this.#unsigned += 1
     if (this.#unsigned >= SIGN_LINES) this.#sign()
     else this.#signing ??= unref(setTimeout(() => this.#sign(), SIGN_MS))
   }
 
   close(): void {
-    if (this.#file === undefined) return
+    if (this.#isClosed) return
     this.#sign({ closed: true })
-    closeSync(this.#file.descriptor)
-    this.#file = undefined
+    this.#isClosed = true
+    if (this.#file !== undefined) closeSync(this.#file.descriptor)
   }
 
   #turnDay(): void {
     const day = dayOf(this.#clock())
-    if (this.#file === undefined || this.#file.day === day) return
-    if (!this.#chain.isSigned) this.#sign()
-    closeSync(this.#file.descriptor)
+    if (this.#file?.day === day) return
+    if (this.#file !== undefined) {
+      if (!this.#chain.isSigned) this.#sign()
+      closeSync(this.#file.descriptor)
+      this.#file = undefined
+    }
     this.#open(day)
   }
 
@@ -97,16 +104,20 @@ class AuditFolder implements AuditLog {
     clearTimeout(this.#signing)
     this.#signing = undefined
     this.#unsigned = 0
-    this.#put(this.#chain.head(options))
+    this.#guarded(() => this.#put(this.#chain.head(options)))
+  }
+
+  #put(line: string): void {
+    if (this.#file === undefined) return
+    // A line that failed may be there in part.
+    writeSync(this.#file.descriptor, `${this.#isFailing ? '\n' : ''}${line}\n`)
+    this.#isFailing = false
   }
 
   /** A call does not fail because its entry cannot be written; the gap is in the log, and verification finds it. */
-  #put(line: string): void {
-    if (this.#file === undefined) return
+  #guarded(write: () => void): void {
     try {
-      // A line that failed may be there in part.
-      writeSync(this.#file.descriptor, `${this.#isFailing ? '\n' : ''}${line}\n`)
-      this.#isFailing = false
+      write()
     } catch (error) {
       if (!this.#isFailing) this.#options.logger().error({ err: errorDetails(error) }, NOT_WRITTEN)
       this.#isFailing = true

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createHash } from 'node:crypto'
 import { createKeyring, newKey } from '../state/seal/index.ts'
 import { AuditChain } from './chain.ts'
 import { AuditVerifier, type VerifiedAudit } from './verify.ts'
@@ -14,6 +15,11 @@ function log(instance = 'a', ring = keyring): string[] {
   const chain = new AuditChain(instance, ring, () => 0)
   const calls = (from: number): string[] => Array.from({ length: 5 }, (_, at) => chain.line(call(from + at)))
   return [chain.head(), ...calls(0), chain.head(), ...calls(5), chain.head({ closed: true })]
+}
+
+/** A text with its digest, as anybody can write it. */
+function digested(open: string): string {
+  return `${open},"digest":"${createHash('sha256').update(open).digest('base64url')}"}`
 }
 
 function verified(lines: readonly string[], ring: typeof keyring | undefined = keyring): VerifiedAudit {
@@ -38,6 +44,7 @@ describe.each<[string, (lines: string[]) => string[], number, RegExp]>([
   ['a line after the end', (lines) => [...lines, lines[3] ?? ''], 14, /after the end/],
   ['a log that was written again with other keys', () => log('a', createKeyring(keys[1])), 1, /not signed/],
   ['text that is no line', (lines) => lines.with(4, '{}'), 5, /was changed/],
+  ['a line with a digest that is no JSON', (lines) => lines.with(4, digested('{"seq":')), 5, /was changed/],
 ])('%s', (_, tamper, line, sentence) => {
   test('is found at its line', () => {
     const [first] = verified(tamper(log())).faults

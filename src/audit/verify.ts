@@ -1,5 +1,5 @@
 /** Verifies audit logs: finds lines that were changed, left out or moved, and heads without a good signature. */
-import { isObject, type Json } from '../protocol/index.ts'
+import { isObject, type Json, parseJson } from '../protocol/index.ts'
 import type { Keyring, Marks } from '../state/seal/index.ts'
 import { auditMarks, openedLine, signedText } from './chain.ts'
 
@@ -99,7 +99,7 @@ function orderFault({ seq, previous }: ReadLine, before: ChainPlace): string | u
 function readLine(text: string): ReadLine | undefined {
   const opened = openedLine(text)
   if (opened === undefined) return undefined
-  const content: unknown = JSON.parse(opened.text)
+  const content = parseJson(opened.text)
   if (!isObject(content)) return undefined
   const { seq, instance, previous } = content
   const isLine = typeof seq === 'number' && typeof instance === 'string' && typeof previous === 'string'

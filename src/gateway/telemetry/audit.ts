@@ -1,5 +1,6 @@
 /** The audit log of a gateway: each call to a server, what rules decided over it, and what became of it. */
 import { dirname, resolve } from 'node:path'
+import { inspect } from 'node:util'
 import * as telemetry from '@opentelemetry/api'
 import { type AuditCaller, type AuditedCall, type AuditEntry, auditFolder, type AuditLog } from '../../audit/index.ts'
 import type { Json } from '../../protocol/index.ts'
@@ -113,10 +114,19 @@ export class CallAudit {
       server: target.server,
       ...(target.name !== undefined && { name: target.name }),
       ...(caller !== undefined && { caller }),
-      ...(args !== undefined && { argumentsDigest: digestOf(args) }),
+      ...(args !== undefined && { argumentsDigest: digestFor(args) }),
       ...(args !== undefined && this.#showsArguments && { arguments: args }),
       ...(traceId !== undefined && { traceId }),
     }
+  }
+}
+
+/** A call that was sent is recorded, whatever its arguments are: some have no canonical text, such as the number 1e400. */
+function digestFor(args: Json): string {
+  try {
+    return digestOf(args)
+  } catch {
+    return digestOf(inspect(args, { depth: 100, maxStringLength: 10_000, breakLength: Infinity }))
   }
 }
 

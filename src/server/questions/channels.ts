@@ -95,7 +95,8 @@ export function chat({ url, name = 'chat', body = textBody }: ChatOptions): Noti
 }
 
 function textBody(notice: QuestionNotice): unknown {
-  return { text: noticeText(notice) }
+  // Chats read <…> as links and mentions, which a message could forge.
+  return { text: noticeText(notice).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;') }
 }
 
 /** The address is a secret of some chats, so no error names it. */
