@@ -93,7 +93,7 @@ const DEMOS: Readonly<Record<string, Demo>> = {
     run: async () => (await import('./demos/gateway/demo.ts')).gatewayDemo(),
   },
   approval: {
-    document: 'none',
+    document: 'approvals',
     shows: 'a rule that lets a call wait for a manager, its gateway killed, continued by another one',
     run: async (newFolder) => (await import('./demos/approval/demo.ts')).approvalDemo(newFolder()),
   },
