@@ -90,25 +90,30 @@ export class Relay {
     return observer.opened(traced, () => this.#record(call, target, params, headers))
   }
 
+  #recorded(
+    call: Call,
+    target: BackendTarget,
+    params: Json,
+    work: (recorded: RecordedCall) => Promise<string>,
+  ): Promise<string> {
+    const { recorder } = this.#options
+    return recorder.record(call, recordedTarget(call, target), recordedArguments(params), work)
+  }
+
   #record(call: Call, target: BackendTarget, params: Json, headers: Relayed['headers']): Promise<string> {
-    return this.#options.recorder.record(
-      call,
-      recordedTarget(call, target),
-      recordedArguments(params),
-      async (recorded) => {
-        const { backend } = target
-        await backend.connector.tried
-        const state = new CallState(backend, call, this.#placement.newCaller)
-        try {
-          const answer = await this.#relay({ recorded, target, params, headers, state })
-          if (call.channel.isConnected === false) this.#releaseUnseen(call, target, params, answer)
-          return answer
-        } catch (error) {
-          // Questions that were asked in place count as a round.
-          throw inRound(error, isLaterRound(call) || recorded.outcome === 'asked')
-        }
-      },
-    )
+    return this.#recorded(call, target, params, async (recorded) => {
+      const { backend } = target
+      await backend.connector.tried
+      const state = new CallState(backend, call, this.#placement.newCaller)
+      try {
+        const answer = await this.#relay({ recorded, target, params, headers, state })
+        if (call.channel.isConnected === false) this.#releaseUnseen(call, target, params, answer)
+        return answer
+      } catch (error) {
+        // Questions that were asked in place count as a round.
+        throw inRound(error, isLaterRound(call) || recorded.outcome === 'asked')
+      }
+    })
   }
 
   /** Releases the questions of a response to a session-era client that has lost its connection and does not come back. */
@@ -230,22 +235,17 @@ export class Relay {
 
   /** Requests the call as a task, as session-era clients do. */
   #asTask(call: Call, target: BackendTarget, params: Json, headers: Relayed['headers']): Promise<string> {
-    return this.#options.recorder.record(
-      call,
-      recordedTarget(call, target),
-      recordedArguments(params),
-      async (recorded) => {
-        const { backend } = target
-        const state = new CallState(backend, call, this.#placement.newCaller)
-        const answer = await this.#answerElsewhere({ recorded, target, params, headers, state })
-        if (answer !== undefined) return answer
-        const asked = isObject(params['task']) ? params : { ...params, task: {} }
-        const way = { headers, ask: askerOf(call) ?? askedLater, state }
-        const result = state.result(await backend.request(relayedOf(recorded, asked, way)))
-        const named = this.#options.tasks.asked(this.#options.addressed(result, call, backend), call, backend)
-        return this.#parts.results.complete(shaped(named, call, backend), call.peer)
-      },
-    )
+    return this.#recorded(call, target, params, async (recorded) => {
+      const { backend } = target
+      const state = new CallState(backend, call, this.#placement.newCaller)
+      const answer = await this.#answerElsewhere({ recorded, target, params, headers, state })
+      if (answer !== undefined) return answer
+      const asked = isObject(params['task']) ? params : { ...params, task: {} }
+      const way = { headers, ask: askerOf(call) ?? askedLater, state }
+      const result = state.result(await backend.request(relayedOf(recorded, asked, way)))
+      const named = this.#options.tasks.asked(this.#options.addressed(result, call, backend), call, backend)
+      return this.#parts.results.complete(shaped(named, call, backend), call.peer)
+    })
   }
 }
 
