@@ -144,7 +144,10 @@ test('npm run demo -- errors ends with the right answer under the same key', asy
 
 test('npm run demo -- list names every demo', async () => {
   const { output } = await run(['list'])
-  const names = Array.from(output.matchAll(/^npm run demo -- (\w+) +(SEP-\d+|detection|approvals) /gm), ([, name]) => name)
+  const names = Array.from(
+    output.matchAll(/^npm run demo -- (\w+) +(SEP-\d+|detection|approvals) /gm),
+    ([, name]) => name,
+  )
   expect(names).toEqual(DEMO_NAMES)
 })
 
