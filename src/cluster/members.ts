@@ -149,6 +149,11 @@ export class Members {
     return this.#there().flatMap(({ instance, isStopping }) => (isStopping ? [] : [instance]))
   }
 
+  /** Resolves when an instance that a token names has answered its greeting, or counts as gone. */
+  async greetingOf(id: string): Promise<void> {
+    await this.#members.get(id)?.greeting
+  }
+
   /** Whether a member is still alive. Its reply also names its members. */
   async check(id: string): Promise<boolean> {
     const member = this.#members.get(id)

@@ -1,10 +1,15 @@
 /** Two gateways behind a plain balancer, before servers that keep something for each caller. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { connect } from 'pannier/client'
+import { createGateway, gatewayConfigOf } from 'pannier/gateway'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { balancedGateways, principal, serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
-import { type AnyClient, call, CLIENTS, connectClient } from './fixtures/gateways.ts'
-import { sure } from './fixtures/parkedRounds.ts'
+import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
+import { type AnyClient, call, CLIENTS, connectClient, startGateway, stdioEntry } from './fixtures/gateways.ts'
+import { sure, textOf } from './fixtures/parkedRounds.ts'
 
 const until = untilAllEnd()
 let url = ''
@@ -116,4 +121,19 @@ test.each(['http', 'stdio'])('a client that keeps state is one caller of the ser
   for (const client of clients) await at(client, 'note', { text: client.text })
   for (let time = 0; time < 3; time++)
     for (const client of clients) expect((await at(client, 'recall')).content[0].text).toBe(client.text)
+})
+
+test('the first call of a session runs at a gateway that never met the one that began it, and cannot reach it', async () => {
+  const gone = createServer((socket) => socket.resetAndDestroy()).listen(0, '127.0.0.1')
+  onTestFinished(() => void gone.close())
+  await once(gone, 'listening')
+  const advertise = `http://127.0.0.1:${(gone.address() as AddressInfo).port}`
+  const servers = { stdio: stdioEntry() }
+  const before = createGateway({ ...(await gatewayConfigOf({ mcpServers: servers })), keys: KEYS, logger: quiet })
+  const session = await RawSession.begin((await before.listen({ advertise })).url)
+  await before.drain({ deadlineMs: 0 })
+  session.url = (await startGateway(servers)).url
+  const { result, error } = await session.request('tools/call', { name: 'stdio_add', arguments: { a: 1, b: 2 } })
+  expect(error).toBeUndefined()
+  expect(textOf(result)).toBe('3')
 })

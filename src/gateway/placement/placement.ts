@@ -48,6 +48,8 @@ export class Placement {
     const caller = { ...call, caller: kept }
     if (backend.leases !== undefined)
       return this.#leased.forward(placing, target, backend.leases, leasedCaller(caller, backend.declaresOnLinks))
+    // A call is sent once, so an instance that never answered must not get it: its silence would lose the call.
+    if (call.peer.begunBy !== undefined) await this.#parts.scope.members.greetingOf(call.peer.begunBy.id)
     const owner = placeOf(this.#parts, call, callerOf(caller))
     const answer = owner && (await this.#forwarding.answer(placing, target, owner))
     if (typeof answer !== 'object') return answer
