@@ -1,10 +1,8 @@
 /**
  * A time limit for checking tool results. The schemas come from servers, and a schema can be written so that its check
  * takes years: by a regular expression that backtracks, by references that branch, or by very many plain keywords for a
- * large value. Such a check is aborted.
- *
- * The SDK compiles the schemas of all listed tools when the first is called, so all these have one limit together. What
- * is not compiled by then is compiled with its first check, within the limit of that check.
+ * large value. Such a check is aborted. A schema is compiled with its first check, and within its limit: the SDK asks for
+ * the checks of all listed tools when the first is called.
  */
 import type { Context, Script } from 'node:vm'
 import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '@modelcontextprotocol/client'
@@ -27,76 +25,24 @@ export function limitedValidator(
   limitMs: number = LIMIT_MS,
 ): jsonSchemaValidator {
   let engine = newEngine()
-  let compiledForMs = 0
-  const limited = <Result>(forMs: number, run: () => Result): Result => {
-    try {
-      return within(forMs, run)
-    } catch (error) {
-      // An aborted compilation leaves the engine in an unknown state.
-      if (error instanceof TooCostly) engine = newEngine()
-      throw error
-    }
-  }
-  const compileInList = <T>(schema: JsonSchemaType): JsonSchemaValidator<T> | undefined => {
-    const leftMs = Math.floor(limitMs - compiledForMs)
-    if (leftMs < 1) return undefined
-    // The SDK compiles all schemas of a list in one turn of the event loop.
-    if (compiledForMs === 0) queueMicrotask(() => (compiledForMs = 0))
-    const startedAt = performance.now()
-    try {
-      return limited(leftMs, () => engine.getValidator<T>(schema))
-    } catch (error) {
-      if (leftMs < limitMs && error instanceof TooCostly) return undefined
-      throw error
-    } finally {
-      compiledForMs += performance.now() - startedAt
-    }
-  }
   return {
     getValidator<T>(schema: JsonSchemaType) {
-      let validate = compileInList<T>(schema)
-      const maxSize = cheapSize(schema)
+      let validate: JsonSchemaValidator<T> | undefined
       return (input: unknown) => {
-        if (validate !== undefined && sizeUpTo(maxSize, input) < maxSize) return validate(input)
-        return limited(limitMs, () => {
-          validate ??= engine.getValidator<T>(schema)
-          return validate(input)
-        })
+        try {
+          return within(limitMs, () => {
+            validate ??= engine.getValidator<T>(schema)
+            return validate(input)
+          })
+        } catch (error) {
+          // An aborted compilation leaves the engine in an unknown state.
+          if (error instanceof TooCostly) engine = newEngine()
+          throw error
+        }
       }
     },
   }
 }
-
-/** Keywords whose check can take longer than reading the schema for each part of the value. */
-const COSTLY = /"(pattern|patternProperties|propertyNames|format|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/
-
-/** This many steps take far less than the limit. Starting the limit costs about as much as 10,000 of them. */
-const CHEAP_STEPS = 1_000_000
-
-/** The size from which a value is checked with the limit. */
-function cheapSize(schema: JsonSchemaType): number {
-  try {
-    const text = JSON.stringify(schema)
-    return COSTLY.test(text) ? 0 : CHEAP_STEPS / text.length
-  } catch {
-    return 0
-  }
-}
-
-/** The number of values and characters in a value, counted no further than `max`. What nests deep counts as large. */
-function sizeUpTo(max: number, value: unknown, depth = 0): number {
-  if (typeof value === 'string') return 1 + value.length
-  if (typeof value !== 'object' || value === null) return 1
-  if (depth > MAX_DEPTH) return max
-  let size = 1
-  for (const key in value) {
-    if (size >= max) return size
-    size += key.length + sizeUpTo(max - size, value[key as keyof typeof value], depth + 1)
-  }
-  return size
-}
-
-const MAX_DEPTH = 100
 
 class TooCostly extends Error {
   override readonly name = 'TooCostly'

@@ -1,6 +1,7 @@
 /** Sends the request of a call to the API, and reads the answer. */
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { failureReason } from '../client/index.ts'
+import { sameOrigin } from '../client/internal.ts'
 import type { Json } from '../protocol/index.ts'
 import { failure } from '../server/index.ts'
 import { bodyOf, resultOf } from './answer.ts'
@@ -29,7 +30,14 @@ export async function callApi(
   if ('content' in request) return request
   const late = AbortSignal.timeout(timeoutMs)
   try {
-    const response = await sent(request, AbortSignal.any([cancelled, late]))
+    const { url, method, headers, body: content } = request
+    const signal = AbortSignal.any([cancelled, late])
+    const response = await fetchWithin(url, {
+      method,
+      headers,
+      signal,
+      ...(content !== undefined && { body: content }),
+    })
     const body = await bodyOf(response, maxResponseBytes)
     if (body === undefined) return failure(tooLarge(response.status, maxResponseBytes))
     const isRefused = response.status === 401 || response.status === 403
@@ -57,35 +65,5 @@ function prepared(operation: Operation, base: URL, args: Json, own: HeaderValues
   }
 }
 
-const MAX_REDIRECTS = 3
-
-/** Follows redirects within the origin: headers and arguments belong to the API that the operator named. */
-async function sent({ url, method, headers, body }: ApiRequest, signal: AbortSignal): Promise<Response> {
-  let at = url
-  for (let redirects = 0; ; redirects++) {
-    const response = await fetch(at, {
-      method,
-      headers,
-      signal,
-      redirect: 'manual',
-      ...(body !== undefined && { body }),
-    })
-    const next = redirects < MAX_REDIRECTS ? nextOf(response, at, method) : undefined
-    if (next === undefined) return response
-    await response.body?.cancel()
-    at = next
-  }
-}
-
-/** Other statuses turn all other methods into GET. */
-function nextOf({ status, headers }: Response, from: URL, method: string): URL | undefined {
-  const keeps = status === 307 || status === 308 || (isReading(method) && [301, 302, 303].includes(status))
-  const location = headers.get('location')
-  if (!keeps || location === null || !URL.canParse(location, from)) return undefined
-  const next = new URL(location, from)
-  return next.origin === from.origin ? next : undefined
-}
-
-function isReading(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
+/** Headers and arguments belong to the API that the operator named. */
+const fetchWithin = sameOrigin((url, init) => fetch(url, init))

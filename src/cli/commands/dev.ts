@@ -2,14 +2,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { Command } from 'commander'
 import { newKey } from '../../state/seal/index.ts'
-import { FileWatch } from '../dev/fileWatch.ts'
 import { openFront, type Front } from '../dev/front.ts'
 import { Restarts } from '../dev/restarts.ts'
 import { type RunEnd, startRun } from '../dev/run.ts'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { portOf } from '../options/port.ts'
-import { entriesText } from '../output/entries.ts'
 import { aborted, type CommandContext, runCommand } from '../runCommand.ts'
+import { FileWatch } from '../serving/fileWatch.ts'
 
 interface DevFlags {
   readonly port?: number
@@ -74,7 +73,7 @@ async function dev(program: string, { port, stdio = false }: DevFlags, context: 
     isFirst = false
     address.resolve(url)
     display.note(`Serving ${url}`)
-    if (!stdio) display.note(`\n${entriesText({ name, url, command: stdioCommand(program) })}\n`)
+    if (!stdio) display.note(`\n${entriesText(name, url, stdioCommand(program))}\n`)
     display.note(`${shown} starts again when one of its files changes.`)
   }
   try {
@@ -137,4 +136,24 @@ function nameOf(folder: string, program: string): string {
 
 function stdioCommand(program: string): readonly string[] {
   return [process.execPath, ...process.execArgv, process.argv[1] ?? '', 'dev', '--stdio', program]
+}
+
+/** Entries for the settings of the usual clients, to be copied. No line is wrapped: it could not be copied. */
+function entriesText(name: string, url: string, [command = '', ...args]: readonly string[]): string {
+  return [
+    'Claude Code:',
+    `  claude mcp add --transport http ${name} ${url}`,
+    'Cursor (.cursor/mcp.json), and others with "mcpServers":',
+    `  ${entry('mcpServers', name, { url })}`,
+    'VS Code (.vscode/mcp.json):',
+    `  ${entry('servers', name, { type: 'http', url })}`,
+    'Claude Desktop (claude_desktop_config.json), and others that start programs:',
+    `  ${entry('mcpServers', name, { command, args })}`,
+    'VS Code, to start it as a program:',
+    `  ${entry('servers', name, { type: 'stdio', command, args })}`,
+  ].join('\n')
+}
+
+function entry(member: string, name: string, settings: object): string {
+  return JSON.stringify({ [member]: { [name]: settings } })
 }

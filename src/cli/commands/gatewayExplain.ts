@@ -6,6 +6,7 @@ import type { Rules } from '../../gateway/rules/index.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
 import type { Principal } from '../../server/index.ts'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
+import { collect } from '../options/client.ts'
 import { type CommandContext, runCommand } from '../runCommand.ts'
 
 interface ExplainFlags {
@@ -24,7 +25,7 @@ export function gatewayExplainCommand(): Command {
     .argument('<file>')
     .argument('[arguments]', 'the arguments of the call, as JSON')
     .requiredOption('--call <name>', 'the tool, by its name at /mcp')
-    .option('--as <name=value>', 'a claim of the caller, such as role=dev; sub and scope as well', collected, [])
+    .option('--as <name=value>', 'a claim of the caller, such as role=dev; sub and scope as well', collect, [])
     .option('--view <name>', 'the view that the call comes through')
     .action((file: string, args: string | undefined, flags: ExplainFlags) =>
       runCommand((context) => explain(file, args, flags, context)),
@@ -39,10 +40,6 @@ Exit codes:
   0    the call is allowed
   1    the call is denied, or has to be approved
   2    the file or an argument cannot be used`
-
-function collected(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value]
-}
 
 async function explain(
   file: string,

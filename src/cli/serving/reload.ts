@@ -1,7 +1,7 @@
 /** Reads a served file again: at SIGHUP, and with --watch when it changes. */
-import { watch } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { GatewayConfig } from '../../gateway/index.ts'
+import { FileWatch } from './fileWatch.ts'
 import type { ServedGateway } from './served.ts'
 
 export interface RereadOptions {
@@ -50,22 +50,11 @@ async function reloaded(options: RereadOptions, current: GatewayConfig): Promise
   }
 }
 
-/** Editors write a file in several steps. */
-const SETTLED_MS = 200
-
 /** The link that Kubernetes replaces when a mounted secret or config map changes; the link of the file stays. */
 const KUBERNETES_LINK = '..data'
 
-/** Watches the folder, because editors put a new file in the place of the old one. */
 function watchFile(file: string, changed: () => Promise<void>): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const watcher = watch(dirname(file), (_, name) => {
-    if (name !== basename(file) && name !== KUBERNETES_LINK) return
-    clearTimeout(timer)
-    timer = setTimeout(() => void changed(), SETTLED_MS)
-  })
-  return () => {
-    clearTimeout(timer)
-    watcher.close()
-  }
+  const watch = new FileWatch(() => void changed())
+  for (const path of [file, join(dirname(file), KUBERNETES_LINK)]) watch.add(path)
+  return () => watch.close()
 }

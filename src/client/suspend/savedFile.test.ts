@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -60,16 +51,6 @@ test.each<[string, () => Promise<unknown>, string, string]>([
   const error = await use().catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code, message: expect.stringContaining(sentence) })
   expect((error as Error).message).not.toContain('hunter2')
-})
-
-test('a link leads to the file: that is written, and goes with the link', async () => {
-  const [file, link] = [join(folder, 'linked.json'), join(folder, 'link.json')]
-  symlinkSync(file, link)
-  writeFileSync(file, '')
-  await savedFile(link).save(saved)
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(saved)
-  await savedFile(link).remove()
-  expect([existsSync(file), lstatSync(link, { throwIfNoEntry: false })]).toEqual([false, undefined])
 })
 
 /** The class of open files, to see what is done with them. */

@@ -18,7 +18,8 @@ export interface SavedFile extends SavedStore {
 /** One file for one call; saving again replaces it. The file is written atomically, also with regard to crashes. */
 export function savedFile(path: string): SavedFile {
   return {
-    save: (saved) => withFileErrors(unwritable(path), () => writeReal(path, `${JSON.stringify(saved, null, 2)}\n`)),
+    save: (saved) =>
+      withFileErrors(unwritable(path), () => writePrivateFile(path, `${JSON.stringify(saved, null, 2)}\n`)),
     load: async () => readNamed(path, await withFileErrors(unreadable(path), () => files().readFile(path, 'utf8'))),
     assertUsable: async ({ mayReplaceCall = false } = {}) => {
       const text = await withFileErrors(unwritable(path), () => textAt(path))
@@ -28,37 +29,19 @@ export function savedFile(path: string): SavedFile {
         : `${path} holds something else than a saved call; name another file.`
       throw new ClientError('SAVED_UNUSABLE', sentence)
     },
-    remove: () => withFileErrors(unremovable(path), () => removeReal(path)),
+    remove: () => withFileErrors(unremovable(path), () => files().rm(path, { force: true })),
   }
 }
 
 const files = () => nodeModule('node:fs/promises')
 
-/** The file behind a symbolic link: that file is written and removed, and the link is kept while it is written. */
-async function realPath(path: string): Promise<string> {
-  return files()
-    .realpath(path)
-    .catch(() => path)
-}
-
-async function writeReal(path: string, text: string): Promise<void> {
-  await writePrivateFile(await realPath(path), text)
-}
-
-async function removeReal(path: string): Promise<void> {
-  const real = await realPath(path)
-  await files().rm(real, { force: true })
-  if (real !== path) await files().rm(path, { force: true })
-}
-
 /** The text of the file; empty if the file is missing and can be created. */
 async function textAt(path: string): Promise<string> {
   const { access, constants, readFile, stat } = files()
-  const real = await realPath(path)
-  await access(nodeModule('node:path').dirname(real), constants.W_OK)
+  await access(nodeModule('node:path').dirname(path), constants.W_OK)
   try {
-    if (!(await stat(real)).isFile()) throw Object.assign(new Error('not a file'), { code: 'not a plain file' })
-    return await readFile(real, 'utf8')
+    if (!(await stat(path)).isFile()) throw Object.assign(new Error('not a file'), { code: 'not a plain file' })
+    return await readFile(path, 'utf8')
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' && /[^/\\]$/.test(path)) return ''
     throw error

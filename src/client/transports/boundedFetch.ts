@@ -105,7 +105,7 @@ export function sameOrigin(fetch: FetchLike): FetchLike {
     let url = new URL(input)
     for (let redirects = 0; ; redirects++) {
       const response = await fetch(url, { ...init, redirect: 'manual' })
-      const next = nextUrl(response, url)
+      const next = nextUrl(response, url, init?.method)
       if (next === undefined || next.origin !== url.origin || redirects === MAX_REDIRECTS) return response
       await response.body?.cancel()
       url = next
@@ -113,9 +113,10 @@ export function sameOrigin(fetch: FetchLike): FetchLike {
   }
 }
 
-/** Only 307 and 308 keep the method and the body. With other statuses the POST would become a GET. */
-function nextUrl({ status, headers }: Response, from: URL): URL | undefined {
+/** 307 and 308 keep the method and the body. Other redirects would make a GET of a POST. */
+function nextUrl({ status, headers }: Response, from: URL, method = 'GET'): URL | undefined {
+  const keepsMethod = status === 307 || status === 308 || method === 'GET' || method === 'HEAD'
   const location = headers.get('location')
-  if ((status !== 307 && status !== 308) || location === null || !URL.canParse(location, from)) return undefined
-  return new URL(location, from)
+  const isRedirect = status >= 300 && status < 400 && keepsMethod && location !== null
+  return isRedirect && URL.canParse(location, from) ? new URL(location, from) : undefined
 }

@@ -3,7 +3,7 @@ import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
 /** Editors write a file in several steps, and often several files. */
-const SETTLED_MS = 100
+const SETTLED_MS = 200
 
 export class FileWatch {
   readonly #folders = new Map<string, { readonly watcher: FSWatcher; readonly names: Set<string> }>()
