@@ -116,8 +116,6 @@ function taskTables(tables: string): string {
     CREATE INDEX tasks_by_expiry ON ${tables}.tasks (expires_at) WHERE expires_at IS NOT NULL;
     CREATE INDEX tasks_by_worker ON ${tables}.tasks (worker) WHERE worker IS NOT NULL;
     CREATE INDEX tasks_running ON ${tables}.tasks (holder) WHERE worker IS NOT NULL;
-    CREATE INDEX tasks_ready ON ${tables}.tasks (tool_key, (number + 0))
-      WHERE status = 'working' AND worker IS NULL AND attempts < 2;
     CREATE INDEX tasks_ready_by_holder ON ${tables}.tasks (tool_key, holder, number)
       WHERE status = 'working' AND worker IS NULL AND attempts < 2;
     CREATE INDEX tasks_suspect ON ${tables}.tasks (tool_key, retry_at)

@@ -5,9 +5,8 @@
  * Anyone can begin sessions, so all anonymous sessions of one network count as one caller, of which they are members.
  * Each member has a limit, and all together have a larger one, because many people may share an address.
  *
- * A claim considers `MAX_CALLERS` of the waiting callers, the next ones each time, and if there are more also those
- * that have waited longest. So its cost does not grow with the number of tasks and callers, and every caller gets a
- * turn.
+ * A claim considers `MAX_CALLERS` of the waiting callers, the next ones each time. So its cost does not grow with the
+ * number of tasks and callers, and every caller gets a turn.
  */
 import { type TaskError, tooManyTasks } from './errors.ts'
 

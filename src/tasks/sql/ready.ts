@@ -24,31 +24,19 @@ const READY_TOOLS = statement(({ sql }) => {
     WHERE EXISTS (${found} AND ${READY}) OR EXISTS (${found} AND ${SUSPECT} AND t.retry_at <= ${sql.now})`
 })
 
-/** Finds each caller by one index look-up, however many tasks the previous caller has. */
-const FOLLOWING = statement((store) => {
+/**
+ * The waiting callers that follow $3. Each is found by one index look-up, however many tasks the previous one has. $1 is
+ * the tool and $2 the maximum number of tasks to count.
+ */
+const FOLLOWING = statement(({ sql }) => {
   const next = (after: string) =>
-    `(SELECT t.holder FROM ${store.sql.tasks} AS t WHERE t.tool_key = $1 AND ${READY} AND t.holder > ${after}
+    `(SELECT t.holder FROM ${sql.tasks} AS t WHERE t.tool_key = $1 AND ${READY} AND t.holder > ${after}
       ORDER BY t.holder LIMIT 1)`
   const holders = `WITH RECURSIVE found (holder, place) AS (
       SELECT ${next('$3')}, 1
       UNION ALL SELECT ${next('found.holder')}, found.place + 1 FROM found
       WHERE found.holder IS NOT NULL AND found.place < ${MAX_CALLERS}
     ) SELECT holder FROM found WHERE holder IS NOT NULL`
-  return waitingText(store, holders)
-})
-
-// `+ 0` matches the expression of an index that no other statement uses.
-const OLDEST = statement((store) => {
-  const oldest = `SELECT t.holder FROM ${store.sql.tasks} AS t WHERE t.tool_key = $1 AND ${READY}
-    ORDER BY t.number + 0 LIMIT ${MAX_CALLERS}`
-  return waitingText(store, `SELECT DISTINCT holder FROM (${oldest}) AS oldest`)
-})
-
-/**
- * The waiting callers among the rows of the statement `holders`. $1 is the tool and $2 the maximum number of tasks to
- * count.
- */
-function waitingText({ sql }: TaskStore, holders: string): string {
   const ready = `FROM ${sql.tasks} AS t
     WHERE t.tool_key = $1 AND ${READY} AND t.holder = waiting.holder AND ${notExpired(sql)}`
   return `SELECT waiting.holder,
@@ -56,7 +44,7 @@ function waitingText({ sql }: TaskStore, holders: string): string {
       (SELECT t.number ${ready} ORDER BY t.number LIMIT 1) AS oldest,
       (SELECT count(*) FROM ${sql.tasks} AS t WHERE t.holder = waiting.holder AND t.worker IS NOT NULL) AS running
     FROM (${holders}) AS waiting ORDER BY waiting.holder`
-}
+})
 
 /** Chooses whose tasks one worker runs next. */
 export class ReadyTasks {
@@ -69,32 +57,34 @@ export class ReadyTasks {
   }
 
   *pick(tool: string, slots: number): Transaction<PickedCallers> {
+    const isContinued = this.#seen.has(tool)
     const callers = yield* this.#callers(tool, slots)
     const shares = fairShares(callers, slots)
     const picked = [...shares.values()].reduce((sum, share) => sum + share, 0)
     const ready = callers.reduce((sum, caller) => sum + caller.ready, 0)
-    // At most as many tasks of one caller are counted as there are slots.
-    const isMore = picked > 0 && (picked === slots || ready > picked || this.#seen.has(tool))
+    // Of one caller at most as many tasks are counted as there are slots; of the callers, perhaps a part was read.
+    const isMore = picked > 0 && (picked === slots || ready > picked || isContinued || this.#seen.has(tool))
     return { shares, isMore }
   }
 
-  /** Some callers with ready tasks, in the order of their keys; each time those that follow the previous ones. */
+  /** The next callers with ready tasks, in the order of their keys; from the beginning again after the last. */
   *#callers(tool: string, slots: number): Transaction<WaitingCaller[]> {
     const after = this.#seen.get(tool) ?? FIRST
-    const callers = yield* waitingCallers(FOLLOWING(this.#store), [tool, slots, after])
+    const callers = yield* this.#following(tool, slots, after)
+    if (callers.length === 0 && after !== FIRST) callers.push(...(yield* this.#following(tool, slots, FIRST)))
     const last = callers.length === MAX_CALLERS ? callers.at(-1) : undefined
     if (last === undefined) this.#seen.delete(tool)
     else this.#seen.set(tool, last.holder)
-    if (after === FIRST && last === undefined) return callers
-    const oldest = yield* waitingCallers(OLDEST(this.#store), [tool, slots])
-    const known = new Set(callers.map(({ holder }) => holder))
-    return [...callers, ...oldest.filter(({ holder }) => !known.has(holder))]
+    return callers
   }
-}
 
-function* waitingCallers(text: string, values: readonly (string | number)[]): Transaction<WaitingCaller[]> {
-  const found = yield* query<{ holder: string; ready: unknown; oldest: unknown; running: unknown }>(text, values)
-  return found.map(({ holder, ready, oldest, running }) => {
-    return { holder, ready: Number(ready), oldest: Number(oldest), running: Number(running) }
-  })
+  *#following(tool: string, slots: number, after: string): Transaction<WaitingCaller[]> {
+    const found = yield* query<{ holder: string; ready: unknown; oldest: unknown; running: unknown }>(
+      FOLLOWING(this.#store),
+      [tool, slots, after],
+    )
+    return found.map(({ holder, ready, oldest, running }) => {
+      return { holder, ready: Number(ready), oldest: Number(oldest), running: Number(running) }
+    })
+  }
 }

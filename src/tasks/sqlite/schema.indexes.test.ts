@@ -60,6 +60,6 @@ test('every statement finds its rows by an index, so that no task costs more bec
   const byIndex = new Set(plans.flatMap((step) => /USING (?:COVERING )?INDEX (\w+)/.exec(step)?.[1] ?? []))
   const made = store.sql(`SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`)
   // Only used where there are very many callers, or a foreign write.
-  const rare = new Set(['tasks_ready', 'tasks_by_change'])
+  const rare = new Set(['tasks_by_change'])
   for (const { name } of made) if (!rare.has(String(name))) expect([...byIndex]).toContain(name)
 })

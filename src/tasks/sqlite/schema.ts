@@ -34,8 +34,6 @@ const SCHEMA = `
   CREATE INDEX tasks_by_expiry ON tasks (expires_at) WHERE expires_at IS NOT NULL;
   CREATE INDEX tasks_by_worker ON tasks (worker) WHERE worker IS NOT NULL;
   CREATE INDEX tasks_running ON tasks (holder) WHERE worker IS NOT NULL;
-  CREATE INDEX tasks_ready ON tasks (tool_key, number + 0)
-    WHERE status = 'working' AND worker IS NULL AND attempts < 2;
   CREATE INDEX tasks_ready_by_holder ON tasks (tool_key, holder)
     WHERE status = 'working' AND worker IS NULL AND attempts < 2;
   CREATE INDEX tasks_suspect ON tasks (tool_key, retry_at)
