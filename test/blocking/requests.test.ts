@@ -15,6 +15,7 @@ import { Sender, type Shape } from './shapes/sender.ts'
 import { TO_GATEWAY } from './shapes/toGateway.ts'
 import { TO_SERVER } from './shapes/toServer.ts'
 import { TO_SESSION } from './shapes/toSession.ts'
+import { UNDER_RULES } from './shapes/underRules.ts'
 
 const MOST_MS = amount(100, 20)
 /** Node parses one read of 64 KB at once, with a callback for each piece: of one byte each, that alone takes about 20 ms. */
@@ -41,6 +42,7 @@ describe.each<[to: string, shapes: readonly Shape[]]>([
   ['a server', TO_SERVER],
   ['a session', TO_SESSION],
   ['a gateway', TO_GATEWAY],
+  ['a gateway with rules', UNDER_RULES],
 ])('%s answers in time', (_, shapes) => {
   test.each(chosen(shapes))('%s', async (_what, answer, sent) => {
     const request = sent(client)

@@ -34,11 +34,13 @@ const MAX_SHOWN_CHARS = 4000
 /** The question of an approval; a sentence if the approver could not be shown what is to be approved. */
 export function approvalQuestion(call: ApprovableCall, terms: ApprovalTerms): ApprovalQuestion | string {
   const { by, fourEyes = false, for: time = DEFAULT_FOR, show } = terms
-  const shown = plainText(show === undefined ? call.args : membersOf(call.args, show))
+  const members = show === undefined ? call.args : membersOf(call.args, show)
+  const written = JSON.stringify(members)
+  // Escapes only make it longer, and take long for a long text.
+  const shown = written.length > MAX_SHOWN_CHARS ? written : escapedText(written)
   if (shown.length > MAX_SHOWN_CHARS)
     return `This call needs an approval, and its arguments are too long to be shown to a person: ${shown.length} characters, at most ${MAX_SHOWN_CHARS}. Call with less, or let the operator of the gateway name the arguments that matter ("show").`
-  const hidden =
-    Object.keys(call.args).length - Object.keys(show === undefined ? call.args : membersOf(call.args, show)).length
+  const hidden = Object.keys(call.args).length - Object.keys(members).length
   const lines = [
     `Approve a call of the tool ${plainText(call.tool)} of the server ${plainText(call.server)}?`,
     `Caller: ${call.caller === undefined ? 'unknown' : plainText(call.caller)}`,
@@ -60,7 +62,7 @@ function secondsOf(time: string): number {
 }
 
 function membersOf(args: Json, names: readonly string[]): Json {
-  return Object.fromEntries(Object.entries(args).filter(([name]) => names.includes(name)))
+  return Object.fromEntries(names.filter((name) => Object.hasOwn(args, name)).map((name) => [name, args[name]]))
 }
 
 /** Characters that change how text around them looks, or that nobody sees. */
@@ -68,10 +70,14 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu
 
 /** JSON in which no character can imitate another line of the message. */
 function plainText(value: unknown): string {
+  return escapedText(JSON.stringify(value))
+}
+
+function escapedText(text: string): string {
   const escaped = (character: string): string =>
     Array.from(
       { length: character.length },
       (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
     ).join('')
-  return JSON.stringify(value).replace(UNSEEN, escaped)
+  return text.replace(UNSEEN, escaped)
 }

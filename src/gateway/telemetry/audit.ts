@@ -1,6 +1,5 @@
 /** The audit log of a gateway: each call to a server, what rules decided over it, and what became of it. */
 import { dirname, resolve } from 'node:path'
-import { inspect } from 'node:util'
 import * as telemetry from '@opentelemetry/api'
 import { type AuditCaller, type AuditedCall, type AuditEntry, auditFolder, type AuditLog } from '../../audit/index.ts'
 import type { Json } from '../../protocol/index.ts'
@@ -126,8 +125,12 @@ function digestFor(args: Json): string {
   try {
     return digestOf(args)
   } catch {
-    return digestOf(inspect(args, { depth: 100, maxStringLength: 10_000, breakLength: Infinity }))
+    return digestOf(JSON.stringify(args, infinityAsText))
   }
+}
+
+function infinityAsText(_: string, value: unknown): unknown {
+  return value === Infinity || value === -Infinity ? String(value) : value
 }
 
 function callerOf(principal: Principal | undefined, client: string | undefined): AuditCaller | undefined {

@@ -91,6 +91,30 @@ async function startGateway(mcpServers: object): Promise<string> {
   return url
 }
 
+/** One with rules, a store and an audit log. */
+async function startRuledGateway(mcpServers: object): Promise<string> {
+  const gateway = {
+    store: join(folder, 'questions.db'),
+    audit: { folder: join(folder, 'audit') },
+    deny: [
+      { if: 'has(args.amount) && args.amount > 100' },
+      // Larger arguments would be denied.
+      { if: 'args.items.exists(item, item.price > 100 && item.count > 3)', dryRun: true },
+      { if: 'args.names.exists(name, name.like("*drop*table*"))', dryRun: true },
+    ],
+    approve: [
+      { if: 'tool.ownName == "tool_2"', by: 'role:manager' },
+      { if: 'tool.ownName == "tool_1"', by: 'role:manager', show: ['region'] },
+    ],
+    admin: false,
+  }
+  const config = await gatewayConfigOf({ mcpServers, gateway })
+  const ruled = createGateway({ ...config, keys, logger: quiet, principal: ({ header }) => ({ id: header('x-user') ?? '' }) })
+  const { url } = await ruled.listen({ drainOnTerm: false })
+  await ruled.tried()
+  return url
+}
+
 /**
  * Since the stopwatch was made: the wall clock, or the CPU time of the process if that is less. Other processes can make
  * only the first longer, and other threads only the second, so that the main thread needed no more than this.
@@ -139,8 +163,13 @@ const yard = JSON.stringify(
 
 const topics: Topics = {
   start: async (servers): Promise<Addresses> => {
-    const [{ server, guarded }, gateway] = await Promise.all([startServers(), startGateway(servers)])
-    return { server, guarded, gateway }
+    const { lines: _, ...overHttp } = servers as Record<string, unknown>
+    const [{ server, guarded }, gateway, ruled] = await Promise.all([
+      startServers(),
+      startGateway(servers),
+      startRuledGateway(overHttp),
+    ])
+    return { server, guarded, gateway, ruled }
   },
   begin: () => watch.begin(),
   end: async () => {

@@ -88,6 +88,11 @@ export class Sender {
     return this.modern(path, 'tools/call', { name, arguments: args, ...more })
   }
 
+  /** A call through the gateway with rules, of a client that cannot be asked. */
+  ruled(name: string, args: unknown) {
+    return this.modern('ruled', 'tools/call', { name, arguments: args }, { headers: { 'x-user': 'ann' } })
+  }
+
   /** A call at the address of one server of the gateway, where requests may pass unread. */
   passed(args: unknown, headers: Headers = {}, path = '/mcp/modern') {
     return this.modern(path, 'tools/call', { name: 'echo', arguments: args }, { headers })
@@ -140,6 +145,6 @@ export class Sender {
   #url(at: string): string {
     const { gateway } = this.#addresses
     if (at.startsWith('/')) return new URL(at, gateway).href
-    return at === 'gateway' ? gateway : this.#addresses[at === 'guarded' ? 'guarded' : 'server']
+    return this.#addresses[at as keyof Addresses]
   }
 }
