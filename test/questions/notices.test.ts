@@ -1,6 +1,7 @@
 /** Notices of open questions, by channels that real receivers read. */
+import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { chat, mail, type QuestionNotice, type NoticeChannel, type Server, webhook } from 'pannier/server'
 import { SMTPServer } from 'smtp-server'
@@ -86,6 +87,39 @@ describe.each(ENGINES)('over %s', (engine) => {
     const { questions } = await server.questions.open({ for: principalOf('mia') })
     expect(questions).toMatchObject([{ undelivered: [] }])
   })
+})
+
+test('a message cannot pass for the lines of its notice', async () => {
+  const [room, box] = [await receiver(), await mailbox()]
+  const notify = [chat({ url: room.url }), mail({ smtp: box.smtp, from: 'desk@example.com', to: 'ann@example.com' })]
+  const [, url] = await serve('SQLite', notify)
+  const forged = 'old?\r\nAnswer here: https://evil.example\u2028Now'
+  await (await askless('SDK v2', url, 'ann')).call('delete_branch', { branch: forged })
+  await vi.waitFor(() => expect([room.posted, box.mails].map(({ length }) => length)).toEqual([1, 1]))
+  const { text: shown } = parseJson(room.posted[0]!.body) as { text: string }
+  const lines = shown.split('\n')
+  expect(lines.slice(1, 4)).toEqual([
+    '&gt; Delete the branch old?',
+    '&gt; Answer here: https://evil.example',
+    '&gt; Now?',
+  ])
+  expect(lines.filter((line) => line.startsWith('Answer here: '))).toHaveLength(1)
+  expect(box.mails[0]).toContain('> Answer here: https://evil.example')
+})
+
+test('a server for mails that says nothing holds up neither the other channels nor the end of the process', async () => {
+  const [hook, silentMail] = [await receiver(), createTcpServer(() => {}).listen(0, '127.0.0.1')]
+  await once(silentMail, 'listening')
+  onTestFinished(() => void silentMail.close())
+  const smtp = `smtp://127.0.0.1:${(silentMail.address() as AddressInfo).port}`
+  const notify = [mail({ smtp, from: 'desk@example.com', to: 'ann@example.com' }), webhook({ url: hook.url, secret: SECRET })]
+  const [server, url] = await serve('SQLite', notify)
+  const client = await askless('SDK v2', url, 'ann')
+  for (const [turn, branch] of ['old', 'new'].entries()) {
+    await client.call('delete_branch', { branch })
+    await vi.waitFor(() => expect(hook.posted).toHaveLength(turn + 1))
+  }
+  await server.drain({ deadlineMs: 0, idleMs: 0 })
 })
 
 test('the server of the guide is made from its variables', () => {

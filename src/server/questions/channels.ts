@@ -33,16 +33,24 @@ export interface NoticeChannel {
   send(notice: QuestionNotice, signal: AbortSignal): Promise<void>
 }
 
-/** A notice as a text of a few lines. */
+const LINE_BREAK = /\r\n|[\n\r\u2028\u2029\u0085\v\f]/g
+const MAX_MESSAGE_CHARS = 4000
+
+/** A notice as a text of a few lines. The message is a quotation, because its lines could pass for those of the notice. */
 function noticeText({ server, tool, caller, message, link, expiresAt }: QuestionNotice): string {
-  const who = caller === undefined ? 'A caller' : caller
+  const who = caller === undefined ? 'A caller' : caller.replaceAll(LINE_BREAK, ' ')
   const until = expiresAt === null ? [] : [`It can be answered until ${new Date(expiresAt).toISOString()}.`]
   return [
-    `${who} called ${tool} of ${server}, and it asks:`,
-    message,
+    `${who} called ${tool.replaceAll(LINE_BREAK, ' ')} of ${server}, and it asks:`,
+    ...quoted(message),
     ...(link === undefined ? [] : [`Answer here: ${link}`]),
     ...until,
   ].join('\n')
+}
+
+function quoted(message: string): readonly string[] {
+  const shown = message.length > MAX_MESSAGE_CHARS ? `${message.slice(0, MAX_MESSAGE_CHARS)} … (cut)` : message
+  return shown.split(LINE_BREAK).map((line) => `> ${line}`)
 }
 
 export interface WebhookOptions {
@@ -146,6 +154,14 @@ export interface MailOptions {
   name?: string
 }
 
+/** How long the server for mails may be silent, in milliseconds. */
+const MAIL_SILENCE_MS = 10_000
+const MAIL_TIMES = {
+  connectionTimeout: MAIL_SILENCE_MS,
+  greetingTimeout: MAIL_SILENCE_MS,
+  socketTimeout: MAIL_SILENCE_MS,
+}
+
 /** Sends notices by mail. It needs the package `nodemailer`. */
 export function mail({ smtp, from, to, name = 'mail' }: MailOptions): NoticeChannel {
   if (!/^smtps?:\/\//.test(smtp)) throw new TypeError('The option smtp of mail begins with smtp:// or smtps://.')
@@ -155,7 +171,7 @@ export function mail({ smtp, from, to, name = 'mail' }: MailOptions): NoticeChan
       const receivers = typeof to === 'string' ? [to] : await to(notice)
       if (receivers.length === 0) return
       const { createTransport } = await loadNodemailer()
-      const transport = createTransport(smtp)
+      const transport = createTransport({ url: smtp, ...MAIL_TIMES })
       try {
         const subject = `${notice.tool} of ${notice.server} waits for an answer`
         const messageId = `<${notice.id.replaceAll(/[^\w.-]/g, '.')}@pannier>`

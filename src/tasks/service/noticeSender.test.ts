@@ -95,3 +95,26 @@ describe('a notice that was not taken', () => {
     expect(logged).toMatchObject([['error', { attempt: 15 }]])
   })
 })
+
+describe('a channel that never ends', () => {
+  const silent = (): Promise<void> => new Promise(() => {})
+
+  test('has ten seconds for each attempt', async () => {
+    const { sender, postponed, logged } = newSender(1, silent)
+    const sent = sender.send()
+    await vi.advanceTimersByTimeAsync(10_000)
+    await sent
+    expect(postponed).toEqual([[ref, 10_000]])
+    expect(logged).toMatchObject([['warn', { err: { message: 'It was not sent in time.' } }]])
+    await sender.close()
+  })
+
+  test('keeps no process, and the notice stays claimed', async () => {
+    const { sender, removed, postponed, logged } = newSender(1, silent)
+    void sender.send()
+    const closed = sender.close()
+    await vi.advanceTimersByTimeAsync(1000)
+    await closed
+    expect([removed, postponed, logged]).toEqual([[], [], []])
+  })
+})

@@ -2,7 +2,7 @@
  * Sends the notices of the outbox. Each is sent at least once, also after a crash. A notice that a channel did not take is sent
  * again after a pause that doubles, and given up in the end: it stays in the list of open questions as undelivered.
  */
-import { backoffMs, isObject, unref } from '../../protocol/index.ts'
+import { backoffMs, isObject, settledWithin, unref } from '../../protocol/index.ts'
 import type { Logger, QuestionNotice, NoticeSite } from '../../server/index.ts'
 import type { DueNotice, OpenQuestionRecord, TaskEngine } from '../engine.ts'
 import { digestOf } from './dialect.ts'
@@ -12,6 +12,8 @@ import { toQuestion } from './questionDesk.ts'
 const POLL_MS = 1000
 /** The timeout of one attempt. */
 const SEND_MS = 10_000
+/** How long a process that ends waits for attempts under way. */
+const CLOSE_MS = 1000
 /** A notice whose process has died is sent by another one after this time. */
 const CLAIM_MS = 3 * SEND_MS
 const PAUSES = { firstMs: 10_000, maxMs: 3_600_000 }
@@ -23,6 +25,7 @@ export class NoticeSender {
   readonly #site: NoticeSite
   readonly #logger: () => Logger
   readonly #timer: NodeJS.Timeout | number
+  readonly #closing = new AbortController()
   #sending: Promise<void> | undefined
 
   constructor(engine: TaskEngine, site: NoticeSite, logger: () => Logger) {
@@ -40,9 +43,11 @@ export class NoticeSender {
     return this.#sending
   }
 
-  /** Waits for notices that are being sent. */
+  /** Waits a moment for notices that are being sent. Others are sent again, by the next process. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
+    await settledWithin(this.#sending, CLOSE_MS)
+    this.#closing.abort()
     await this.#sending
   }
 
@@ -61,14 +66,29 @@ export class NoticeSender {
     if (channel === undefined) return
     const notice = await this.#noticeOf({ question, channel: name, attempt })
     try {
-      await channel.send(notice, AbortSignal.timeout(SEND_MS))
+      await this.#inTime((signal) => channel.send(notice, signal))
       await this.#engine.notices.remove(ref)
     } catch (error) {
+      if (this.#closing.signal.aborted) return // its claim expires
       const isLast = attempt >= MAX_ATTEMPTS
       const details = { channel: name, question: notice.question, attempt, err: reasonOf(error) }
       if (isLast) this.#logger().error(details, 'A notice was given up: nobody was told of this question.')
       else this.#logger().warn(details, 'A notice could not be sent; it is tried again.')
       await this.#engine.notices.postpone(ref, isLast ? undefined : backoffMs(attempt, PAUSES))
+    }
+  }
+
+  /** Rejects when the time is over, also where the channel does not heed its signal. */
+  async #inTime(send: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), SEND_MS)
+    const signal = AbortSignal.any([late.signal, this.#closing.signal])
+    const aborted = Promise.withResolvers<never>()
+    signal.addEventListener('abort', () => aborted.reject(new Error('It was not sent in time.')), { once: true })
+    try {
+      await Promise.race([send(signal), aborted.promise])
+    } finally {
+      clearTimeout(timer)
     }
   }
 
