@@ -112,7 +112,10 @@ test('a server for mails that says nothing holds up neither the other channels n
   await once(silentMail, 'listening')
   onTestFinished(() => void silentMail.close())
   const smtp = `smtp://127.0.0.1:${(silentMail.address() as AddressInfo).port}`
-  const notify = [mail({ smtp, from: 'desk@example.com', to: 'ann@example.com' }), webhook({ url: hook.url, secret: SECRET })]
+  const notify = [
+    mail({ smtp, from: 'desk@example.com', to: 'ann@example.com' }),
+    webhook({ url: hook.url, secret: SECRET }),
+  ]
   const [server, url] = await serve('SQLite', notify)
   const client = await askless('SDK v2', url, 'ann')
   for (const [turn, branch] of ['old', 'new'].entries()) {

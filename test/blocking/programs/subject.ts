@@ -109,7 +109,12 @@ async function startRuledGateway(mcpServers: object): Promise<string> {
     admin: false,
   }
   const config = await gatewayConfigOf({ mcpServers, gateway })
-  const ruled = createGateway({ ...config, keys, logger: quiet, principal: ({ header }) => ({ id: header('x-user') ?? '' }) })
+  const ruled = createGateway({
+    ...config,
+    keys,
+    logger: quiet,
+    principal: ({ header }) => ({ id: header('x-user') ?? '' }),
+  })
   const { url } = await ruled.listen({ drainOnTerm: false })
   await ruled.tried()
   return url

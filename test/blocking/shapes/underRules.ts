@@ -23,7 +23,11 @@ export const UNDER_RULES: readonly Shape[] = [
   ['a number beyond all, and quotes', '', (client) => beyond(client, { text: long('"', CHARS / 2) })],
   ['items that a rule reads', 'said', (client) => client.ruled('modern_echo', { items: Array(2000).fill({}) })],
   ['items that are too many for a rule', 'said', (client) => client.ruled('modern_echo', { items: manyTexts() })],
-  ['names that a rule reads', 'said', (client) => client.ruled('modern_echo', { names: [long('drop table', 100_000)] })],
+  [
+    'names that a rule reads',
+    'said',
+    (client) => client.ruled('modern_echo', { names: [long('drop table', 100_000)] }),
+  ],
   ['characters to approve', 'too long', (client) => client.ruled('modern_tool_2', { text: long('x') })],
   [
     'unseen characters to approve',
