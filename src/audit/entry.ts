@@ -57,4 +57,17 @@ export interface ApprovalEntry extends AuditedCall {
   readonly answeredBy?: AuditCaller
 }
 
-export type AuditEntry = CallEntry | DecidedEntry | ApprovalEntry
+/** A change that a person made, or tried to make, in the console. */
+export interface ConsoleEntry {
+  readonly kind: 'console'
+  /** The change, such as `definitions.accept`. */
+  readonly action: string
+  /** What was changed. */
+  readonly subject: string
+  readonly outcome: 'done' | 'refused' | 'failed'
+  readonly role: string
+  /** Absent for the holder of the token that the gateway printed. */
+  readonly caller?: AuditCaller
+}
+
+export type AuditEntry = CallEntry | DecidedEntry | ApprovalEntry | ConsoleEntry

@@ -8,6 +8,7 @@ import {
   errorDetails,
   keyringOf,
   lineLogger,
+  type Logger,
   LoggerSlot,
   type NodeHandler,
   openListener,
@@ -16,6 +17,8 @@ import {
 import type { Cell } from '../probe/index.ts'
 import { backendCells, type GatewayFacts, isReady, measuresOf, type ReadinessFacts, reportOf } from './admin/health.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin, withProbes } from './admin/listen.ts'
+import { gatewayConsole } from './console.ts'
+import type { ConsoleDesk } from './admin/console/desk.ts'
 import { missingKeys, SetupWarnings, unfittingNames } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
@@ -42,6 +45,8 @@ export class Gateway {
   readonly #database: GatewayDatabase | undefined
   readonly #audit: CallAudit | undefined
   readonly #served: ServedBackends
+  /** What this process knows and does for the console. */
+  readonly console: ConsoleDesk
   readonly #setupWarnings = new SetupWarnings({
     judged: () => this.judged(),
     others: () => (this.#database === undefined ? this.#routes.knownOthers : 0),
@@ -65,16 +70,12 @@ export class Gateway {
     this.#logger = new LoggerSlot(options.logger)
     this.#via = new Via(options)
     this.#metrics = new GatewayMetrics(() => ({ servers: this.backends.map(measuresOf), parked: this.#routes.parked }))
-    this.#database = openDatabase(options, {
-      address: () => this.#routes.address,
-      reached: () => this.#reached,
-      logger: () => this.#logger.current,
-    })
-    const server = serverOptions(options, this.#logger, {
-      limits: () => this.#config.settings.limits,
-      database: this.#database,
-    })
-    this.#audit = openAudit(options, keyringOf(server), () => this.#logger.current)
+    const logger = (): Logger => this.#logger.current
+    const [address, reached] = [() => this.#routes.address, () => this.#reached]
+    this.#database = openDatabase(options, { address, reached, logger })
+    const [limits, database] = [() => this.#config.settings.limits, this.#database]
+    const server = serverOptions(options, this.#logger, { limits, database })
+    this.#audit = openAudit(options, keyringOf(server), logger)
     this.#routes = new Routes({
       backends: () => this.backends,
       ready: () => this.#served.ready,
@@ -93,10 +94,12 @@ export class Gateway {
       file: options.file,
       pins: pinStoreOf(options, this.#database?.pins),
       nameOf: (server, tool) => this.#routes.names.exposed(server, tool),
-      logger: () => this.#logger.current,
+      logger,
       onAccepted: () => void Promise.all(this.backends.map((backend) => backend.lists.recheck())),
     })
     this.#served = new ServedBackends(options, (config) => this.#createBackend(config))
+    const [metrics, routes, definitions, audit] = [this.#metrics, this.#routes, this.#definitions, this.#audit]
+    this.console = gatewayConsole({ report: () => this.report(), metrics, routes, definitions, audit, logger })
     this.#setRoutes()
   }
 
@@ -221,7 +224,7 @@ export class Gateway {
     if (admin === false) return undefined
     this.#metrics.refresh()
     const [health, servers] = [() => this.report().health, () => this.report().servers]
-    return (this.#admin = await listenAdmin(admin, { health, servers, metrics }))
+    return (this.#admin = await listenAdmin(admin, { health, servers, metrics, ask: this.console.ask }))
   }
 
   /** The report of the admin address: the gateway's health, and its servers. */

@@ -6,14 +6,17 @@
 import { type Json, unref } from '../protocol/index.ts'
 import { type Logger, shortened } from '../server/internal.ts'
 import {
+  acceptOffered,
   checkDefinitions,
   MAX_PIN_CHARS,
   memoryPins,
+  type OfferedTool,
   offeredTools,
   type PinCheck,
   type PinStore,
   prepareDigests,
 } from './catalog/index.ts'
+import { digestOf } from '../state/internal.ts'
 import { acceptCommand, type BackendConfig } from './config/index.ts'
 
 export interface DefinitionsOptions {
@@ -25,6 +28,12 @@ export interface DefinitionsOptions {
   readonly nameOf: (server: string, tool: string) => string
   /** Called when definitions may have been accepted. */
   readonly onAccepted: () => void
+}
+
+/** A definition that waits, with the tool's name at `/mcp` and a digest by which it is accepted. */
+export interface NamedOffer extends OfferedTool {
+  readonly name: string
+  readonly version: string
 }
 
 const NONE: PinCheck = { pins: new Map(), changed: [], withheld: new Set(), unpinned: 0 }
@@ -84,6 +93,31 @@ export class Definitions {
     if (unusable !== undefined)
       return `All tools of the server "${server}" are withheld, because their pins cannot be used: ${unusable}`
     return unpinned === undefined ? undefined : this.#fullText(server, unpinned)
+  }
+
+  /** Where definitions are pinned. */
+  get place(): string {
+    return this.#options.pins.place
+  }
+
+  /** The tools whose new or changed definitions wait to be accepted. */
+  async offered(): Promise<readonly NamedOffer[]> {
+    const { pins, nameOf } = this.#options
+    const offered = offeredTools(await pins.load())
+    return offered.map((each) => ({ ...each, name: nameOf(each.server, each.tool), version: digestOf(each.offered) }))
+  }
+
+  /** Accepts a definition as it was shown; false if it has changed since, or no longer waits. */
+  async accept({ server, tool, version }: Pick<NamedOffer, 'server' | 'tool' | 'version'>): Promise<boolean> {
+    let isShown = false
+    await this.#options.pins.update((pins) => {
+      isShown = offeredTools(pins).some(
+        (each) => each.server === server && each.tool === tool && digestOf(each.offered) === version,
+      )
+      return isShown ? acceptOffered(pins, [{ server, tool }]) : pins
+    })
+    if (isShown) this.#options.onAccepted()
+    return isShown
   }
 
   close(): void {

@@ -12,7 +12,7 @@ const allowed: Readonly<Record<string, string>> = {
 const importsTest = /import \{[^}]*\b(test|proves)\b[^}]*\} from/
 
 test('no test waits for a fixed time', () => {
-  const files = [...readTexts(listFiles().filter((path) => path.endsWith('.ts')))]
+  const files = [...readTexts(listFiles().filter((path) => /\.tsx?$/.test(path)))]
   const tests = new Map(files.filter(([path, text]) => isTest(path) || importsTest.test(text)))
   const waits = fixedWaits(tests)
   const places = waits.filter(({ path }) => !(path in allowed)).map(({ path, line, ms }) => `${path}:${line}: ${ms} ms`)

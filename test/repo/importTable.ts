@@ -119,9 +119,10 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
       'rules',
       'telemetry',
     ],
-    admin: ['backends', 'config', 'telemetry'],
+    admin: ['backends', 'catalog', 'config', 'telemetry'],
     workers: ['admin', 'config', 'telemetry'],
   },
+  console: { pages: ['parts'], parts: [] },
   cli: {
     options: [],
     output: [],

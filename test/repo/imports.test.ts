@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { listFiles, readTexts } from '../../scripts/repository.ts'
 import { importCircles, importProblems } from './imports.ts'
 
-const sources = readTexts(listFiles().filter((path) => path.startsWith('src/') && path.endsWith('.ts')))
+const sources = readTexts(listFiles().filter((path) => path.startsWith('src/') && /\.tsx?$/.test(path)))
 
 test('imports in src follow the table of the design', () => {
   expect(importProblems(sources)).toEqual([])

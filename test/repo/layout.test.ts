@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { listFiles, readTexts } from '../../scripts/repository.ts'
 import { layoutProblems } from './layout.ts'
 
-const sources = readTexts(listFiles().filter((path) => path.startsWith('src/') && path.endsWith('.ts')))
+const sources = readTexts(listFiles().filter((path) => path.startsWith('src/') && /\.tsx?$/.test(path)))
 
 test('folders, names of tests, names of types and numbers in src follow the rules of the layout', () => {
   expect(layoutProblems(sources)).toEqual([])

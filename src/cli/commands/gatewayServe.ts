@@ -109,8 +109,9 @@ async function orExplain<T>(begin: () => Promise<T>): Promise<T> {
 /** The gateway also serves without an admin address: another gateway may have the port. */
 async function startAdmin(served: ServedGateway, { display }: CommandContext): Promise<void> {
   try {
-    const pages = await served.listenAdmin()
-    if (pages.length > 0) display.note(`Health and servers: ${pages.join(', ')}`)
+    const admin = await served.listenAdmin()
+    if (admin !== undefined) display.note(`Health and servers: ${admin.pages.join(', ')}`)
+    if (admin?.console !== undefined) display.note(`Console: ${admin.console}`)
   } catch (error) {
     const why = error instanceof Error ? error.message : ''
     display.note(

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import type { Gateway, GatewayConfig, GatewayOptions } from '../../gateway/index.ts'
 import {
+  type AdminListening,
   createGateway,
   prometheusMetrics,
   listenWorkersAdmin,
@@ -23,13 +24,19 @@ export interface ServeAddressOptions {
   readonly insecure: boolean
 }
 
+export interface AdminAddresses {
+  readonly pages: readonly string[]
+  /** With its token; undefined where it is not served. */
+  readonly console: string | undefined
+}
+
 export interface ServedGateway {
   /** Serves clients over HTTP. Gives the address. */
   listen(at: ServeAddressOptions): Promise<string>
   /** Serves one client on standard input and output, where one process does. */
   stdio?(): Promise<void>
-  /** Serves health, servers and metrics; gives the addresses of the pages. */
-  listenAdmin(): Promise<readonly string[]>
+  /** Serves health, servers, metrics and the console; undefined where the settings say so. */
+  listenAdmin(): Promise<AdminAddresses | undefined>
   /** What is served; undefined where no process can report it. */
   table(options: WorkerTableOptions): Promise<WorkerTable | undefined>
   reload(config: GatewayConfig): Promise<void>
@@ -55,8 +62,8 @@ async function tableOf(gateway: Gateway, { width, withinMs, only }: WorkerTableO
 }
 
 /** The addresses of the admin pages; `/metrics` only where something is measured. */
-function adminPages(url: string, hasMetrics: boolean): readonly string[] {
-  return ['health', 'servers', ...(hasMetrics ? ['metrics'] : [])].map((page) => `${url}${page}`)
+function adminPages({ url, console }: AdminListening, hasMetrics: boolean): AdminAddresses {
+  return { pages: ['health', 'servers', ...(hasMetrics ? ['metrics'] : [])].map((page) => `${url}${page}`), console }
 }
 
 /** Serves in this process. */
@@ -68,7 +75,7 @@ export function oneProcess(config: GatewayConfig): ServedGateway {
     listenAdmin: async () => {
       const metrics = await prometheusMetrics()
       const admin = await gateway.listenAdmin({ metrics })
-      return admin === undefined ? [] : adminPages(admin.url, metrics !== undefined)
+      return admin && adminPages(admin, metrics !== undefined)
     },
     table: (options) => tableOf(gateway, options),
     reload: (changed) => gateway.reload(changed),
@@ -95,10 +102,10 @@ export function inWorkers(config: GatewayConfig, { workers: count, onNews }: Ser
     listen: (at) => workers.start(at),
     listenAdmin: async () => {
       const { admin } = config.settings
-      if (admin === false) return []
-      const { url, close, hasMetrics } = await listenWorkersAdmin(admin, workers)
-      closeAdmin = close
-      return adminPages(url, hasMetrics)
+      if (admin === false) return undefined
+      const listening = await listenWorkersAdmin(admin, workers)
+      closeAdmin = listening.close
+      return adminPages(listening, listening.hasMetrics)
     },
     table: (options) => workers.table(options),
     reload: (changed) => workers.reload(changed),

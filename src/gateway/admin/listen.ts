@@ -1,6 +1,8 @@
-/** The admin endpoint of a gateway, its health and its servers, read-only; and the probes of an orchestrator. */
-import { hash, timingSafeEqual } from 'node:crypto'
+/** The admin endpoint of a gateway: its health and its servers, read-only, and the console; and the probes of an orchestrator. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ConsoleAccess, isSame } from './console/access.ts'
+import { ConsoleRoutes } from './console/routes.ts'
+import type { AskConsole } from './console/types.ts'
 import { createHostGuard, isLocalHost, type NodeHandler, openListener, pathOf } from '../../server/internal.ts'
 import type { Json } from '../../protocol/index.ts'
 import { escapeUnprintable } from '../../state/internal.ts'
@@ -9,6 +11,8 @@ import type { MetricsText } from '../telemetry/prometheus.ts'
 
 export interface AdminListening {
   readonly url: string
+  /** The address of the console, with its token; undefined where it is not served. */
+  readonly console: string | undefined
   close(): Promise<void>
 }
 
@@ -21,21 +25,32 @@ export interface AdminListenOptions {
 export interface AdminPages extends AdminListenOptions {
   readonly health: () => Json | Promise<Json>
   readonly servers: () => readonly Json[] | Promise<readonly Json[]>
+  readonly ask: AskConsole
 }
 
-export async function listenAdmin({ host, port, token }: AdminSettings, pages: AdminPages): Promise<AdminListening> {
+export async function listenAdmin({ host, port, token }: AdminSettings, reports: AdminPages): Promise<AdminListening> {
   const guard = createHostGuard({})
   const isLocal = isLocalHost(host)
-  const { url, close } = await openListener({ host, port, path: '/health' }, (req, res) => {
+  const access = new ConsoleAccess({ isLocal })
+  const pages = new ConsoleRoutes(reports.ask, access)
+  const listener = await openListener({ host, port, path: '/health' }, (req, res) => {
     const header = (name: string): string | undefined => headerOf(req, name)
     const refused = guard(header, isLocal)
     if (refused !== undefined) return reply(res, 403, { error: 'This address is for this machine alone.' })
+    if (access.token !== undefined && pages.has(pathOf(req)))
+      return void pages.serve(req, res).catch(() => reply(res, 500, { error: 'The page could not be read.' }))
     if (token !== undefined && !isSame(header('authorization') ?? '', `Bearer ${token}`))
       return reply(res, 401, { error: 'Send the token of the admin address as a bearer token.' })
     if (req.method !== 'GET') return reply(res, 405, { error: 'Nothing can be changed here.' })
-    void answer(res, pathOf(req), pages).catch(() => reply(res, 500, { error: 'This could not be read.' }))
+    void answer(res, pathOf(req), reports).catch(() => reply(res, 500, { error: 'This could not be read.' }))
   })
-  return { url: new URL('/', url).href, close }
+  access.listensAt(listener.port)
+  const url = new URL('/', listener.url).href
+  const close = (): Promise<void> => {
+    pages.close()
+    return listener.close()
+  }
+  return { url, console: access.token && `${url}console?token=${access.token}`, close }
 }
 
 /**
@@ -71,11 +86,6 @@ async function answer(res: ServerResponse, path: string, { health, servers, metr
 function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
   const value = headers[name]
   return Array.isArray(value) ? value[0] : value
-}
-
-/** A comparison in constant time. */
-function isSame(given: string, expected: string): boolean {
-  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'))
 }
 
 function reply(res: ServerResponse, status: number, body: object): void {

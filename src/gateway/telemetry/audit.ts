@@ -48,6 +48,14 @@ export interface AuditApproval {
   readonly by: Principal | undefined
 }
 
+export interface AuditedChange {
+  readonly action: string
+  readonly subject: string
+  readonly outcome: 'done' | 'refused' | 'failed'
+  readonly role: string
+  readonly by: Principal | undefined
+}
+
 export class CallAudit {
   readonly #log: AuditLog
   readonly #showsArguments: boolean
@@ -89,6 +97,12 @@ export class CallAudit {
     const answeredBy = by && callerOf(by, undefined)
     const outcome = isApproved ? 'approved' : 'declined'
     this.#write({ kind: 'approval', ...this.#audited(subject), rule, outcome, ...(answeredBy && { answeredBy }) })
+  }
+
+  /** A change in the console, or an attempt. */
+  changed({ by, ...change }: AuditedChange): void {
+    const caller = callerOf(by, undefined)
+    this.#write({ kind: 'console', ...change, ...(caller && { caller }) })
   }
 
   close(): void {

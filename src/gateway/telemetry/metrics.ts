@@ -14,6 +14,7 @@ import {
   type Observable,
 } from '@opentelemetry/api'
 import { escapeUnprintable } from '../../state/internal.ts'
+import { CallHistory } from './history.ts'
 
 /** `asked`: the caller has to answer first. `refused`: the request is invalid, over a limit, or lacks credentials. */
 export type CallOutcome = 'complete' | 'asked' | 'failed' | 'refused' | 'cancelled'
@@ -69,6 +70,7 @@ const OTHER = '_other'
 const BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
 export class GatewayMetrics {
+  readonly history = new CallHistory()
   readonly #measure: () => GatewayMeasures
   readonly #tools = new Map<string, Set<string>>()
   #registered: Registration | undefined
@@ -83,6 +85,7 @@ export class GatewayMetrics {
   }
 
   ended({ method, target, outcome, seconds }: EndedCall): void {
+    this.history.ended(target.server, outcome === 'failed')
     const instruments = this.#current()
     if (instruments === undefined) return
     const attributes = { server: target.server, method, ...this.#nameOf(method, target) }

@@ -14,6 +14,7 @@ export async function listenWorkersAdmin(settings: AdminSettings, workers: Worke
   const admin = await listenAdmin(settings, {
     health: async () => aggregateHealth(await workers.states()),
     servers: async () => aggregateServers(await workers.states()),
+    ask: workers.askConsole,
     ...(hasMetrics && { metrics }),
   })
   return { ...admin, hasMetrics }

@@ -3,6 +3,7 @@
  * directions. The channel is a pipe between the two processes, so it may carry configurations and keys.
  */
 import { isObject } from '../../protocol/index.ts'
+import type { ConsoleReply, ConsoleRequest } from '../admin/console/types.ts'
 import type { GatewayConfig } from '../config/index.ts'
 import type { GatewayReport } from '../options.ts'
 
@@ -173,6 +174,8 @@ export interface WorkerMethods {
   meet(params: { readonly others: readonly string[] }): Promise<void>
   reload(config: GatewayConfig): Promise<void>
   report(params: object): Promise<WorkerReport>
+  /** Answers the console for all processes. */
+  console(request: ConsoleRequest): Promise<ConsoleReply>
   /** Shows that the process is not frozen. */
   ping(params: object): void
   table(options: WorkerTableOptions): Promise<WorkerTable>

@@ -62,6 +62,7 @@ class GatewayWorker {
       meet: ({ others }) => this.#served.meet(others),
       reload: (config) => this.#served.reload(splitLimits(config, this.#place)),
       report: async () => ({ ...this.#served.report(), metrics: await this.#metrics?.() }),
+      console: (request) => this.#served.console.ask(request),
       ping: () => {},
       table: (params) => options.tableOf(this.#served, params),
       drain: () => this.drain(),

@@ -9,6 +9,7 @@ import cluster from 'node:cluster'
 import { DRAIN_MS } from '../../server/internal.ts'
 import { newKey } from '../../state/seal/index.ts'
 import { hasKeys, missingKeys } from '../setupWarnings.ts'
+import type { ConsoleReply, ConsoleRequest } from '../admin/console/types.ts'
 import type { GatewayConfig } from '../config/index.ts'
 import { newGatewayId, startedBy } from '../loops.ts'
 import {
@@ -43,6 +44,8 @@ export interface WorkerState {
 
 /** Timeout for the report of a worker. */
 const REPORT_MS = 2000
+/** Timeout for what a worker answers to the console. */
+const CONSOLE_MS = 10_000
 /** Timeout for the drain of a worker: its calls, and the processes of its servers. */
 const WORKER_DRAIN_MS = DRAIN_MS + 10_000
 
@@ -127,6 +130,16 @@ export class Workers {
         return { worker, pid, hasStarted, report }
       }),
     )
+  }
+
+  /** Asks a worker that serves, and the next one where it does not answer. A change is asked of one alone. */
+  readonly askConsole = async (request: ConsoleRequest): Promise<ConsoleReply> => {
+    for (const slot of this.#slots.filter(({ isServing }) => isServing)) {
+      const reply = await withTimeout(slot.ask('console', request), CONSOLE_MS).catch(() => undefined)
+      if (reply !== undefined) return reply
+      if (request.kind === 'act') break
+    }
+    return { refused: { status: 503, error: 'No worker answers. The gateway starts others in their place.' } }
   }
 
   /** Lets the calls of all workers finish, and ends them. */

@@ -1,0 +1,36 @@
+/** The topics and actions of the console, from the parts of a gateway. */
+import type { Logger } from '../server/internal.ts'
+import { acceptAction, type DefinitionsParts, definitionsTopic } from './admin/console/definitions.ts'
+import { ConsoleDesk } from './admin/console/desk.ts'
+import { overviewTopic } from './admin/console/overview.ts'
+import type { GatewayReport } from './options.ts'
+import type { Routes } from './routes/routes.ts'
+import type { CallAudit } from './telemetry/audit.ts'
+import type { GatewayMetrics } from './telemetry/metrics.ts'
+
+export interface ConsoleSite {
+  readonly report: () => GatewayReport
+  readonly metrics: GatewayMetrics
+  readonly routes: Routes
+  readonly definitions: DefinitionsParts
+  readonly audit: CallAudit | undefined
+  readonly logger: () => Logger
+}
+
+export function gatewayConsole({ report, metrics, routes, definitions, audit, logger }: ConsoleSite): ConsoleDesk {
+  const desk = new ConsoleDesk({
+    topics: {
+      overview: overviewTopic({ report, history: metrics.history, routes }),
+      definitions: definitionsTopic(definitions),
+    },
+    actions: { 'definitions.accept': acceptAction(definitions) },
+    scope: () => routes.union.assembly.scope,
+    logger,
+    changed: ({ viewer: { role, principal }, ...change }) => {
+      audit?.changed({ ...change, role, by: principal })
+      logger().info({ ...change, role }, 'A change was made in the console.')
+    },
+  })
+  desk.serve()
+  return desk
+}
