@@ -38,5 +38,7 @@ export function isTest(path: string): boolean {
 
 /** Whether `npm test` runs only a short form of a test file (test/amount.ts), or leaves it out. */
 export function hasLongForm(path: string): boolean {
-  return path.endsWith('.long.test.ts') || (isTest(path) && /from '[^']*\/amount\.ts'/.test(readText(path)))
+  return (
+    path.endsWith('.long.test.ts') || (isTest(path) && /from '[^']*\/(?:amount|longTest)\.ts'/.test(readText(path)))
+  )
 }

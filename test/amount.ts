@@ -8,3 +8,8 @@ export const isLong = process.env['PANNIER_TESTS'] === 'long'
 export function amount(short: number, long: number): number {
   return isLong ? long : short
 }
+
+/** The rows of a table: in the short form only so many of the first. */
+export function rows<Row>(table: readonly Row[], short: number): readonly Row[] {
+  return table.slice(0, amount(short, table.length))
+}

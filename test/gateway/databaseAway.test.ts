@@ -5,6 +5,7 @@
  * under it. What another gateway remembers, or is told, only says where a call is sent.
  */
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { longTest } from '../longTest.ts'
 import { newDatabase, runSql } from '../postgres/database.ts'
 import { TcpProxy } from '../postgres/tcpProxy.ts'
 import type { MessageStream } from '../interop/fixtures/messageStream.ts'
@@ -131,102 +132,111 @@ test('a gateway whose lease is over serves nobody, also when it is sent calls of
   }
 })
 
-test('a caller whom a gateway has given up, and another taken, is found there by a gateway that remembers the first', async () => {
-  const brief = { ...stdioEntry({ state: 'stateful', idleSeconds: 5 }) }
-  const { balancer, database, gateways, urls } = await start({ brief }, 20)
-  const [first, second, third] = gateways
-  balancer.targets = [first.url]
-  const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
-  await callPlaced(ann, 'brief_note', { text: 'milk' })
-  balancer.targets = [second.url]
-  expect(await callPlaced(ann, 'brief_recall')).toBe('milk')
-  await vi.waitFor(() => expect(first.gateway.backends[0]?.sender.links).toBe(0), PATIENCE) // her process has ended
-  await renewed(database)
-  balancer.targets = [third.url]
-  await callPlaced(ann, 'brief_note', { text: 'bread' })
-  cutAll(gateways)
-  for (const url of urls) {
-    balancer.targets = [url]
-    expect(await outcome(call(ann, 'brief_recall'))).toBe('bread')
-  }
-})
+longTest(
+  'a caller whom a gateway has given up, and another taken, is found there by a gateway that remembers the first',
+  async () => {
+    const brief = { ...stdioEntry({ state: 'stateful', idleSeconds: 5 }) }
+    const { balancer, database, gateways, urls } = await start({ brief }, 20)
+    const [first, second, third] = gateways
+    balancer.targets = [first.url]
+    const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
+    await callPlaced(ann, 'brief_note', { text: 'milk' })
+    balancer.targets = [second.url]
+    expect(await callPlaced(ann, 'brief_recall')).toBe('milk')
+    await vi.waitFor(() => expect(first.gateway.backends[0]?.sender.links).toBe(0), PATIENCE) // her process has ended
+    await renewed(database)
+    balancer.targets = [third.url]
+    await callPlaced(ann, 'brief_note', { text: 'bread' })
+    cutAll(gateways)
+    for (const url of urls) {
+      balancer.targets = [url]
+      expect(await outcome(call(ann, 'brief_recall'))).toBe('bread')
+    }
+  },
+)
 
-test('a gateway that was started anew at the address of the one that a caller was with does not serve the caller', async () => {
-  const { balancer, database, gateways } = await start({ stdio: stdioEntry() }, 20)
-  const [first, second] = gateways
-  balancer.targets = [first.url]
-  const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
-  await callPlaced(ann, 'stdio_note', { text: 'milk' })
-  balancer.targets = [second.url]
-  expect(await callPlaced(ann, 'stdio_recall')).toBe('milk')
-  await renewed(database)
-  cutAll(gateways)
-  await first.gateway.drain({ deadlineMs: 0 })
-  const url = new URL(first.url)
-  const unreached = await TcpProxy.start(1)
-  onTestFinished(() => unreached.close())
-  unreached.cut()
-  const postgres = `postgres://u:p@127.0.0.1:${unreached.port}/d`
-  await startGateway({ stdio: stdioEntry() }, { principal }, { gateway: { postgres } }, undefined, Number(url.port))
-  for (const target of [first.url, second.url]) {
-    balancer.targets = [target]
-    expect(await outcome(call(ann, 'stdio_recall'))).toBe('CALLER_UNPLACED')
-  }
-})
+longTest(
+  'a gateway that was started anew at the address of the one that a caller was with does not serve the caller',
+  async () => {
+    const { balancer, database, gateways } = await start({ stdio: stdioEntry() }, 20)
+    const [first, second] = gateways
+    balancer.targets = [first.url]
+    const ann = await connectClient('v1', balancer.url, { 'x-user': 'ann' })
+    await callPlaced(ann, 'stdio_note', { text: 'milk' })
+    balancer.targets = [second.url]
+    expect(await callPlaced(ann, 'stdio_recall')).toBe('milk')
+    await renewed(database)
+    cutAll(gateways)
+    await first.gateway.drain({ deadlineMs: 0 })
+    const url = new URL(first.url)
+    const unreached = await TcpProxy.start(1)
+    onTestFinished(() => unreached.close())
+    unreached.cut()
+    const postgres = `postgres://u:p@127.0.0.1:${unreached.port}/d`
+    await startGateway({ stdio: stdioEntry() }, { principal }, { gateway: { postgres } }, undefined, Number(url.port))
+    for (const target of [first.url, second.url]) {
+      balancer.targets = [target]
+      expect(await outcome(call(ann, 'stdio_recall'))).toBe('CALLER_UNPLACED')
+    }
+  },
+)
 
 /** The longest that a call may take. The database stays frozen until all calls have ended, so that one that waits for it never ends. */
 const FEW_SECONDS_MS = 20_000
 
-test('while PostgreSQL is frozen for seven seconds no call waits long, and afterwards all callers are served', async () => {
-  const { servers, ours } = await both
-  const { balancer, database, gateways } = await start(servers, 20)
-  const clients: [string, AnyClient][] = []
-  for (const kind of CLIENTS) {
-    for (const name of ['placed', 'new'])
-      clients.push([name, await connectClient(kind, balancer.url, { 'x-user': `${name} ${kind}` })])
-  }
-  const placed = clients.filter(([name]) => name === 'placed').map(([, client]) => client)
-  for (const client of placed)
-    for (const server of ['http', 'stdio']) await callPlaced(client, `${server}_note`, { text: 'milk' })
-  await renewed(database)
-  for (const { proxy } of gateways) proxy.freeze()
-  const thawed = performance.now() + 7000
-  const slow: string[] = []
-  const timed = async (what: string, calling: Promise<string>): Promise<unknown> => {
-    const began = performance.now()
-    const result = await outcome(calling)
-    const tookMs = performance.now() - began
-    if (tookMs > FEW_SECONDS_MS) slow.push(`${what}: ${Math.round(tookMs)} ms`)
-    return result
-  }
-  await Promise.all(
-    clients.map(async ([name, client]) => {
-      while (performance.now() < thawed) {
-        for (const server of ['http', 'stdio', 'ours']) {
-          const confirmed = await timed(`${name} ${server}_confirm`, call(client, `${server}_confirm`))
-          const isServed = name === 'placed' || server === 'ours'
-          expect(confirmed, `${name} ${server}`).toBe(isServed ? 'accept true, accept true' : 'CALLER_UNPLACED')
+longTest(
+  'while PostgreSQL is frozen for seven seconds no call waits long, and afterwards all callers are served',
+  async () => {
+    const { servers, ours } = await both
+    const { balancer, database, gateways } = await start(servers, 20)
+    const clients: [string, AnyClient][] = []
+    for (const kind of CLIENTS) {
+      for (const name of ['placed', 'new'])
+        clients.push([name, await connectClient(kind, balancer.url, { 'x-user': `${name} ${kind}` })])
+    }
+    const placed = clients.filter(([name]) => name === 'placed').map(([, client]) => client)
+    for (const client of placed)
+      for (const server of ['http', 'stdio']) await callPlaced(client, `${server}_note`, { text: 'milk' })
+    await renewed(database)
+    for (const { proxy } of gateways) proxy.freeze()
+    const thawed = performance.now() + 7000
+    const slow: string[] = []
+    const timed = async (what: string, calling: Promise<string>): Promise<unknown> => {
+      const began = performance.now()
+      const result = await outcome(calling)
+      const tookMs = performance.now() - began
+      if (tookMs > FEW_SECONDS_MS) slow.push(`${what}: ${Math.round(tookMs)} ms`)
+      return result
+    }
+    await Promise.all(
+      clients.map(async ([name, client]) => {
+        while (performance.now() < thawed) {
+          for (const server of ['http', 'stdio', 'ours']) {
+            const confirmed = await timed(`${name} ${server}_confirm`, call(client, `${server}_confirm`))
+            const isServed = name === 'placed' || server === 'ours'
+            expect(confirmed, `${name} ${server}`).toBe(isServed ? 'accept true, accept true' : 'CALLER_UNPLACED')
+          }
+          const cancel = new AbortController()
+          const began = Promise.withResolvers<void>()
+          const options = { signal: cancel.signal, onprogress: () => began.resolve() }
+          const waiting = call(client, 'ours_wait', {}, options).catch(() => 'cancelled')
+          await began.promise
+          cancel.abort()
+          expect(await timed(`${name} cancelled`, waiting)).toBe('cancelled')
         }
-        const cancel = new AbortController()
-        const began = Promise.withResolvers<void>()
-        const options = { signal: cancel.signal, onprogress: () => began.resolve() }
-        const waiting = call(client, 'ours_wait', {}, options).catch(() => 'cancelled')
-        await began.promise
-        cancel.abort()
-        expect(await timed(`${name} cancelled`, waiting)).toBe('cancelled')
-      }
-    }),
-  )
-  for (const { proxy } of gateways) proxy.thaw()
-  expect(slow).toEqual([])
-  const states = (state: string): number => ours.states.filter((each) => each === state).length
-  await vi.waitFor(() => expect(states('cancelled')).toBe(states('waiting')), PATIENCE)
-  for (const [name, client] of clients) {
-    const note = name === 'placed' ? 'milk' : ''
-    await vi.waitFor(async () => expect(await outcome(call(client, 'stdio_recall'))).toBe(note), PATIENCE)
-    expect(await call(client, 'http_recall')).toBe(note)
-  }
-})
+      }),
+    )
+    for (const { proxy } of gateways) proxy.thaw()
+    expect(slow).toEqual([])
+    const states = (state: string): number => ours.states.filter((each) => each === state).length
+    await vi.waitFor(() => expect(states('cancelled')).toBe(states('waiting')), PATIENCE)
+    for (const [name, client] of clients) {
+      const note = name === 'placed' ? 'milk' : ''
+      await vi.waitFor(async () => expect(await outcome(call(client, 'stdio_recall'))).toBe(note), PATIENCE)
+      expect(await call(client, 'http_recall')).toBe(note)
+    }
+  },
+)
 
 test('while PostgreSQL is frozen clients of both eras connect, read lists, and hear that a list has changed', async () => {
   const { url: behind, server } = await modernServer()
@@ -251,7 +261,7 @@ test('while PostgreSQL is frozen clients of both eras connect, read lists, and h
   expect(performance.now() - began).toBeLessThan(FEW_SECONDS_MS)
 })
 
-test('while PostgreSQL is frozen any client cancels a call by way of another gateway', async () => {
+longTest('while PostgreSQL is frozen any client cancels a call by way of another gateway', async () => {
   const { servers, ours } = await both
   const { balancer, gateways, urls } = await start(servers, 20)
   const clients = await Promise.all(CLIENTS.map((kind) => connectClient(kind, balancer.url, { 'x-user': kind })))

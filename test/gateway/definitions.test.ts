@@ -20,6 +20,7 @@ import { Definitions } from '../../src/gateway/definitions.ts'
 import { lockFile } from '../../src/state/stores/index.ts'
 import { pannier } from '../cli/fixtures/program.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+import { longTest } from '../longTest.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { ask } from './fixtures/statelessRequest.ts'
@@ -278,7 +279,7 @@ async function pinnedServer(definitions: string, ...first: readonly object[]) {
   return { file, warned, gateway, client, list, lists, offers, accept }
 }
 
-test('a pin is not forgotten, however many other tools the server lists', async () => {
+longTest('a pin is not forgotten, however many other tools the server lists', async () => {
   const { list, lists, offers, warned } = await pinnedServer('pin', LOOK)
   await lists('look')
   for (const length of [3800, 3900, 4000]) {

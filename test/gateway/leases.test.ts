@@ -1,5 +1,6 @@
 /** Gateways that look up in PostgreSQL who of them serves which caller, and one that is killed, stopped or frozen. */
 import { beforeAll, expect, test, vi } from 'vitest'
+import { longTest } from '../longTest.ts'
 import { freePort } from '../fixtures/httpHost.ts'
 import { GatewayLease } from '../../src/gateway/placement/gatewayLease.ts'
 import { Placements, postgres } from '../../src/postgres/internal.ts'
@@ -72,25 +73,29 @@ test('a session outlives a gateway that is killed, and is ended when nobody come
   expect(await noted(ann)).toEqual(['milk', ''])
 })
 
-test('a caller stays where they are when a gateway is added, and with the next gateway at the address of one that is killed', async () => {
-  const port = String(await freePort())
-  const settings = { admin: false, postgres: await newDatabase() }
-  const servers = { http: { url: http.url, pannier: { state: 'stateful' } }, stdio: stdioEntry() }
-  const start = (...args: string[]) => startGatewayProcess(servers, { settings, args })
-  const first = await start('--port', port)
-  const balancer = await startBalancer()
-  until(() => balancer.close())
-  balancer.targets = [first.url]
-  const clients = await Promise.all(['v1', 'v2'].map((kind) => connectClient(kind as 'v1', balancer.url)))
-  for (const [turn, client] of clients.entries()) await note(client, `note ${turn}`)
-  const added = await start()
-  balancer.targets = [added.url]
-  for (const [turn, client] of clients.entries()) expect(await noted(client)).toEqual([`note ${turn}`, `note ${turn}`])
-  await first.end('SIGKILL')
-  const next = await start('--port', port)
-  balancer.targets = [next.url]
-  for (const [turn, client] of clients.entries()) expect(await noted(client)).toEqual([`note ${turn}`, ''])
-})
+longTest(
+  'a caller stays where they are when a gateway is added, and with the next gateway at the address of one that is killed',
+  async () => {
+    const port = String(await freePort())
+    const settings = { admin: false, postgres: await newDatabase() }
+    const servers = { http: { url: http.url, pannier: { state: 'stateful' } }, stdio: stdioEntry() }
+    const start = (...args: string[]) => startGatewayProcess(servers, { settings, args })
+    const first = await start('--port', port)
+    const balancer = await startBalancer()
+    until(() => balancer.close())
+    balancer.targets = [first.url]
+    const clients = await Promise.all(['v1', 'v2'].map((kind) => connectClient(kind as 'v1', balancer.url)))
+    for (const [turn, client] of clients.entries()) await note(client, `note ${turn}`)
+    const added = await start()
+    balancer.targets = [added.url]
+    for (const [turn, client] of clients.entries())
+      expect(await noted(client)).toEqual([`note ${turn}`, `note ${turn}`])
+    await first.end('SIGKILL')
+    const next = await start('--port', port)
+    balancer.targets = [next.url]
+    for (const [turn, client] of clients.entries()) expect(await noted(client)).toEqual([`note ${turn}`, ''])
+  },
+)
 
 test('a gateway that is stopped hands its sessions on', async () => {
   const { first, second, balancer } = await start(20)
@@ -118,21 +123,24 @@ test('a session that its server has forgotten is begun anew, and stored in the p
   for (const client of [ann, bob]) expect(await call(client, 'http_recall')).toBe('eggs')
 })
 
-test('a gateway that is frozen loses its callers when its lease is over, and does not serve them when it is back', async () => {
-  const { first, second, balancer } = await start(8)
-  const [ann, bob] = [await connectClient('v1', balancer.url), await connectClient('v1', balancer.url)]
-  await note(ann, 'milk')
-  await note(bob, 'bread')
-  process.kill(first.pid, 'SIGSTOP')
-  balancer.targets = [second.url]
-  expect(await noted(ann)).toEqual(['milk', ''])
-  await call(ann, 'stdio_note', { text: 'salt' })
-  process.kill(first.pid, 'SIGCONT')
-  balancer.targets = [first.url]
-  await vi.waitFor(async () => expect(await noted(ann)).toEqual(['milk', 'salt']), PATIENCE)
-  // Nobody has taken bob, so that his process is still his.
-  await vi.waitFor(async () => expect(await noted(bob)).toEqual(['bread', 'bread']), PATIENCE)
-})
+longTest(
+  'a gateway that is frozen loses its callers when its lease is over, and does not serve them when it is back',
+  async () => {
+    const { first, second, balancer } = await start(8)
+    const [ann, bob] = [await connectClient('v1', balancer.url), await connectClient('v1', balancer.url)]
+    await note(ann, 'milk')
+    await note(bob, 'bread')
+    process.kill(first.pid, 'SIGSTOP')
+    balancer.targets = [second.url]
+    expect(await noted(ann)).toEqual(['milk', ''])
+    await call(ann, 'stdio_note', { text: 'salt' })
+    process.kill(first.pid, 'SIGCONT')
+    balancer.targets = [first.url]
+    await vi.waitFor(async () => expect(await noted(ann)).toEqual(['milk', 'salt']), PATIENCE)
+    // Nobody has taken bob, so that his process is still his.
+    await vi.waitFor(async () => expect(await noted(bob)).toEqual(['bread', 'bread']), PATIENCE)
+  },
+)
 
 /** On two machines, each gateway may be reached by its own loopback address: no test of the address tells that. */
 test('gateways that say the same address to others are told so', async () => {

@@ -2,6 +2,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { createServer } from 'pannier/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { rows } from '../amount.ts'
 import { hostUntil } from '../fixtures/until.ts'
 import { post } from '../fixtures/modernClient.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
@@ -158,34 +159,41 @@ test('entries with too long a name or address are left out and counted', async (
   expect(warned).toContainEqual({ server: 'a', count: 2, message })
 })
 
-test.each([
-  ['1,000 pages', 'stateless', 'Short.', 1000],
-  ['1,000 pages', 'session', 'Short.', 1000],
+const ENDLESS: readonly (readonly [string, string, string, number])[] = [
   ['4 MiB', 'stateless', 'x'.repeat(128 * 1024), 31],
-])('of a list without an end %s are read, in the %s era', async (_, era, description, read) => {
-  const listed = (cursor = '0') => ({
-    tools: [{ ...tool(`t${cursor}`), description }],
-    nextCursor: String(Number(cursor) + 1),
-  })
-  const session = await sessionScript({
-    first: (request, res) => {
-      const { method, params } = request.message
-      if (method !== 'tools/list') return false
-      json(res, request, listed((params as { cursor?: string }).cursor))
-      return true
-    },
-  })
-  const url = era === 'session' ? session.url : await listingServer(listed)
-  const { gateway } = await startGateway({ a: { url } })
-  expect(gateway.backends[0]?.lists.latest.tools).toHaveLength(read)
-})
+  ['1,000 pages', 'session', 'Short.', 1000],
+  ['1,000 pages', 'stateless', 'Short.', 1000],
+]
 
-test.each([
+test.each(rows(ENDLESS, 2))(
+  'of a list without an end %s are read, in the %s era',
+  async (_, era, description, read) => {
+    const listed = (cursor = '0') => ({
+      tools: [{ ...tool(`t${cursor}`), description }],
+      nextCursor: String(Number(cursor) + 1),
+    })
+    const session = await sessionScript({
+      first: (request, res) => {
+        const { method, params } = request.message
+        if (method !== 'tools/list') return false
+        json(res, request, listed((params as { cursor?: string }).cursor))
+        return true
+      },
+    })
+    const url = era === 'session' ? session.url : await listingServer(listed)
+    const { gateway } = await startGateway({ a: { url } })
+    expect(gateway.backends[0]?.lists.latest.tools).toHaveLength(read)
+  },
+)
+
+const FILLED: readonly (readonly [string, () => object])[] = [
   ['entries that are none', () => ({ tools: Array.from({ length: 1000 }, () => ({ x: 'x'.repeat(2000) })) })],
   ['long names', () => ({ tools: Array.from({ length: 100 }, (_, at) => tool(`${at}`.padEnd(20_000, 'x'))) })],
   ['another member', () => ({ tools: [], more: ['x'.repeat(2_000_000)] })],
   ['a long cursor', () => ({ tools: [], nextCursor: 'x'.repeat(2_000_000) })],
-])('pages that are filled with %s are read up to 16 MB', async (_, fill) => {
+]
+
+test.each(rows(FILLED, 1))('pages that are filled with %s are read up to 16 MB', async (_, fill) => {
   let pages = 0
   const url = await listingServer(() => {
     const { nextCursor = '', ...page } = fill() as { nextCursor?: string }

@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { createGateway, type Gateway, gatewayConfigOf } from 'pannier/gateway'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { longTest } from '../longTest.ts'
 import { hostUntil } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/httpHost.ts'
 import { quickStart } from '../bundle/environment.ts'
@@ -199,7 +200,7 @@ test('a gateway that its own file starts ends at once, and the entry says why, i
   await Promise.all(['1', '2'].map(endsAtOnce))
 })
 
-test('a ring through a program is cut before the gateway that started it', async () => {
+longTest('a ring through a program is cut before the gateway that started it', async () => {
   const whole = ['program_ours_add']
   let requests = 0
   const { url } = await sessionServer(undefined, undefined, () => requests++)

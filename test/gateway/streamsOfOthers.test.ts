@@ -12,6 +12,7 @@ import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/s
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { commandOf } from '../interop/fixtures/instances.ts'
+import { longTest } from '../longTest.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { untilAllEnd } from './fixtures/bothEras.ts'
@@ -155,7 +156,7 @@ test.each([
   },
 )
 
-test('calls run once when gateway after gateway with their streams is stopped', LONG, async () => {
+longTest('calls run once when gateway after gateway with their streams is stopped', LONG, async () => {
   const calls = [
     { key: 'stopped-http', kind: 'v1', server: 'http' },
     { key: 'stopped-stdio', kind: 'v2', server: 'stdio' },
@@ -169,7 +170,7 @@ test('calls run once when gateway after gateway with their streams is stopped', 
   for (const { key, questions } of asked) expect(questions, key).toHaveLength(4)
 })
 
-test('an answer that comes to a third gateway reaches the call, from its state in PostgreSQL', LONG, async () => {
+longTest('an answer that comes to a third gateway reaches the call, from its state in PostgreSQL', LONG, async () => {
   const { balancer, through, others, asked } = await askedThroughAnother(
     startMember,
     [{ key: 'third', server: 'stdio' }],
@@ -203,7 +204,7 @@ test('calls whose gateways have both ended are lost, and not begun again', LONG,
   }
 })
 
-test(
+longTest(
   'calls whose clients have gone are not begun again when the gateway with their streams is stopped',
   LONG,
   async () => {

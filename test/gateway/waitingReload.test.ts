@@ -3,7 +3,7 @@ import type { Client as ClientV2 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { isLong } from '../amount.ts'
+import { isLong, rows } from '../amount.ts'
 import { call as byHand } from '../fixtures/modernClient.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
@@ -66,10 +66,12 @@ const changedEntry = (entry: object): object => {
 const changedServers = (): object =>
   Object.fromEntries(Object.entries(servers).map(([name, entry]) => [name, changedEntry(entry)]))
 
-test.each([
-  ['one process', {}],
+const FORMS = [
   ['two workers', WORKERS],
-] as const)(
+  ['one process', {}],
+] as const
+
+test.each(rows<(typeof FORMS)[number]>(FORMS, 1))(
   'calls that wait are answered although their entries are now changed, with %s',
   async (_, options) => {
     const gateway = await startGatewayProcess(servers, options)
@@ -82,10 +84,12 @@ test.each([
   60_000,
 )
 
-test.each([
+const STORES: readonly (readonly [string, () => Promise<object>])[] = [
   ['without PostgreSQL', async () => ({})],
   ['with PostgreSQL', async () => ({ postgres: await newDatabase() })],
-])(
+]
+
+test.each(rows(STORES, 1))(
   'calls that wait are answered by way of either of two gateways although their entries are changed, %s',
   async (_, more) => {
     const settings = { admin: false, ...(await more()) }

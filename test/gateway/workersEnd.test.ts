@@ -6,6 +6,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { longTest } from '../longTest.ts'
 import { accept } from '../fixtures/modernClient.ts'
 import { ProgramHost } from '../cli/fixtures/program.ts'
 import type { Incoming, MessageStream } from '../interop/fixtures/messageStream.ts'
@@ -117,7 +118,7 @@ test('a worker that is killed: calls that wait there are told or go on, and anot
   }
 })
 
-test('a session-era client goes on when a worker is killed that it has nothing at', async () => {
+longTest('a session-era client goes on when a worker is killed that it has nothing at', async () => {
   const gateway = await startGatewayProcess({ ours: { url: (await modernServer()).url } }, WORKERS)
   const clients = await Promise.all([1, 2, 3, 4].map(() => connectClient('v1', gateway.url, FRESH)))
   for (const client of clients) expect(await call(client, 'ours_confirm')).toBe('accept true, accept true')

@@ -71,6 +71,11 @@ describe.each([
     expect(link.inFlight).toBe(0)
   })
 
+  test('has a time limit that does not count for the discovery before it', async () => {
+    const link = await open(() => {}, login, 1)
+    await expect(call(link)).rejects.toMatchObject({ reason: 'BACKEND_TIMEOUT' })
+  })
+
   test.each<[string, (res: ServerResponse) => void]>([
     ['before the answer', (res) => res.destroy()],
     ['in the middle of a stream', (res) => void res.writeHead(200, STREAM).write(': begun\n\n', () => res.destroy())],

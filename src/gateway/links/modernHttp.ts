@@ -95,7 +95,7 @@ class ModernHttpLink implements Link {
     const { startMs, upstreams, signal } = this.#options
     const deadline = new RequestDeadline(startMs, signal)
     try {
-      const asked = ownRequest('server/discover', {}, { onCancel: deadline.onCancel })
+      const asked = ownRequest('server/discover', {}, { onCancel: deadline.onCancel, isEndless: true })
       return discovered(await this.#send(asked, upstream, this.#authorizer))
     } catch (error) {
       if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') upstreams.leaveOut(upstream)
