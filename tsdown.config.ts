@@ -28,8 +28,16 @@ export default defineConfig({
   dts: true,
   clean: true,
   report: false,
-  // Files that package.json chooses by conditions, and what those install who use /metrics or send mail.
-  deps: { neverBundle: [/^#/, '@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics', 'nodemailer'] },
+  // Files that package.json chooses by conditions, and what those install who use /metrics, send mail or have logins.
+  deps: {
+    neverBundle: [
+      /^#/,
+      '@opentelemetry/exporter-prometheus',
+      '@opentelemetry/sdk-metrics',
+      'nodemailer',
+      'openid-client',
+    ],
+  },
   // Types keep what they say about themselves.
   outputOptions: { comments: { jsdoc: false } },
 })

@@ -25,3 +25,8 @@ test.each([
 ])('a server with %s is refused with what to do', (_, options, words) => {
   expect(() => createServer(options)).toThrow(words)
 })
+
+test('a server without tasks has no questions, and says what stores them', () => {
+  const server = createServer({ name: 'x', version: '1.0.0' })
+  expect(() => server.questions).toThrow('Questions are stored with tasks')
+})

@@ -5,13 +5,14 @@ import { MAX_ASKS, UNWIND_MS } from '../journal/index.ts'
 import { SessionDeclaration } from './catalog/capabilities.ts'
 import { Approval } from './auth/approval.ts'
 import { documentsOf, type Principal, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
-import { type CallToolOptions, taskHostOf } from './calls/callTool.ts'
+import type { CallToolOptions } from './calls/callTool.ts'
 import { CarryRules, differenceReporter } from './catalog/carry.ts'
 import { AccessControl } from './catalog/accessControl.ts'
 import { Carrier } from './calls/carrier.ts'
 import { CallLifetime } from './calls/lifetime.ts'
 import type { ClusterPart, joinCluster, serveForwarded } from './clusterPart.ts'
 import { MiddlewareChain } from './calls/middleware.ts'
+import type { TaskWing } from './calls/taskWing.ts'
 import type { EndpointParts } from './http/endpoint.ts'
 import { MessageHandler } from './http/messageHandler.ts'
 import { ModernHttp } from './modern/request.ts'
@@ -36,13 +37,11 @@ import {
 import type { CallHandler } from './call.ts'
 import { ownHandlers, Pipeline } from './calls/pipeline.ts'
 import type { Relaying } from './calls/relaying.ts'
-import { openQuestionsPart } from './questions/part.ts'
-import { ServerQuestions } from './questions/openQuestions.ts'
 import { Registry } from './catalog/registry.ts'
 import { Results } from './results.ts'
 import { ResultHooks } from './calls/resultHooks.ts'
 import { Subscriptions } from './modern/subscriptions.ts'
-import type { TaskService } from './taskPort.ts'
+import type { NoticeSite, TaskHost, TaskService } from './taskPort.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 import type { sessionEra } from './legacy/sessionEra.ts'
 
@@ -140,18 +139,19 @@ export function assemble<Part extends ClusterPart | undefined>(
     tasks: () => tasks,
     waiting: () => questionsPart?.waiting,
   }
-  const host = taskHostOf(calling, limits, {
+  const wing = options.tasks?.wing as TaskWing | undefined
+  const host: TaskHost | undefined = wing?.hostOf(calling, limits, {
     audience,
     knowsCallers: options.principal !== undefined,
-    notices: () => questionsPart?.notices,
+    notices: (): NoticeSite | undefined => questionsPart?.notices,
   })
-  const tasks: TaskService | undefined = options.tasks?.attach(host)
+  const tasks: TaskService | undefined = host && options.tasks?.attach(host)
 
   const mayCall = (who: Principal | undefined, tool: string): boolean => access.canSee(who, 'tools', tool)
   const callerLimits = requestLimits(options.limits, relaying !== undefined)
   const questioned = { desk: tasks?.questions, sealer: linkSealer, results, registry, mayCall, limits: callerLimits }
-  const questionsPart = openQuestionsPart(options, { ...questioned, questions: () => questions })
-  const questions = new ServerQuestions(() => tasks?.questions, mayCall, questionsPart?.namesOf, clock)
+  const { part: questionsPart, questions }: Partial<ReturnType<TaskWing['openQuestions']>> =
+    wing?.openQuestions(options, questioned, clock) ?? {}
 
   const sessions =
     clusterPart && options.legacy !== false && canSealAtOnce(logger)

@@ -9,6 +9,7 @@ export type { CallerLists, HandlerMethods } from './calls/pipeline.ts'
 export type { ClientEvent } from './forwarding/calls.ts'
 export type { MethodParts } from './calls/relaying.ts'
 export { MAX_ROUNDS } from './calls/rounds.ts'
+export { taskWing } from './calls/taskWing.ts'
 export { assertRoundLeft, needsState, runHandler } from './calls/runHandler.ts'
 export {
   type PromptEntry,

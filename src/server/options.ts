@@ -247,7 +247,7 @@ export function identityOf({ name, version, title, websiteUrl, icons }: ServerOp
  * Refuses parts of another type, for authors who write plain JavaScript. A principal of the wrong type would let everybody
  * in, and a logger would fail when there is something to log.
  */
-export function assertParts({ principal, logger, tasks }: ServerOptions): void {
+export function assertParts({ principal, logger, tasks, questions = false }: ServerOptions): void {
   const authenticate: unknown = typeof principal === 'object' ? principal?.authenticate : principal
   if (principal !== undefined && typeof authenticate !== 'function')
     throw new TypeError(
@@ -258,6 +258,10 @@ export function assertParts({ principal, logger, tasks }: ServerOptions): void {
     throw new TypeError('The option logger is an object with debug, info, warn and error, such as pino() or console.')
   if (tasks !== undefined && typeof tasks?.attach !== 'function')
     throw new TypeError('The option tasks is what sqliteTasks({ path }) or postgresTasks(connection) returns.')
+  if (questions !== false && tasks === undefined)
+    throw new TypeError(
+      'The option questions needs a task store: createServer({ questions: true, tasks: sqliteTasks({ path }) }).',
+    )
 }
 
 export interface QuestionSettings extends QuestionOptions {
@@ -267,12 +271,8 @@ export interface QuestionSettings extends QuestionOptions {
 const WEEK_SECONDS = 604_800
 
 /** Undefined where no call waits for people. */
-export function questionsOf({ questions = false, tasks }: ServerOptions): QuestionSettings | undefined {
+export function questionsOf({ questions = false }: ServerOptions): QuestionSettings | undefined {
   if (questions === false) return undefined
-  if (tasks === undefined)
-    throw new TypeError(
-      'The option questions needs a task store: createServer({ questions: true, tasks: sqliteTasks({ path }) }).',
-    )
   const options = questions === true ? {} : questions
   assertOptionNames(options, QUESTION_OPTIONS, 'The option questions')
   const { url, waitSeconds = WEEK_SECONDS, notify = [] } = options

@@ -4,6 +4,7 @@ import {
   assertHandlerOptions,
   assertListenOptions,
   assertStdioOptions,
+  drainOnTerm,
   isSupervised,
   lineLogger,
   listen,
@@ -11,6 +12,7 @@ import {
   reachableHost,
   readAdvertised,
   serveConnection,
+  withRedirectedConsole,
 } from '#runtime/server/node/hosts'
 import type { Listening, ListenOptions } from './http/listen.ts'
 import type {
@@ -39,10 +41,9 @@ import type { ServerQuestions } from './questions/openQuestions.ts'
 import { SERVER_OPTIONS, type ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
 import type { SchemaLike } from './schema/schema.ts'
-import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/processSignals.ts'
+import { ignoreRejectedAsks } from './lifecycle/processSignals.ts'
 import { assertDrainOptions, type DrainOptions, Shutdown } from './lifecycle/shutdown.ts'
 import type { ClusterPart } from './clusterPart.ts'
-import { withRedirectedConsole } from './stdio/consoleRedirect.ts'
 import type { StdioOptions } from './stdio/host.ts'
 
 /** What a server offers, and the ways to mount it. */
@@ -243,7 +244,9 @@ export class Server {
 
   /** The open questions, for a page or a program of your own. They are stored with the tasks. */
   get questions(): ServerQuestions {
-    return this.#assembly.questions
+    const { questions } = this.#assembly
+    if (questions !== undefined) return questions
+    throw new TypeError('Questions are stored with tasks: createServer({ tasks: sqliteTasks({ path }) }).')
   }
 
   /** The number of calls in flight. */

@@ -17,6 +17,8 @@ import type { WireError } from './wireErrors.ts'
 export interface Tasks {
   /** Called once, with the server whose calls become tasks. */
   attach(host: TaskHost): TaskService
+  /** The server's own code for tasks, `taskWing`. It has no type here, because that code imports this file. */
+  readonly wing: object
 }
 
 /** The server, as its tasks see it. */

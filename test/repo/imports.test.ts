@@ -23,7 +23,7 @@ describe('the import check', () => {
     ['src/state/a.ts', "export { x } from '../server/index.ts'", 'state may not import server'],
     ['src/state/a.ts', "const x = await import('../server/index.ts')", 'state may not import server'],
     ['src/state/a.ts', "import { x } from 'pannier/server'", 'state may not import server'],
-    ['src/tasks/a.ts', "import { x } from '../server/index.ts'", 'only types of server'],
+    ['src/postgres/a.ts', "import { x } from '../server/index.ts'", 'only types of server'],
     ['src/server/a.ts', "import { x } from '../../test/proves.ts'", 'src imports only from src'],
     ['src/state/a.ts', "export * from './b.ts'", 'list the names one by one'],
     ['src/tasks/a.ts', "export { x } from '../postgres/index.ts'", 'only src/tasks/index.ts may name postgres'],

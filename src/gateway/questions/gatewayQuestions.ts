@@ -100,6 +100,8 @@ export class GatewayQuestions {
   readonly #clock: () => number
   readonly #shutdown: Shutdown
   readonly #waiting: NonNullable<ServerParts['questionsPart']>['waiting']
+  /** The questions, for programs. */
+  readonly list: ServerQuestions
   readonly node: NodeHandler
   readonly fetch: FetchHandler
   /** The tool that continues a call, as routes list it. */
@@ -116,9 +118,10 @@ export class GatewayQuestions {
     this.#store = store
     this.#clock = server.clock ?? Date.now
     this.#parts = assembleParts(options, { joinCluster: () => undefined })
-    const { questionsPart, registry, endpoint } = this.#parts
-    if (questionsPart === undefined) throw new TypeError('A gateway with a store has questions.')
+    const { questionsPart, questions: list, registry, endpoint } = this.#parts
+    if (questionsPart === undefined || list === undefined) throw new TypeError('A gateway with a store has questions.')
     this.#waiting = questionsPart.waiting
+    this.list = list
     registry.addTool(
       toolEntry(HELD_TOOL, { description: 'A call.', input: INPUT }, async (args, ctx) => {
         const input = args as HeldInput
@@ -129,11 +132,6 @@ export class GatewayQuestions {
     this.#shutdown = new Shutdown(this.#parts, 'debug')
     this.node = nodeHandler(endpoint, guards)
     this.fetch = fetchHandler(endpoint, guards)
-  }
-
-  /** The questions, for programs. */
-  get list(): ServerQuestions {
-    return this.#parts.questions
   }
 
   /** Whether a path is that of a page. */

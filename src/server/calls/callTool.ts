@@ -1,11 +1,13 @@
 import { Declined, isRoundEnded, type Journal, JournalError } from '../../journal/index.ts'
 import {
   assertParamHeaders,
+  declaresTasks,
   type HeaderReader,
   isObject,
   type Json,
   type ParamHeader,
   ProtocolError,
+  TASKS_EXTENSION,
 } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { CallToolResult } from '@modelcontextprotocol/client'
@@ -13,7 +15,7 @@ import { type Call, isLaterRound } from '../call.ts'
 import type { Checked } from '../schema/check.ts'
 import type { Schema } from '../schema/schema.ts'
 import { contentIssue, failure, text } from '../catalog/content.ts'
-import type { ToolReturn } from '../catalog/definitions.ts'
+import type { TaskOptions, ToolReturn } from '../catalog/definitions.ts'
 import type { ToolEntry } from '../catalog/entries.ts'
 import { errorDetails, type Logger, shortened } from '../logger.ts'
 import { ServerError, UnwritableResultError } from '../errors.ts'
@@ -23,11 +25,9 @@ import type { RoundRunner, Invocation, WaitElsewhere } from './rounds.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
-import { taskModeOf, callOf, runTask, type TaskRunOptions } from './taskRun.ts'
-import { knownCaller } from '../limits/quotaCaller.ts'
-import type { DeferredCalls, DeferredTool, RunOutcome, TaskHost, TaskService, TaskWork } from '../taskPort.ts'
+import type { DeferredCalls, DeferredTool, TaskService } from '../taskPort.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { isExpected, isUnanswered, toWireError } from '../wireErrors.ts'
+import { isUnanswered } from '../wireErrors.ts'
 
 export interface CallToolOptions {
   readonly registry: Registry
@@ -111,6 +111,41 @@ function runTool(
   return rounds.run(call, mode === 'detachable' ? { ...round, detach } : round)
 }
 
+/** `at-once`: before the handler runs. `detachable`: when the handler says so. `waiting`: at once, for a client that knows no tasks. */
+type TaskMode = 'at-once' | 'detachable' | 'waiting' | 'never'
+
+function taskModeOf(tool: string, support: TaskOptions | undefined, call: Call, canWait: boolean): TaskMode {
+  const taken = takesTasks(call)
+  if (support === undefined) return taken && call.peer.era === 'legacy' ? refuseTask(tool) : 'never'
+  if (taken) return support.startsAs === 'call' ? 'detachable' : 'at-once'
+  if (support.task === 'required') return canWait ? 'waiting' : refuseCall(tool, call)
+  return 'never'
+}
+
+/**
+ * Clients of the stateless era declare that they support tasks; those of the session era ask for a task with each call.
+ */
+function takesTasks({ peer, params }: Call): boolean {
+  return peer.era === 'modern' ? declaresTasks(peer.capabilities) : isObject(params['task'])
+}
+
+function refuseTask(tool: string): never {
+  throw new ProtocolError('METHOD_UNKNOWN', `The tool "${tool}" does not run as a task; call it without "params.task".`)
+}
+
+function refuseCall(tool: string, { peer }: Call): never {
+  if (peer.era === 'legacy') {
+    throw new ProtocolError('METHOD_UNKNOWN', `The tool "${tool}" runs only as a task; call it with "params.task".`)
+  }
+  throw new ProtocolError(
+    'CAPABILITY_MISSING',
+    `The tool "${tool}" runs only as a task, and this client does not declare that it supports tasks.`,
+    {
+      requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
+    },
+  )
+}
+
 /** The runs of a task belong to the trace of the call that made it. */
 function carried(call: Call): Call {
   return call.observer === undefined ? call : { ...call, meta: call.observer.carried(call.meta) }
@@ -123,59 +158,14 @@ function throwRefusal(cause: unknown): never {
   throw new ServerError('TASK_STORE_BROKEN', `${sentence}. Call again when its operator has repaired it.`, { cause })
 }
 
-/** Runs the tool of a task: the same checks and the same handler, from what the store holds. Never rejects. */
-function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
-  const checkAndRun = async (work: TaskWork, call: Call): Promise<RunOutcome> => {
-    const entry = options.registry.tools.get(work.tool)
-    if (entry === undefined) throw unknownTool(work.tool)
-    const checked = await checkArguments(entry, work.args)
-    if (!checked.ok) return { kind: 'completed', result: observed(call, unfit(checked.issues)) }
-    return runTask(work, call, toolRound(entry, call, checked.value, options), limits)
-  }
-  const run = (work: TaskWork, call: Call): Promise<RunOutcome> =>
-    checkAndRun(work, call).catch((error: unknown) => {
-      const details = { task: work.id, tool: work.tool, err: errorDetails(error) }
-      if (!isExpected(error) && !work.signal.aborted) options.logger().error(details, 'A task failed.')
-      return { kind: 'failed', error: toWireError(error, call) }
-    })
-  return async (work: TaskWork): Promise<RunOutcome> => {
-    const call = callOf(work)
-    const span = options.telemetry?.start(call, true)
-    if (span === undefined) return run(work, call)
-    const stretch = await span.run(() => run(work, { ...call, observer: span }))
-    if (stretch.kind === 'failed') span.fail(stretch.error.code)
-    else span.end()
-    return stretch
-  }
-}
-
-/** The server, as its tasks see it. */
-export function taskHostOf(
-  options: CallToolOptions,
-  limits: TaskRunOptions,
-  about: Pick<TaskHost, 'audience' | 'knowsCallers' | 'notices'>,
-): TaskHost {
-  return {
-    ...about,
-    logger: options.logger,
-    write: (result, peer) => options.results.ofTask(result, peer),
-    run: taskRunOf(options, limits),
-    assertMayCall: assertMayCall(options),
-    holderOf: knownCaller,
-    mayAnswer: (approvers, { principal }, isCaller) =>
-      limits.approval?.includes(approvers, principal, isCaller) ?? false,
-  }
-}
-
-/** For tasks: answering one needs the same rights as calling its tool. */
-function assertMayCall({ registry, access }: Pick<CallToolOptions, 'registry' | 'access'>) {
-  return (call: Call, tool: string): void =>
-    access.assertAllowed(registry.tools.get(tool)?.access, call, () => unknownTool(tool))
-}
-
 type Finished = Exclude<ToolReturn, InputRequired>
 
-function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallToolOptions): Invocation<Finished> {
+export function toolRound(
+  entry: ToolEntry,
+  call: Call,
+  value: unknown,
+  options: CallToolOptions,
+): Invocation<Finished> {
   return {
     subject: { name: entry.name, args: call.params['arguments'] ?? {}, carry: entry.carry },
     hasTaskOption: entry.task !== undefined,
@@ -185,15 +175,15 @@ function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallTo
   }
 }
 
-function checkArguments({ input }: ToolEntry, args: Json) {
+export function checkArguments({ input }: ToolEntry, args: Json) {
   return input === undefined ? { ok: true as const, value: args } : input.check(args)
 }
 
-function unfit(issues: string): CallToolResult {
+export function unfit(issues: string): CallToolResult {
   return failure(`The arguments do not fit: ${issues}`)
 }
 
-function unknownTool(name: string): ProtocolError {
+export function unknownTool(name: string): ProtocolError {
   return new ProtocolError('PARAMS_INVALID', `There is no tool "${shortened(name)}".`)
 }
 
@@ -254,7 +244,7 @@ function invalidOutput(sentence: string, issues?: string): ServerError {
 }
 
 /** Notifies telemetry when a result says that the tool failed. */
-function observed(call: Call, result: Json): Json {
+export function observed(call: Call, result: Json): Json {
   if (result['isError'] === true) call.observer?.toolFailed()
   return result
 }

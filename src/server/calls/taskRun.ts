@@ -1,15 +1,15 @@
-/**
- * Whether a call becomes a task, and the runs of a task: the same handler over the same journal, without a connection.
- */
+/** The runs of a task: the same handler over the same journal, without a connection. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Journal, Run } from '../../journal/index.ts'
-import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION } from '../../protocol/index.ts'
+import type { Json } from '../../protocol/index.ts'
 import type { Call, CallObserver, Channel } from '../call.ts'
-import type { TaskOptions } from '../catalog/definitions.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, isForm } from '../handler/askable.ts'
 import { InputRequired } from '../handler/questions.ts'
+import { errorDetails } from '../logger.ts'
 import type { RunOutcome, TaskWork } from '../taskPort.ts'
+import { isExpected, toWireError } from '../wireErrors.ts'
+import { type CallToolOptions, checkArguments, observed, toolRound, unfit, unknownTool } from './callTool.ts'
 import { type CallResult, handlerCall, UnfinishedResult } from './middleware.ts'
 import {
   assertRoundLeft,
@@ -35,8 +35,34 @@ export type TaskRunOptions = Pick<
   | 'results'
 >
 
+/** Runs the tool of a task: the same checks and the same handler, from what the store holds. Never rejects. */
+export function taskRunOf(options: CallToolOptions, limits: TaskRunOptions) {
+  const checkAndRun = async (work: TaskWork, call: Call): Promise<RunOutcome> => {
+    const entry = options.registry.tools.get(work.tool)
+    if (entry === undefined) throw unknownTool(work.tool)
+    const checked = await checkArguments(entry, work.args)
+    if (!checked.ok) return { kind: 'completed', result: observed(call, unfit(checked.issues)) }
+    return runTask(work, call, toolRound(entry, call, checked.value, options), limits)
+  }
+  const run = (work: TaskWork, call: Call): Promise<RunOutcome> =>
+    checkAndRun(work, call).catch((error: unknown) => {
+      const details = { task: work.id, tool: work.tool, err: errorDetails(error) }
+      if (!isExpected(error) && !work.signal.aborted) options.logger().error(details, 'A task failed.')
+      return { kind: 'failed', error: toWireError(error, call) }
+    })
+  return async (work: TaskWork): Promise<RunOutcome> => {
+    const call = callOf(work)
+    const span = options.telemetry?.start(call, true)
+    if (span === undefined) return run(work, call)
+    const stretch = await span.run(() => run(work, { ...call, observer: span }))
+    if (stretch.kind === 'failed') span.fail(stretch.error.code)
+    else span.end()
+    return stretch
+  }
+}
+
 /** The call of a task, as if it had just arrived from a client that can be asked but not notified. */
-export function callOf(work: TaskWork): Call {
+function callOf(work: TaskWork): Call {
   const { id, tool, args, caller, journal } = work
   const inputResponses = Object.fromEntries(Array.from(journal.answers, ([key, { response }]) => [key, response]))
   return {
@@ -52,7 +78,7 @@ export function callOf(work: TaskWork): Call {
 }
 
 /** Runs the task's handler once. Rejects with why the call has no result. */
-export async function runTask<T>(
+async function runTask<T>(
   work: TaskWork,
   call: Call,
   invocation: Invocation<T>,
@@ -186,39 +212,4 @@ function channelOf({ signal, progress }: TaskWork): Channel {
       return signal.aborted
     },
   }
-}
-
-/** `at-once`: before the handler runs. `detachable`: when the handler says so. `waiting`: at once, for a client that knows no tasks. */
-type TaskMode = 'at-once' | 'detachable' | 'waiting' | 'never'
-
-export function taskModeOf(tool: string, support: TaskOptions | undefined, call: Call, canWait: boolean): TaskMode {
-  const taken = takesTasks(call)
-  if (support === undefined) return taken && call.peer.era === 'legacy' ? refuseTask(tool) : 'never'
-  if (taken) return support.startsAs === 'call' ? 'detachable' : 'at-once'
-  if (support.task === 'required') return canWait ? 'waiting' : refuseCall(tool, call)
-  return 'never'
-}
-
-/**
- * Clients of the stateless era declare that they support tasks; those of the session era ask for a task with each call.
- */
-function takesTasks({ peer, params }: Call): boolean {
-  return peer.era === 'modern' ? declaresTasks(peer.capabilities) : isObject(params['task'])
-}
-
-function refuseTask(tool: string): never {
-  throw new ProtocolError('METHOD_UNKNOWN', `The tool "${tool}" does not run as a task; call it without "params.task".`)
-}
-
-function refuseCall(tool: string, { peer }: Call): never {
-  if (peer.era === 'legacy') {
-    throw new ProtocolError('METHOD_UNKNOWN', `The tool "${tool}" runs only as a task; call it with "params.task".`)
-  }
-  throw new ProtocolError(
-    'CAPABILITY_MISSING',
-    `The tool "${tool}" runs only as a task, and this client does not declare that it supports tasks.`,
-    {
-      requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
-    },
-  )
 }

@@ -8,6 +8,8 @@ export { reachableHost, readAdvertised } from '../../cluster/index.ts'
 export { nodeHandler } from '../http/node.ts'
 export { lineLogger } from './lineLogger.ts'
 export { isSupervised, listen } from './supervisor.ts'
+export { drainOnTerm } from '../lifecycle/processSignals.ts'
+export { withRedirectedConsole } from '../stdio/consoleRedirect.ts'
 export { serveConnection } from '../stdio/host.ts'
 
 export function assertListenOptions(options: ListenOptions): void {

@@ -9,6 +9,7 @@ const replacement: typeof hosts = {
   assertListenOptions: needsNode('listen'),
   assertHandlerOptions: needsNode('nodeHandler'),
   assertStdioOptions: needsNode('stdio'),
+  drainOnTerm: needsNode('listen'),
   isSupervised: () => false,
   lineLogger: needsNode('listen'),
   listen: needsNode('listen'),
@@ -16,12 +17,14 @@ const replacement: typeof hosts = {
   reachableHost: needsNode('listen'),
   readAdvertised: needsNode('listen'),
   serveConnection: needsNode('stdio'),
+  withRedirectedConsole: needsNode('stdio'),
 }
 
 export const {
   assertListenOptions,
   assertHandlerOptions,
   assertStdioOptions,
+  drainOnTerm,
   isSupervised,
   lineLogger,
   listen,
@@ -29,4 +32,5 @@ export const {
   reachableHost,
   readAdvertised,
   serveConnection,
+  withRedirectedConsole,
 } = replacement

@@ -118,6 +118,7 @@ export class PageLogin {
   #open(): Promise<Provider> {
     this.#provider ??= openProvider(this.#settings).catch((cause: unknown) => {
       this.#provider = undefined
+      if (cause instanceof LoginFailed) throw cause
       throw new LoginFailed(503, 'The login service does not answer. Try again in a moment.', { cause })
     })
     return this.#provider
@@ -150,8 +151,17 @@ interface Provider {
   readonly config: openid.Configuration
 }
 
+/** A package that its users install, because few servers have logins. */
+async function loadOpenId(): Promise<typeof openid> {
+  try {
+    return await import('openid-client')
+  } catch (cause) {
+    throw new LoginFailed(503, NOT_INSTALLED, { cause })
+  }
+}
+
 async function openProvider({ issuer, clientId, clientSecret }: LoginSettings): Promise<Provider> {
-  const library = await import('openid-client')
+  const library = await loadOpenId()
   const execute = issuer.startsWith('http:') ? [library.allowInsecureRequests] : []
   const options = { execute, timeout: PROVIDER_SECONDS }
   const config = await library.discovery(new URL(issuer), clientId, {}, authentication(library, clientSecret), options)
@@ -168,6 +178,7 @@ function authentication(library: typeof openid, secret: string | undefined): ope
   }
 }
 
+const NOT_INSTALLED = 'This server cannot log people in: its operator runs npm install openid-client.'
 const NOT_BEGUN = 'This login was not begun in this browser, or it took too long. Open the link of the question again.'
 const NOT_LOGGED_IN = 'The login service did not log you in. Open the link of the question to try again.'
 const NOT_CONFIRMED = 'The login service did not confirm this login. Open the link of the question to try again.'

@@ -22,6 +22,7 @@ import type {
   Tasks,
   TaskService,
 } from '../../server/index.ts'
+import { taskWing } from '../../server/internal.ts'
 import { StateError } from '../../state/internal.ts'
 import { groupOf } from '../../state/quota/index.ts'
 import { assertBetween, MAX_OPTION, type NewTask, type TaskEngine, type TaskRecord, type Working } from '../engine.ts'
@@ -56,7 +57,7 @@ export const SERVICE_OPTIONS: OptionNames<TaskServiceOptions> = {
 export function createTasks(engine: TaskEngine, options: TaskServiceOptions = {}): Tasks {
   assertOptionNames(options, SERVICE_OPTIONS, 'createTasks')
   const settings = serviceSettings(options)
-  return { attach: (host) => new EngineTaskService(engine, settings, host) }
+  return { attach: (host) => new EngineTaskService(engine, settings, host), wing: taskWing }
 }
 
 /**

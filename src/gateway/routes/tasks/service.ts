@@ -8,7 +8,7 @@ import {
   TASKS_EXTENSION,
 } from '../../../protocol/index.ts'
 import type { TaskHost, TaskListening, Tasks, TaskService } from '../../../server/index.ts'
-import type { Call, MethodParts } from '../../../server/internal.ts'
+import { type Call, type MethodParts, taskWing } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { callerOf } from '../../links/callers.ts'
 import { FinishedTasks } from './finished.ts'
@@ -37,6 +37,7 @@ export interface RelayedTasksOptions {
 }
 
 export class RelayedTasks implements Tasks, TaskService {
+  readonly wing = taskWing
   readonly #options: RelayedTasksOptions
   readonly #sources = new WeakMap<Backend, TaskSource>()
   readonly #finished = new FinishedTasks()
