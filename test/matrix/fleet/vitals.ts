@@ -36,12 +36,14 @@ export async function readVitals(folder: string, pid: number, admin: string | un
   return { pid, ...inside, parked: sum('calls_parked'), inFlight: sum('calls_in_flight'), links: sum('links') }
 }
 
-/** Resolves when a gateway has its server again, which may have been killed. */
+/** Resolves when a gateway has its server again, which may have been killed, by all its workers. */
 export async function reachesServer(admin: string): Promise<void> {
   for (let tried = 0; tried < TRIES; tried++) {
     const { servers } = (await (await fetch(`${admin}/servers`)).json()) as { servers: { condition: string }[] }
-    // What has just been killed may not have been noticed yet.
-    if (tried > 0 && servers.every(({ condition }) => condition === 'up')) return
+    const { workers = [] } = (await (await fetch(`${admin}/health`)).json()) as { workers?: { isServing: boolean }[] }
+    const isUp = servers.length > 0 && servers.every(({ condition }) => condition === 'up')
+    // What has just been killed may not have been noticed yet, and a busy worker is missing in the report.
+    if (tried > 0 && isUp && workers.every(({ isServing }) => isServing)) return
     await sleep(TRY_MS)
   }
   throw new Error('A gateway does not reach its server any more.')
