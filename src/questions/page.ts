@@ -22,6 +22,8 @@ export interface QuestionView {
   readonly isUndecided?: boolean
   /** Who is logged in; undefined where the link is enough. */
   readonly visitor?: string | undefined
+  /** Why the form cannot be shown, as a sentence: then it can only be declined. */
+  readonly unshown?: string | undefined
 }
 
 export function questionPage(view: QuestionView): string {
@@ -29,23 +31,28 @@ export function questionPage(view: QuestionView): string {
   const entered = view.entered && inputsByName(view.entered)
   const until =
     expiresAt === null ? undefined : html`<p class="aside">It can be answered until ${timeText(expiresAt)}.</p>`
-  const problem = view.isUndecided ? 'Choose one of the buttons below.' : 'Some fields need another look.'
-  const wrong = (view.isUndecided || issues.size > 0) && html`<p class="wrong" role="alert">${problem}</p>`
+  const accept = html`<button name="action" value="accept">${fields.length === 0 ? 'Accept' : 'Send the answer'}</button>`
   return page(
     `A question of ${server}`,
     html`<h1>A question for you</h1>
       <p>The tool <strong>${tool}</strong> of the server <strong>${server}</strong> waits for your answer:</p>
       <blockquote>${shown(message, MAX_MESSAGE_CHARS)}</blockquote>
-      ${wrong || undefined}
+      ${problemOf(view)}
       <form method="post" autocomplete="off">
         ${fields.map((field) => row(field, entered, issues.get(field.key)))}
         <div class="buttons">
-          <button name="action" value="accept">${fields.length === 0 ? 'Accept' : 'Send the answer'}</button>
+          ${view.unshown === undefined ? accept : undefined}
           <button name="action" value="decline" class="quiet" formnovalidate>Decline</button>
         </div>
       </form>
       ${until}${visitorBar(view.visitor)}`,
   )
+}
+
+function problemOf({ unshown, isUndecided = false, issues }: QuestionView): Html | undefined {
+  const problem = isUndecided ? 'Choose one of the buttons below.' : 'Some fields need another look.'
+  const isWrong = unshown !== undefined || isUndecided || (issues?.size ?? 0) > 0
+  return isWrong ? html`<p class="wrong" role="alert">${unshown ?? problem}</p>` : undefined
 }
 
 /** The page of a question that is for others than its caller, before a login. */

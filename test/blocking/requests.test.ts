@@ -10,7 +10,7 @@ import { amount, isLong } from '../amount.ts'
 import { Backends } from './fixtures/backends.ts'
 import { Subject } from './fixtures/subject.ts'
 import { OF_PROCESSES } from './shapes/ofProcesses.ts'
-import { OF_SERVERS } from './shapes/ofServers.ts'
+import { OF_PAGES, OF_SERVERS } from './shapes/ofServers.ts'
 import { Sender, type Shape } from './shapes/sender.ts'
 import { TO_GATEWAY } from './shapes/toGateway.ts'
 import { TO_SERVER } from './shapes/toServer.ts'
@@ -72,6 +72,23 @@ describe('a gateway takes in time from a process', () => {
   test.each(chosen(OF_PROCESSES))('%s', async (_what, answer, line) => {
     const longest = await subject.longestTurn(MOST_MS, async () => {
       expect((await subject.send(client.relayed('lines_write', line))).text).toContain(answer)
+    })
+    expect(longest).toBeLessThan(MOST_MS)
+  })
+})
+
+describe('the page of a question is shown in time', () => {
+  test.each(chosen(OF_PAGES))('with %s', async (_what, reply) => {
+    backends.replyTo = reply
+    onTestFinished(() => {
+      backends.replyTo = () => undefined
+    })
+    const { text } = await subject.send(client.ruled('modern_echo', { at: performance.now() }))
+    const url = /"url":"([^"]+)"/.exec(text)?.[1] ?? ''
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const longest = await subject.longestTurn(MOST_MS, async () => {
+      expect((await subject.send({ url, method: 'GET', headers: {} })).status).toBe(200)
+      expect((await subject.send({ url, headers: form, body: 'action=none' })).status).toBe(400)
     })
     expect(longest).toBeLessThan(MOST_MS)
   })

@@ -1,11 +1,13 @@
 /** Attacks on approvals by rule: nothing is sent that nobody has approved, and one approval sends one call. */
 import { gatewayConfigOf } from 'pannier/gateway'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { parseJson } from '../../src/protocol/index.ts'
 import { askless, principalOf, textOf, type ToolResult, waitingIn } from '../questions/fixtures/askless.ts'
 import { storePath } from '../tasks/fixtures/echoServer.ts'
 import { MANAGERS, startAsking, startBank } from './fixtures/bank.ts'
 import { call, CLIENTS, connectClient } from './fixtures/gateways.ts'
 import { ask } from './fixtures/statelessRequest.ts'
+import { json, result, ScriptedServer } from './fixtures/statelessServers.ts'
 
 const mia = principalOf('mia')
 const stateless = { pannier: { state: 'stateless' } }
@@ -325,6 +327,41 @@ describe('by another way', () => {
     expect(await endOf(ann, waiting)).toBe('transferred 2')
     expect(paid).toEqual([2])
   })
+})
+
+const UNSHOWN: readonly (readonly [what: string, schema: unknown, why: string])[] = [
+  ['has no properties', { type: 'object' }, 'The form has no properties'],
+  ['is no schema', 'x', 'The form has no properties'],
+  ['requires an object', { properties: { to: { type: 'object' } }, required: ['to'] }, 'requires &quot;to&quot;'],
+  ['has 3,000 fields', { properties: Object.fromEntries(range(3000).map((at) => [at, {}])) }, 'too large'],
+  ['has 3,000 choices', { properties: { to: { enum: range(3000).map(String) } } }, 'too large'],
+  ['has a name of 300 KB', { properties: { ['n'.repeat(300_000)]: {} } }, 'too large'],
+]
+
+function range(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, at) => at)
+}
+
+test.each(UNSHOWN)('a form of a server that %s can be declined on its page', async (_, requestedSchema, why) => {
+  const server = await new ScriptedServer().start()
+  const asked = { method: 'elicitation/create', params: { message: 'Which?', requestedSchema } }
+  server.answer = ({ res, body }) => {
+    const { params } = parseJson(body.toString()) as { params: { inputResponses?: { which: { action: string } } } }
+    const action = params.inputResponses?.which.action
+    const round = { resultType: 'input_required', inputRequests: { which: asked } }
+    json(res, result(body, action === undefined ? round : { content: [{ type: 'text', text: `which: ${action}` }] }))
+  }
+  const { url } = await startAsking({ bank: server.entry() }, { store: storePath() })
+  const ann = await askless('SDK v2', url, 'ann')
+  const waiting = await ann.call('bank_thing')
+  const link = waitingIn(waiting).questions[0]?.url ?? ''
+  const page = await fetch(link)
+  expect(page.status).toBe(200)
+  expect(await page.text()).toMatch(new RegExp(`${why}.* It can only be declined here`))
+  const accepted = await fetch(link, { method: 'POST', body: new URLSearchParams({ action: 'accept' }) })
+  expect(accepted.status).toBe(422)
+  await fetch(link, { method: 'POST', body: new URLSearchParams({ action: 'decline' }) })
+  expect(await endOf(ann, waiting)).toBe('which: decline')
 })
 
 test('rules that ask for approvals need a store and approvers', async () => {

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import { errorDetails } from '../../protocol/index.ts'
 import {
+  type Field,
   loginPage,
   noticePage,
   PAGE_STYLE,
@@ -113,7 +114,9 @@ export class QuestionPages {
     const action = body.get('action')
     if (action === 'decline') return this.#stored(visit, question, { action: 'decline' }, 'You declined')
     if (action !== 'accept') return this.#form(400, question, visit, { entered: body, isUndecided: true })
-    const reading = readForm(readFields(question.requestedSchema), body)
+    const shown = shownForm(question)
+    if (shown.unshown !== undefined) return this.#form(422, question, visit)
+    const reading = readForm(shown.fields, body)
     if (!reading.ok) return this.#form(422, question, visit, { entered: body, issues: reading.issues })
     return this.#stored(visit, question, { action: 'accept', content: reading.content }, 'Your answer was sent')
   }
@@ -144,11 +147,12 @@ export class QuestionPages {
 
   #form(
     status: number,
-    { message, requestedSchema, tool, expiresAt }: OpenQuestion,
+    question: OpenQuestion,
     { principal }: Visit,
     sent: Pick<Parameters<typeof questionPage>[0], 'entered' | 'issues' | 'isUndecided'> = {},
   ): PageReply {
-    const about = { server: this.#site.server, tool, message, fields: readFields(requestedSchema), expiresAt }
+    const { tool, message, expiresAt } = question
+    const about = { server: this.#site.server, tool, message, expiresAt, ...shownForm(question) }
     return reply(status, questionPage({ ...about, ...sent, visitor: principal && nameOf(principal) }))
   }
 
@@ -165,6 +169,29 @@ export class QuestionPages {
     if (origin === undefined || origin === this.#site.links.origin) return false
     return !URL.canParse(origin) || new URL(origin).host !== header('host')
   }
+}
+
+interface ShownForm {
+  readonly fields: readonly Field[]
+  readonly unshown?: string
+}
+
+/** The fields of a question, or why its form cannot be shown: a server may ask for anything. */
+function shownForm({ requestedSchema }: OpenQuestion): ShownForm {
+  try {
+    const fields = readFields(requestedSchema)
+    const isLarge = inputsOf(fields) > MAX_FORM_INPUTS || JSON.stringify(requestedSchema).length > MAX_FORM_BYTES
+    return isLarge ? { fields: [], unshown: `The form is too large to be shown. ${DECLINE}` } : { fields }
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return { fields: [], unshown: `${error.message} ${DECLINE}` }
+  }
+}
+
+const DECLINE = 'It can only be declined here.'
+
+function inputsOf(fields: readonly Field[]): number {
+  return fields.reduce((sum, field) => sum + 1 + ('choices' in field ? field.choices.length : 0), 0)
 }
 
 function nameOf({ subject, id }: Principal): string {

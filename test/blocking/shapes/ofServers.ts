@@ -107,6 +107,8 @@ type Way = readonly [name: string, sent: (client: Sender) => SentRequest]
 
 const STATELESS: Way = ['from a stateless server', (client) => client.relayed('modern_echo', {})]
 const OLDER: Way = ['from a session-era server', (client) => client.relayed('session_echo', {})]
+/** Another call each time, because a call that waits does not begin again. */
+const FOR_PEOPLE: Way = ['for people', (client) => client.ruled('modern_echo', { at: performance.now() })]
 const TO_SESSION: Way = ['to a session', (client) => client.inSession('gateway', called('modern_echo'))]
 const IN_SESSIONS: Way = ['between sessions', (client) => client.inSession('gateway', called('session_echo'))]
 const PASSING: Way = ['that passes', (client) => client.passed({})]
@@ -153,6 +155,29 @@ const QUESTIONS: readonly (readonly [what: string, answer: string, reply: Answer
   ['a question that nests too deep', '', asking(() => ({ inputRequests: { a: schema({ a: DEEP }) } }))],
   ['a question with a long key', '', asking(() => ({ inputRequests: { [long('k')]: ASK } }))],
   ['a question with a large state', '', asking(() => ({ inputRequests: { a: ASK }, requestState: long('A') }))],
+]
+
+const field = (properties: object): Answering => asking(() => ({ inputRequests: { a: schema(properties) } }))
+const choices = (count: number, chars: number) =>
+  Array.from({ length: count }, (_, index) => `${index}`.padEnd(chars, '&'))
+
+/** Questions whose pages might stop the event loop. */
+export const OF_PAGES: readonly (readonly [what: string, reply: ServerShape[2]])[] = [
+  ['many fields', ofCall(field(objectOf(1900, (index) => `${index}`.padEnd(60, '<'), { type: 'string' })))],
+  ['too many fields', ofCall(field(manyFields()))],
+  ['many choices', ofCall(field({ one: { enum: choices(1900, 100) } }))],
+  [
+    'many boxes',
+    ofCall(field({ all: { type: 'array', items: { enum: choices(1900, 50) }, default: choices(1900, 50) } })),
+  ],
+  ['titles of marks', ofCall(field(objectOf(150, String, { type: 'string', title: long('a\u0301', 1400) })))],
+  ['a long text', ofCall(field({ a: { type: 'string', default: long('"', 100_000) } }))],
+  [
+    'a long message',
+    ofCall(
+      asking(() => ({ inputRequests: { a: { ...ASK, params: { ...ASK.params, message: long('\n', 500_000) } } } })),
+    ),
+  ],
 ]
 
 const progress = (members: object) => ({ method: 'notifications/progress', params: { progress: 1, ...members } })
@@ -317,7 +342,7 @@ const OTHERS: readonly ServerShape[] = [
 export const OF_SERVERS: readonly ServerShape[] = [
   ...each(RESULTS, [STATELESS, OLDER, TO_SESSION]),
   ...each(REFUSALS, [STATELESS, OLDER]),
-  ...each(QUESTIONS, [STATELESS, TO_SESSION]),
+  ...each(QUESTIONS, [STATELESS, TO_SESSION, FOR_PEOPLE]),
   ...each(STREAMS, [STATELESS, IN_SESSIONS, PASSING]),
   ...OF_LISTS,
   ...OTHERS,

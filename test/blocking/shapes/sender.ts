@@ -14,6 +14,8 @@ interface MoreParts {
   readonly headers?: Headers
   readonly meta?: Record<string, unknown>
   readonly id?: unknown
+  /** @default what takes tasks and questions */
+  readonly capabilities?: object
 }
 
 const MEDIA = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
@@ -62,7 +64,8 @@ export class Sender {
   }
 
   /** A request of the stateless era. `at`: a path behind that of the gateway, or the server or the guarded one. */
-  modern(at: string, method: string, params: object, { headers, meta, id }: MoreParts = {}) {
+  modern(at: string, method: string, params: object, more: MoreParts = {}) {
+    const { headers, meta, id, capabilities = TAKES_TASKS } = more
     const { name, uri, taskId } = params as Record<string, unknown>
     const named = name ?? uri ?? taskId
     return {
@@ -74,7 +77,7 @@ export class Sender {
         ...(typeof named === 'string' && { 'mcp-name': named.slice(0, HEADER_CHARS) }),
         ...headers,
       },
-      body: message(method, { ...params, _meta: envelope(TAKES_TASKS, meta) }, id),
+      body: message(method, { ...params, _meta: envelope(capabilities, meta) }, id),
     }
   }
 
@@ -90,7 +93,12 @@ export class Sender {
 
   /** A call through the gateway with rules, of a client that cannot be asked. */
   ruled(name: string, args: unknown) {
-    return this.modern('ruled', 'tools/call', { name, arguments: args }, { headers: { 'x-user': 'ann' } })
+    return this.modern(
+      'ruled',
+      'tools/call',
+      { name, arguments: args },
+      { headers: { 'x-user': 'ann' }, capabilities: {} },
+    )
   }
 
   /** A call at the address of one server of the gateway, where requests may pass unread. */

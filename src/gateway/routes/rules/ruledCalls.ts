@@ -155,7 +155,8 @@ export class RuledCalls {
     const decided = await this.#decide(call, target, named)
     const { found, decision } = decided
     if (decision.outcome !== 'allow' && decision.outcome !== 'approve') return { ...toolError(deniedText(decision)) }
-    if (digestOf(this.#inputOf(call, decided, named)) !== digestOf(input)) return { ...toolError(CHANGED) }
+    if (circumstancesOf(this.#inputOf(call, decided, named)) !== circumstancesOf(input))
+      return { ...toolError(CHANGED) }
     const approved = input.rule === '' ? undefined : approvedBy(call, input)
     return this.#round({ ...call, approved }, found, input.arguments, brought)
   }
@@ -242,6 +243,11 @@ export class RuledCalls {
 function isForPeople(call: Call, target: BackendTarget): boolean {
   if (call.forwardedBy !== undefined || !GatewayQuestions.answers(call)) return false
   return !target.backend.config.settings.forwardAuthorization && taskModeOf(call, target) === 'plain'
+}
+
+/** Everything but the arguments, which are the same. */
+function circumstancesOf(input: HeldInput): string {
+  return digestOf({ ...input, arguments: {} })
 }
 
 /** What was approved, for the gateway that the call is forwarded to. */
