@@ -15,7 +15,7 @@ interface MoreParts {
   readonly meta?: Record<string, unknown>
   readonly id?: unknown
   /** @default what takes tasks and questions */
-  readonly capabilities?: object
+  readonly capabilities?: Record<string, unknown>
 }
 
 const MEDIA = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
