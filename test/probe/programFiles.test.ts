@@ -120,76 +120,20 @@ describe('places that calls write', () => {
       '`open` is set by some calls',
     ],
     [
-      'a variable around the handlers',
-      `function create() {
-      const jobs = new Map()
-      server.registerTool('begin', {}, ({ id }) => jobs.set(id, work(id)))
-      server.registerTool('result', {}, ({ id }) => jobs.get(id))
-      }
-      create()`,
-      '`jobs` is filled by some calls',
-    ],
-    [
-      'a variable of another file',
-      `import { notes } from './notes.js'
-      server.tool('add', ({ text }) => { notes.push(text) })
-      server.tool('all', () => notes.join())`,
-      'notes.js, line 1: `notes` is filled',
-    ],
-    [
-      'a variable of another file that is CommonJS',
-      `const { notes } = require('./old.cjs')
-      server.tool('add', ({ text }) => { notes.push(text) })
-      server.tool('all', () => notes.join())`,
-      'old.cjs, line 1: `notes` is filled',
-    ],
-    [
-      'a field of the class that another extends',
-      `class Base { token; handleSend() { return send(this.token) } }
-      class Api extends Base { handleToken({ chosen }) { this.token = chosen } }
-      new Api()`,
-      '`token` is set by some calls',
-    ],
-    [
       'a list that grows',
       `const thoughts = []
       server.tool('think', ({ thought }) => { thoughts.push(thought); return thoughts.length })`,
-      '`thoughts` grows',
-    ],
-    [
-      'what a connection brings',
-      `let page
-      socket.on('message', (message) => { page = message })
-      server.tool('read', () => page.text)`,
-      '`page` is set by some calls',
-    ],
-    [
-      'the environment',
-      `server.tool('unlock', ({ key }) => { process.env.SESSION = key })
-      server.tool('list', () => run(process.env.SESSION))`,
-      '`process.env` is changed by calls',
-    ],
-    [
-      'a page that the first call opens, and calls work on',
-      `class Browser {
-      page
-      async opened() { if (!this.page) this.page = await launch(); return this.page }
-      async handleVisit({ address }) { const page = await this.opened(); await page.goto(address) }
-      async handleText() { const page = await this.opened(); return page.text() }
-      }
-      new Browser()`,
-      '`page` is made once, and calls do something to it',
+      '`thoughts` is filled and read by the same calls',
     ],
     [
       'a number that one tool counts and another reads',
       `let cookies = 0
       server.tool('give', () => { cookies++; return 'Here.' })
       server.tool('sum', () => String(cookies))`,
-      '`cookies` is counted by calls',
+      '`cookies` is set by some calls',
     ],
   ])('are found: %s', async (_, main, sentence) => {
-    const files = { 'notes.js': 'export const notes = []', 'old.cjs': 'exports.notes = []' }
-    expect(becauseOf(await readOf({ 'main.js': main, ...files }))).toContain(sentence)
+    expect(becauseOf(await readOf({ 'main.js': main }))).toContain(sentence)
   })
 
   test.each([
@@ -214,15 +158,6 @@ describe('places that calls write', () => {
       function setupTools() { tools.push('a') }
       setupTools()
       server.tool('list', () => tools.join())`,
-    ],
-    [
-      'kept by what serves HTTP',
-      `const people = new Map()
-      function handlePost(req, res) { people.set(req.id, res) }
-      function handleGet(req) { return people.get(req.id) }
-      app.post('/mcp', handlePost)
-      app.get('/mcp', (req) => handleGet(req))
-      server.tool('double', ({ a }) => 2 * a)`,
     ],
     [
       'of a function that is over with each call',

@@ -1,8 +1,6 @@
 /** Reads the texts of a program: which places its calls write, which packages it needs, and how much of it could be read. */
-import type { Program } from 'acorn'
 import { keptIn } from './kept.ts'
-import { readProgramFile } from './reading.ts'
-import type { FileFacts } from './writes.ts'
+import { type FileFacts, readProgramFile } from './reading.ts'
 import type { ProgramFacts } from './signals.ts'
 import { type AnyNode, childrenOf, nameOf, parsed } from './syntax.ts'
 
@@ -23,24 +21,7 @@ export function parseFile(path: string, text: string): ParsedFile {
   const own = withoutDependencies(text)
   const program = isMinified(own) ? undefined : parsed(own)
   if (program === undefined) return { path, facts: undefined, imported: [] }
-  const imported = importedBy(program)
-  program.body = afterBundledSdk(program.body)
-  return { path, facts: readProgramFile(path, program, linesOf(own)), imported }
-}
-
-/** Classes of the MCP SDK: where a file declares one itself, the SDK was bundled into it, and the program's own part comes after. */
-const SDK_CLASS = /^(Protocol|Server|McpServer|StdioServerTransport)\d*$/
-
-function afterBundledSdk(body: Program['body']): Program['body'] {
-  const isSdk = body.map((statement) => declaredClasses(statement).filter((name) => SDK_CLASS.test(name)))
-  if (!isSdk.flat().some((name) => name.startsWith('Protocol'))) return body
-  return body.slice(isSdk.findLastIndex((names) => names.length > 0) + 1)
-}
-
-function declaredClasses(statement: AnyNode): readonly string[] {
-  if (statement.type === 'ClassDeclaration') return [statement.id?.name ?? '']
-  if (statement.type !== 'VariableDeclaration') return []
-  return statement.declarations.flatMap(({ id, init }) => (init?.type === 'ClassExpression' ? (nameOf(id) ?? []) : []))
+  return { path, facts: readProgramFile(path, program), imported: [...new Set(importsIn(program))] }
 }
 
 /**
@@ -76,10 +57,6 @@ export function factsOf(files: readonly ParsedFile[], dependencies: readonly str
   }
 }
 
-function importedBy(node: Program | AnyNode): readonly string[] {
-  return [...new Set(importsIn(node))]
-}
-
 function importsIn(node: AnyNode): readonly string[] {
   const below = childrenOf(node).flatMap(importsIn)
   const own = importOf(node)
@@ -97,19 +74,5 @@ function importOf(node: AnyNode): string | undefined {
       return nameOf(node.callee) === 'require' ? nameOf(node.arguments[0]) : undefined
     default:
       return undefined
-  }
-}
-
-function linesOf(text: string): (at: number) => number {
-  const starts = [...text.matchAll(/\n/g)].map(({ index }) => index)
-  return (at) => {
-    let low = 0
-    let high = starts.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((starts[middle] ?? 0) < at) low = middle + 1
-      else high = middle
-    }
-    return low + 1
   }
 }

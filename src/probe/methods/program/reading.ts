@@ -3,45 +3,32 @@
  * Names are resolved as the language does; methods are matched by their names alone.
  */
 import {
-  keyOf,
-  returnsEarlyOn,
-  type AnyNode,
-  childrenOf,
-  type FunctionNode,
-  isFunction,
-  memberOf,
-  nameOf,
-  namesIn,
-} from './syntax.ts'
-import {
-  asCase,
-  noteExported,
-  noteExports,
-  noteImports,
-  noteOrigin,
-  declare,
-  fieldOf,
-  type FileFacts,
-  isNamedTool,
-  newPlace,
-  noteStatement,
-  noteWrite,
-  placeAt,
-  type ReadingContext,
-  under,
-  valueOf,
-} from './writes.ts'
-import {
   type ClassFacts,
+  type CodePlace,
   declaredIn,
   type FunctionFacts,
   functionFacts,
-  type FunctionNames,
   isCollection,
-  type LexicalScope,
+  isEmpty,
   placeIn,
-  startOf,
+  type LexicalScope,
 } from './places.ts'
+import { type AnyNode, childrenOf, type FunctionNode, isFunction, memberOf, nameOf, namesIn } from './syntax.ts'
+
+export interface FileFacts {
+  readonly functions: FunctionFacts[]
+  readonly places: CodePlace[]
+}
+
+interface ReadingContext {
+  readonly file: string
+  readonly facts: FileFacts
+  readonly scope: LexicalScope
+  readonly by: FunctionFacts
+  readonly owner: ClassFacts | undefined
+  /** Whether an object here is outside of all functions. */
+  readonly isTable: boolean
+}
 
 const PUTTING: ReadonlySet<string> = new Set(['set', 'add', 'push', 'unshift', 'splice'])
 const TAKING: ReadonlySet<string> = new Set(['delete', 'clear', 'pop', 'shift'])
@@ -50,72 +37,86 @@ const REGISTERING: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
-const LISTENING: ReadonlySet<string> = new Set(['on', 'once', 'addEventListener'])
 const BUILT_IN: ReadonlySet<string> = new Set(
   'console JSON Object Math Array Promise process Buffer Number String Date Reflect fs path z'.split(' '),
 )
 
-export function readProgramFile(file: string, program: AnyNode, lineAt: (at: number) => number): FileFacts {
-  const top = functionFacts(undefined, undefined, [])
-  const lists = { functions: [top], places: [], classes: [], made: [], imports: [], exports: new Map() }
-  const facts: FileFacts = { file, lineAt, ...lists }
-  const scope: LexicalScope = { parent: undefined, home: top, places: new Map() }
-  const outside = { home: top, owner: undefined, isFixed: false, start: 'object', at: 0 } as const
-  const environment = newPlace(facts, 'process.env', outside)
-  const body = program.type === 'Program' ? program.body : []
-  declare(facts, scope, declaredIn(body, true))
-  readAll(body, { facts, environment, scope, by: top, owner: undefined, absent: new Set(), isTable: true })
+export function readProgramFile(file: string, program: AnyNode): FileFacts {
+  const by = functionFacts(undefined, [])
+  const facts: FileFacts = { functions: [by], places: [] }
+  const scope: LexicalScope = { parent: undefined, places: new Map() }
+  const context: ReadingContext = { file, facts, scope, by, owner: undefined, isTable: true }
+  declare(program, context)
+  read(program, context)
   return facts
 }
 
+function declare(text: AnyNode, context: ReadingContext): void {
+  const { places } = context.scope
+  for (const { name, at, holds, value } of declaredIn(text)) {
+    if (places.has(name)) continue
+    const place = holds ? newPlace(name, at, context, undefined) : undefined
+    if (place !== undefined) place.isCollection = isCollection(value)
+    places.set(name, place)
+  }
+}
+
+function newPlace(
+  name: string,
+  at: AnyNode,
+  { file, facts, by }: ReadingContext,
+  owner: ClassFacts | undefined,
+): CodePlace {
+  const line = at.loc?.start.line ?? 0
+  const place: CodePlace = {
+    name,
+    file,
+    line,
+    home: by,
+    owner,
+    isCollection: false,
+    setBy: new Set(),
+    filledBy: new Set(),
+    readBy: new Set(),
+  }
+  facts.places.push(place)
+  return place
+}
+
 function read(node: AnyNode, context: ReadingContext): void {
-  noteStatement(node, context)
   switch (node.type) {
     case 'FunctionDeclaration':
     case 'FunctionExpression':
     case 'ArrowFunctionExpression':
-      return void readFunction(node, context, [])
+      return void readFunction(node, context)
     case 'ClassDeclaration':
     case 'ClassExpression':
       return readClass(node, context)
-    case 'BlockStatement':
-    case 'StaticBlock':
-      return readBlock(node.body, context)
-    case 'ForStatement':
-    case 'ForInStatement':
-    case 'ForOfStatement':
-    case 'SwitchStatement':
-      return readBlock(childrenOf(node), context)
     case 'SwitchCase':
       if (node.test) read(node.test, context)
       return readAll(node.consequent, node.test?.type === 'Literal' ? asCase(context) : context)
+    case 'IfStatement':
+      read(node.test, context)
+      read(node.consequent, isNamedTool(node.test) ? asCase(context) : context)
+      return node.alternate ? read(node.alternate, context) : undefined
     case 'VariableDeclarator':
-      return readVariable(node, context)
+      if (node.init && isFunction(node.init)) return void readFunction(node.init, context, nameOf(node.id))
+      if (node.init) read(node.init, context)
+      return node.id.type === 'Identifier' ? undefined : readAll(childrenOf(node.id), context)
     case 'Property':
       return readProperty(node, context)
-    case 'IfStatement':
-      return readCondition(node, context)
     case 'AssignmentExpression':
       return readAssignment(node, context)
     case 'UpdateExpression':
-      return noteWrite(node.argument, context, { how: 'count', value: 'fixed', isFirst: false })
+      return noteWrite(node.argument, context, 'setBy')
     case 'CallExpression':
       return readCall(node, context)
-    case 'NewExpression':
-      context.facts.made.push({ name: nameOf(node.callee) ?? memberOf(node.callee) ?? '', by: context.by })
-      return readAll(childrenOf(node), context)
     case 'MemberExpression':
-      placeAt(node, context)?.readers.add(context.by)
+      placeAt(node, context)?.readBy.add(context.by)
       return readAll(node.computed ? [node.object, node.property] : [node.object], context)
     case 'Identifier':
-      placeIn(context.scope, node.name)?.readers.add(context.by)
+      placeIn(context.scope, node.name)?.readBy.add(context.by)
       return
-    case 'ImportDeclaration':
-      return noteImports(node, context)
-    case 'ExportNamedDeclaration':
-    case 'ExportDefaultDeclaration':
-      noteExports(node, context)
-      return node.declaration ? read(node.declaration, context) : undefined
     default:
       return readAll(childrenOf(node), context)
   }
@@ -125,27 +126,16 @@ function readAll(nodes: readonly AnyNode[], context: ReadingContext): void {
   for (const node of nodes) read(node, context)
 }
 
-function readBlock(statements: readonly AnyNode[], context: ReadingContext): void {
-  const scope: LexicalScope = { parent: context.scope, home: context.by, places: new Map() }
-  declare(context.facts, scope, declaredIn(statements, false))
-  readAll(statements, { ...context, scope })
-}
-
-/** A method has a name, and `this` is its object; another function has a `this` of its own, unless it is an arrow. */
-function readFunction(node: FunctionNode, context: ReadingContext, names: FunctionNames): FunctionFacts {
-  const isArrow = node.type === 'ArrowFunctionExpression'
-  const by = functionFacts(context.by, context.owner, [node.id?.name, ...names])
+/** With a name, `this` is the object around it; another function has a `this` of its own, unless it is an arrow. */
+function readFunction(node: FunctionNode, context: ReadingContext, name?: string): FunctionFacts {
+  const by = functionFacts(context.by, [node.id?.name, name])
   context.facts.functions.push(by)
-  const scope: LexicalScope = { parent: context.scope, home: by, places: new Map() }
-  const statements = node.body.type === 'BlockStatement' ? node.body.body : []
-  const parameters = node.params
-    .flatMap(namesIn)
-    .map((name) => ({ name, start: 'unknown', isFixed: true, at: node.start }) as const)
-  declare(context.facts, scope, [...parameters, ...declaredIn(statements, true)])
-  const owner = isArrow || names.length > 0 ? context.owner : undefined
-  const absent = new Set([...(isArrow ? context.absent : []), ...returnsEarlyOn(statements)])
-  const body = node.body.type === 'BlockStatement' ? statements : [node.body]
-  readAll([...node.params, ...body], { ...context, scope, by, owner, absent, isTable: false })
+  const parameters = node.params.flatMap(namesIn).map((parameter) => [parameter, undefined] as const)
+  const scope: LexicalScope = { parent: context.scope, places: new Map(parameters) }
+  const owner = node.type === 'ArrowFunctionExpression' || name !== undefined ? context.owner : undefined
+  const inside: ReadingContext = { ...context, scope, by, owner, isTable: false }
+  declare(node.body, inside)
+  readAll([...node.params, node.body], inside)
   return by
 }
 
@@ -153,119 +143,112 @@ function readClass(
   node: Extract<AnyNode, { type: 'ClassDeclaration' | 'ClassExpression' }>,
   context: ReadingContext,
 ): void {
-  const base = node.superClass ? nameOf(node.superClass) : undefined
-  const owner: ClassFacts = { name: node.id?.name, base, fields: new Map() }
-  context.facts.classes.push(owner)
   if (node.superClass) read(node.superClass, context)
+  const owner: ClassFacts = { name: node.id?.name, fields: new Map() }
   const inside: ReadingContext = { ...context, owner, isTable: false }
   for (const member of node.body.body) {
-    if (member.type === 'MethodDefinition') readFunction(member.value, inside, [nameOf(member.key)])
-    else if (member.type === 'PropertyDefinition') readField(member, owner, inside)
-    else read(member, inside)
+    const name = 'key' in member ? nameOf(member.key) : undefined
+    const value = 'value' in member ? member.value : undefined
+    if (value && isFunction(value)) readFunction(value, inside, name)
+    else if (member.type !== 'PropertyDefinition') read(member, inside)
+    else if (name !== undefined) {
+      fieldOf(owner, name, member, inside).isCollection = isCollection(value)
+      if (value) read(value, inside)
+    }
   }
 }
 
-function readField(
-  { key, value, start }: Extract<AnyNode, { type: 'PropertyDefinition' }>,
-  owner: ClassFacts,
-  context: ReadingContext,
-): void {
-  const name = nameOf(key)
-  if (value && isFunction(value)) return void readFunction(value, context, [name])
-  if (name === undefined) return
-  fieldOf(owner, name, context, start).start = startOf(value)
-  if (value) read(value, context)
-}
-
-function readVariable({ id, init }: Extract<AnyNode, { type: 'VariableDeclarator' }>, context: ReadingContext): void {
-  if (!init) return
-  if (isFunction(init)) return void readFunction(init, context, [nameOf(id)])
-  noteOrigin(id, init, context)
-  read(init, context)
-  if (id.type !== 'Identifier') readAll(childrenOf(id), context)
-}
-
 function readProperty(node: Extract<AnyNode, { type: 'Property' }>, context: ReadingContext): void {
-  if (node.computed) read(node.key, context)
-  const { value } = node
+  const { key, value, computed } = node
+  if (computed) read(key, context)
   if (isFunction(value)) {
-    const by = readFunction(value, context, [nameOf(node.key)])
+    const by = readFunction(value, context, nameOf(key))
     // A function in an object outside of all functions is called by a name that the call brings.
     if (context.isTable) by.isHandler = true
     return
   }
-  if (value.type === 'Identifier' && context.isTable) context.by.calls.add(`*${value.name}`)
   read(value, context)
 }
 
-function readCondition(node: Extract<AnyNode, { type: 'IfStatement' }>, context: ReadingContext): void {
-  read(node.test, context)
-  const inside = under(node.test, context)
-  read(node.consequent, isNamedTool(node.test) ? asCase(inside) : inside)
-  if (node.alternate) read(node.alternate, context)
-}
-
 function readAssignment(node: Extract<AnyNode, { type: 'AssignmentExpression' }>, context: ReadingContext): void {
-  const { left, right, operator } = node
-  const isFirst = operator === '??=' || operator === '||='
-  const how = operator === '=' || isFirst || operator === '&&=' ? 'assign' : 'count'
-  noteExported(left, right, context)
+  const { left, right } = node
   if (left.type === 'ObjectPattern' || left.type === 'ArrayPattern') {
-    const places = namesIn(left).flatMap((name) => placeIn(context.scope, name) ?? [])
-    for (const place of places) place.writes.push({ by: context.by, how, value: 'call', isFirst: false })
+    for (const name of namesIn(left)) placeIn(context.scope, name)?.setBy.add(context.by)
   } else {
-    const isAbsent = context.absent.has(keyOf(left) ?? '')
-    noteWrite(left, context, { how, value: valueOf(right, context), isFirst: isFirst || isAbsent })
+    if (!isEmpty(right)) noteWrite(left, context, 'setBy')
     if (left.type === 'MemberExpression') read(left.object, context)
   }
-  if (isFunction(right)) return void readFunction(right, context, [nameOf(left) ?? memberOf(left)])
-  const field = context.by.names.has('constructor') ? placeAt(left, context) : undefined
-  if (field?.owner !== undefined && field.start === 'nothing') field.start = startOf(right)
+  if (isFunction(right)) return void readFunction(right, context, nameOf(left) ?? memberOf(left))
+  const place = placeAt(left, context)
+  if (place !== undefined) place.isCollection ||= isCollection(right)
   read(right, context)
 }
 
 function readCall(node: Extract<AnyNode, { type: 'CallExpression' }>, context: ReadingContext): void {
   const { callee } = node
+  const { facts, by } = context
   const name = nameOf(callee) ?? memberOf(callee)
-  if (callee.type === 'MemberExpression') readMethodCall(node, callee, context)
+  if (callee.type === 'MemberExpression') readMethodCall(callee, context)
   else {
-    if (name !== undefined) context.by.calls.add(name)
+    if (name !== undefined) by.calls.add(name)
     read(callee, context)
   }
-  const { functions } = context.facts
   const isRegistered = REGISTERING.has(name ?? '')
-  const isRoute = nameOf(node.arguments[0])?.startsWith('/') === true // what is registered under a path serves HTTP
-  // Arguments of a bundler's own functions are no table of handlers.
-  const inside = name?.startsWith('__') ? { ...context, isTable: false } : context
   for (const argument of node.arguments) {
-    const passed = nameOf(argument) ?? memberOf(argument)
-    if (argument.type !== 'Literal' && passed !== undefined)
-      context.by.calls.add(isRegistered ? `*${passed}` : isRoute ? `/${passed}` : passed)
-    const before = functions.length
-    read(argument, inside)
-    for (const one of functions.slice(before).filter(({ parent }) => parent === context.by)) {
-      one.isHandler ||= isRegistered
-      one.isListener ||= LISTENING.has(name ?? '')
-      one.isRoute ||= isRoute
-    }
+    const passed = argument.type === 'Literal' ? undefined : (nameOf(argument) ?? memberOf(argument))
+    if (passed !== undefined) by.calls.add(passed)
   }
+  const before = facts.functions.length
+  // Arguments of a bundler's own functions are no table of handlers.
+  readAll(node.arguments, name?.startsWith('__') ? { ...context, isTable: false } : context)
+  if (isRegistered) for (const one of facts.functions.slice(before)) one.isHandler ||= one.parent === by
 }
 
-function readMethodCall(
-  node: Extract<AnyNode, { type: 'CallExpression' }>,
-  callee: Extract<AnyNode, { type: 'MemberExpression' }>,
-  context: ReadingContext,
-): void {
+function readMethodCall(callee: Extract<AnyNode, { type: 'MemberExpression' }>, context: ReadingContext): void {
   const { object } = callee
   const name = memberOf(callee) ?? ''
-  const how = PUTTING.has(name) ? 'put' : TAKING.has(name) ? 'take' : undefined
   const place = placeAt(object, context)
-  if (how !== undefined) {
-    const value = node.arguments.some((one) => valueOf(one, context) === 'call') ? 'call' : 'outer'
-    noteWrite(object, context, { how, value, isFirst: context.absent.has(keyOf(object) ?? '') })
-  }
-  if (name !== '' && !BUILT_IN.has(nameOf(object) ?? '') && !isCollection(place)) context.by.calls.add(name)
-  if (/^(bind|call|apply)$/.test(name)) context.by.calls.add(memberOf(object) ?? nameOf(object) ?? '')
-  if (how === undefined || place === undefined) read(object, context)
+  if (PUTTING.has(name)) noteWrite(object, context, 'filledBy')
+  if (name !== '' && !BUILT_IN.has(nameOf(object) ?? '') && !place?.isCollection) context.by.calls.add(name)
+  if (place === undefined || !(PUTTING.has(name) || TAKING.has(name))) read(object, context)
   if (callee.computed) read(callee.property, context)
+}
+
+/** Records a write to a place, or to a member of it. */
+function noteWrite(target: AnyNode, context: ReadingContext, how: 'setBy' | 'filledBy'): void {
+  const place = placeAt(target, context)
+  if (place !== undefined) place[how].add(context.by)
+  else if (target.type === 'ChainExpression') noteWrite(target.expression, context, how)
+  else if (target.type === 'MemberExpression') noteWrite(target.object, context, 'filledBy')
+}
+
+/** The place that an expression is about: `x`, `this.x`. */
+function placeAt(node: AnyNode, context: ReadingContext): CodePlace | undefined {
+  if (node.type === 'Identifier') return placeIn(context.scope, node.name)
+  if (node.type === 'ChainExpression') return placeAt(node.expression, context)
+  const member = memberOf(node)
+  if (node.type !== 'MemberExpression' || node.object.type !== 'ThisExpression') return undefined
+  return context.owner && member !== undefined ? fieldOf(context.owner, member, node, context) : undefined
+}
+
+function fieldOf(owner: ClassFacts, name: string, at: AnyNode, context: ReadingContext): CodePlace {
+  const place = owner.fields.get(name) ?? newPlace(name, at, context, owner)
+  owner.fields.set(name, place)
+  return place
+}
+
+/** The code for one name of several is like a function of its own: each call runs one of them. */
+function asCase(context: ReadingContext): ReadingContext {
+  if (context.by.parent === undefined) return context
+  const by = functionFacts(context.by, [], true)
+  context.facts.functions.push(by)
+  return { ...context, by }
+}
+
+/** `if (name === 'get_page')` */
+function isNamedTool(test: AnyNode): boolean {
+  if (test.type !== 'BinaryExpression' || !/^===?$/.test(test.operator)) return false
+  const { left, right } = test
+  const isText = right.type === 'Literal' && typeof right.value === 'string'
+  return isText && /^(name|tool\w*|action|operation|command)$/i.test(nameOf(left) ?? memberOf(left) ?? '')
 }

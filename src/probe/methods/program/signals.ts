@@ -23,70 +23,28 @@ interface PlaceSignal {
   readonly isShown: (kept: KeptPlace) => boolean
 }
 
-const isCounted = ({ kind }: KeptPlace): boolean => kind === 'counted'
 const isNoted = (kept: KeptPlace): boolean => !isQuiet(kept) && !kept.isSaved
-
-/** Whether calls work on one thing, such as a page or a connection, and what they do to it stays. */
-function isActed(kept: KeptPlace): boolean {
-  return !isQuiet(kept) && kept.isActedOn && (kept.kind === 'set' || kept.kind === 'first')
-}
-
-/** Whether a place says more than that a cache, a limit or a connection is kept. */
-function isHeard(kept: KeptPlace): boolean {
-  if (kept.isCrossed) return !isCounted(kept) || isNoted(kept)
-  return isNoted(kept) && (kept.kind !== 'first' || isActed(kept))
-}
 
 const PLACES = {
   left: {
     because: 'is filled by some calls and read by others',
-    isShown: (kept) => kept.isCrossed && isNoted(kept) && kept.kind === 'filled',
+    isShown: (kept) => kept.isCrossed && isNoted(kept) && kept.isFilled,
   },
   chosen: {
     because: 'is set by some calls and read by others',
-    isShown: (kept) => kept.isCrossed && isNoted(kept) && (kept.kind === 'set' || kept.kind === 'first'),
+    isShown: (kept) => kept.isCrossed && isNoted(kept) && !kept.isFilled,
   },
   leftQuietly: {
     because: 'is written by some calls and read by others, but may be a cache, a setting or a token',
-    isShown: (kept) => kept.isCrossed && !isCounted(kept) && isQuiet(kept) && !kept.isSaved,
-  },
-  saved: {
-    because: 'is written by some calls and read by others, and is saved as well',
-    isShown: (kept) => kept.isCrossed && !isCounted(kept) && kept.isSaved,
-  },
-  appended: {
-    because: 'grows with each call',
-    isShown: (kept) => !kept.isCrossed && !isQuiet(kept) && kept.isAppended,
+    isShown: (kept) => kept.isCrossed && isQuiet(kept) && !kept.isSaved,
   },
   filled: {
     because: 'is filled and read by the same calls',
-    isShown: (kept) => !kept.isCrossed && !isQuiet(kept) && !kept.isAppended && kept.kind === 'filled',
+    isShown: (kept) => !kept.isCrossed && !isQuiet(kept) && kept.isFilled,
   },
-  set: {
-    because: 'is set and read by the same calls',
-    isShown: (kept) => !kept.isCrossed && !isQuiet(kept) && kept.kind === 'set',
-  },
-  first: {
-    because: 'is made by the first call that needs it',
-    isShown: (kept) => !kept.isCrossed && isLive(kept) && kept.kind === 'first',
-  },
-  acted: {
-    because: 'is made once, and calls do something to it',
-    isShown: isActed,
-  },
-  counted: { because: 'is counted by calls', isShown: (kept) => !isQuiet(kept) && isCounted(kept) },
   quiet: {
     because: 'is a cache, a limit, a log or a setting',
     isShown: (kept) => !kept.isCrossed && isQuiet(kept),
-  },
-  emptied: {
-    because: 'is filled and emptied by calls',
-    isShown: (kept) => !isQuiet(kept) && !isCounted(kept) && kept.isEmptied,
-  },
-  event: { because: 'is written when something happens', isShown: (kept) => !isQuiet(kept) && kept.isByEvent },
-  environment: {
-    because: 'is changed by calls',
-    isShown: ({ place }) => place.name === 'process.env',
   },
 } as const satisfies Readonly<Record<string, PlaceSignal>>
 
@@ -133,10 +91,9 @@ export function isTelling({ handlers, read, unread }: ProgramFacts): boolean {
 }
 
 export function programSignals({ kept, packages, unread }: ProgramFacts): readonly FoundSignal<ProgramSignalName>[] {
-  const long = kept.filter(({ isShort }) => !isShort)
-  const isSilent = unread === 0 && !long.some(isHeard)
+  const isSilent = unread === 0 && !kept.some((one) => one.isCrossed || isNoted(one))
   return [
-    ...Object.entries(PLACES).flatMap(([name, signal]) => placeSignal(name as PlaceName, signal, long)),
+    ...Object.entries(PLACES).flatMap(([name, signal]) => placeSignal(name as PlaceName, signal, kept)),
     ...Object.entries(PACKAGES).flatMap(([name, { because, named }]) => {
       const found = packages.find((one) => named.test(one))
       const sentence = `${because} ${found ?? ''}.`
@@ -204,10 +161,6 @@ function isQuiet(kept: KeptPlace): boolean {
     !TOKEN.test(name) &&
     QUIET_FILES.some((words) => words.test(wordsOf(place.file.replace(/.*\//, ''))))
   )
-}
-
-function isLive(kept: KeptPlace): boolean {
-  return !isQuiet(kept) && LIVE.test(wordsOf(kept.place.name))
 }
 
 /** ` session by id `: in lower case, with a space before and after each word. */

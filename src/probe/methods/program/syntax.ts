@@ -20,6 +20,7 @@ const TOLERANT: Options = {
   allowImportExportEverywhere: true,
   allowSuperOutsideMethod: true,
   checkPrivateFields: false,
+  locations: true,
 }
 
 /** Most files are modules. Files that strict mode forbids are scripts. */
@@ -68,12 +69,6 @@ export function memberOf(node: AnyNode): string | undefined {
   return node.property.type === 'Literal' ? nameOf(node.property) : undefined
 }
 
-/** The name of the function in `f()`, `await f()` and `this.f()`. */
-export function calledIn(node: AnyNode): string | undefined {
-  const call = node.type === 'AwaitExpression' ? node.argument : node
-  return call.type === 'CallExpression' ? (nameOf(call.callee) ?? memberOf(call.callee)) : undefined
-}
-
 /** The names that a pattern declares: `{ a, b: [c] }`. */
 export function namesIn(pattern: AnyNode): readonly string[] {
   switch (pattern.type) {
@@ -90,52 +85,4 @@ export function namesIn(pattern: AnyNode): readonly string[] {
     default:
       return []
   }
-}
-
-/** `x` and `this.x`, as one text. */
-export function keyOf(node: AnyNode): string | undefined {
-  if (node.type === 'Identifier') return node.name
-  if (node.type === 'ChainExpression') return keyOf(node.expression)
-  const member = memberOf(node)
-  if (node.type !== 'MemberExpression' || member === undefined) return undefined
-  const object = node.object.type === 'ThisExpression' ? 'this' : keyOf(node.object)
-  return object === undefined ? undefined : `${object}.${member}`
-}
-
-/** The keys that a condition says to be absent: what is assigned then is made once. `if (!x)`, `if (x === null)`, `if (!x || …)` */
-export function guardedIn(test: AnyNode): readonly string[] {
-  switch (test.type) {
-    case 'UnaryExpression':
-      return test.operator === '!' ? keysIn(test.argument) : []
-    case 'LogicalExpression':
-      return [...guardedIn(test.left), ...guardedIn(test.right)]
-    case 'BinaryExpression':
-      return /^===?$/.test(test.operator) && isNothing(test.right) ? keysIn(test.left) : []
-    default:
-      return []
-  }
-}
-
-/** `if (x) return x` at the beginning of a function. */
-export function returnsEarlyOn(statements: readonly AnyNode[]): readonly string[] {
-  return statements.flatMap((statement) => {
-    if (statement.type !== 'IfStatement') return []
-    const then = statement.consequent.type === 'BlockStatement' ? statement.consequent.body[0] : statement.consequent
-    return then?.type === 'ReturnStatement' ? positiveKeys(statement.test) : []
-  })
-}
-
-function positiveKeys(test: AnyNode): readonly string[] {
-  if (test.type === 'UnaryExpression' && test.operator === '!') return []
-  if (test.type === 'LogicalExpression') return [...positiveKeys(test.left), ...positiveKeys(test.right)]
-  return keysIn(test)
-}
-
-function keysIn(node: AnyNode): readonly string[] {
-  const key = keyOf(node)
-  return key === undefined ? childrenOf(node).flatMap(keysIn) : [key]
-}
-
-function isNothing(node: AnyNode): boolean {
-  return (node.type === 'Literal' && node.value === null) || (node.type === 'Identifier' && node.name === 'undefined')
 }
