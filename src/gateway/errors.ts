@@ -147,6 +147,8 @@ export const tooLarge = (bytes: number): string =>
   `answered with more than ${bytes} bytes, ${COUNTED}. Ask for less of it, or raise its maxResultBytes.`
 export const tooManyQuestions = (questions: number): string =>
   `asked ${questions} questions at once, and at most ${MAX_QUESTIONS} are passed on. Report this to the author of the server.`
+export const tooLongForPeople = (characters: number, most: number): string =>
+  `asked a question of ${characters} characters, and at most ${most} can wait for a person. Report this to the author of the server.`
 
 /** A message of a server exceeds the limit and was not read. */
 export function overLimit(server: string, { message }: Pick<Error, 'message'>): BackendError {

@@ -136,6 +136,25 @@ describe.each(ENGINES)('over %s', (engine) => {
     expect((await questions.open({ for: mia, olderThanMs: 3_600_000 })).questions).toEqual([])
   })
 
+  test('a page of a list ends after a megabyte of questions', async () => {
+    const { urls, servers } = await serve(engine)
+    const ann = await askless('SDK v2', urls[0]!, 'ann')
+    const names = Array.from({ length: 25 }, (_, at) => `${at} ${'n'.repeat(60_000)}`)
+    for (const name of names) await ann.call('delete_branch', { branch: name })
+    const messages: string[] = []
+    const lengths: number[] = []
+    let cursor: string | undefined
+    do {
+      const given = { for: principalOf('ann'), limit: 1000, ...(cursor !== undefined && { cursor }) }
+      const { questions, nextCursor } = await servers[1]!.questions.open(given)
+      messages.push(...questions.map(({ message }) => message))
+      lengths.push(questions.length)
+      cursor = nextCursor
+    } while (cursor !== undefined)
+    expect(messages).toEqual(names.map((name) => `Delete the branch ${name}?`))
+    expect(lengths).toEqual([17, 8])
+  })
+
   test('a call continues although the instance that asked is gone', async () => {
     const { urls, servers, done } = await serve(engine)
     const { ticket, questions } = waitingIn(await (await askless('SDK v2', urls[0]!)).call('delete_branch', branch))

@@ -10,7 +10,7 @@ import { type AnsweredBy, JournalError } from '../../journal/index.ts'
 import { isObject, type Json, RemoteError, TOOL_META } from '../../protocol/index.ts'
 import { failure } from '../../server/index.ts'
 import { Context, MAX_ROUNDS, toWireError } from '../../server/internal.ts'
-import { callLost } from '../errors.ts'
+import { BackendError, callLost, tooLongForPeople } from '../errors.ts'
 import type { ApprovalQuestion } from './approval.ts'
 
 export interface HeldCall {
@@ -98,7 +98,15 @@ function rethrow({ server, name }: HeldCall) {
   }
 }
 
+/** Nobody reads more, and lists of questions have many of them. */
+const MAX_QUESTION_CHARS = 64 * 1024
+
 async function answersTo(ctx: Context, call: HeldCall, round: number, requests: Json): Promise<Json> {
+  for (const request of Object.values(requests)) {
+    const { length } = JSON.stringify(request)
+    if (length > MAX_QUESTION_CHARS)
+      throw new BackendError('BACKEND_INVALID', call.server, tooLongForPeople(length, MAX_QUESTION_CHARS))
+  }
   const asked = Object.entries(requests).map(async ([key, request]) => {
     const response = await Context.relay(ctx, `${round} ${key}`, shownAs(request as InputRequest, call))
     return [key, response] as const

@@ -52,9 +52,11 @@ const WAIT_MS = 10_000
 /** How long a request waits for a person who has opened a page. Clients give up after a minute. */
 const ANSWER_WAIT_MS = 45_000
 /** The number of rows that are read at a time, until a page is full. */
-const PORTION = 100
+const PORTION = 20
 /** The maximum for one page: the rule of a server may refuse all rows of a portion. */
-const MAX_PORTIONS = 20
+const MAX_PORTIONS = 100
+/** A page ends after so many characters of questions: one is as large as its server wants. */
+const MAX_PAGE_CHARS = 1_000_000
 
 export class EngineQuestionDesk implements QuestionDesk {
   readonly #options: DeskOptions
@@ -98,14 +100,16 @@ export class EngineQuestionDesk implements QuestionDesk {
     const questions: OpenQuestion[] = []
     const owner = digestOf(principal.id)
     let after = readCursor(cursor)
+    let chars = 0
     for (let portion = 0; portion < MAX_PORTIONS; portion++) {
       const rows = await engine.openQuestions({ owner, names, after, limit: Math.min(PORTION, limit + 1) })
       for (const row of rows) {
         // Questions are in the order in which they were asked.
         if (row.askedAt >= askedBefore) return { questions, nextCursor: undefined }
-        if (questions.length === limit) return { questions, nextCursor: String(after) }
+        if (questions.length === limit || chars > MAX_PAGE_CHARS) return { questions, nextCursor: String(after) }
         after = row.place
         const question = toQuestion(row)
+        chars += JSON.stringify(row.request).length
         if ((tool === undefined || question.tool === tool) && this.#mayAnswer(row, principal)) questions.push(question)
       }
       if (rows.length === 0) return { questions, nextCursor: undefined }

@@ -163,19 +163,19 @@ const choices = (count: number, chars: number) =>
 
 /** Questions whose pages might stop the event loop. */
 export const OF_PAGES: readonly (readonly [what: string, reply: ServerShape[2]])[] = [
-  ['many fields', ofCall(field(objectOf(1900, (index) => `${index}`.padEnd(60, '<'), { type: 'string' })))],
-  ['too many fields', ofCall(field(manyFields()))],
-  ['many choices', ofCall(field({ one: { enum: choices(1900, 100) } }))],
+  ['many fields', ofCall(field(objectOf(700, (index) => `${index}`.padEnd(60, '<'), { type: 'string' })))],
+  ['too many fields', ofCall(field(objectOf(3000, String, {})))],
+  ['many choices', ofCall(field({ one: { enum: choices(1900, 30) } }))],
   [
     'many boxes',
-    ofCall(field({ all: { type: 'array', items: { enum: choices(1900, 50) }, default: choices(1900, 50) } })),
+    ofCall(field({ all: { type: 'array', items: { enum: choices(900, 30) }, default: choices(900, 30) } })),
   ],
-  ['titles of marks', ofCall(field(objectOf(150, String, { type: 'string', title: long('a\u0301', 1400) })))],
-  ['a long text', ofCall(field({ a: { type: 'string', default: long('"', 100_000) } }))],
+  ['titles of marks', ofCall(field(objectOf(40, String, { type: 'string', title: long('a\u0301', 1400) })))],
+  ['a long text', ofCall(field({ a: { type: 'string', default: long('"', 30_000) } }))],
   [
     'a long message',
     ofCall(
-      asking(() => ({ inputRequests: { a: { ...ASK, params: { ...ASK.params, message: long('\n', 500_000) } } } })),
+      asking(() => ({ inputRequests: { a: { ...ASK, params: { ...ASK.params, message: long('\n', 30_000) } } } })),
     ),
   ],
 ]
