@@ -87,31 +87,3 @@ export function machineLedger(path: string): Ledger {
   return sqliteLedger({ path })
 }
 // #endregion ledger
-
-// #region own-ledger
-/** The SQL of a ledger for many machines, over whatever client you use. */
-export interface Rows {
-  /** INSERT … ON CONFLICT DO UPDATE … WHERE expired; true when a row was written. */
-  insertUnlessLive(id: string, expiresAt: number): Promise<boolean>
-  find(id: string): Promise<{ done: boolean; value: string | null } | undefined>
-  /** UPDATE … WHERE id = … AND NOT done AND NOT expired; false when there is no live row. */
-  finish(id: string, value: string | null): Promise<boolean>
-  deleteUnfinished(id: string): Promise<void>
-}
-
-export function ledgerOver(rows: Rows, now: () => number = Date.now): Ledger {
-  return {
-    async claim(id, ttlSeconds) {
-      if (await rows.insertUnlessLive(id, now() + ttlSeconds * 1000)) return { state: 'fresh' }
-      const row = await rows.find(id)
-      if (row?.done !== true) return { state: 'running' }
-      return { state: 'done', value: row.value === null ? undefined : JSON.parse(row.value) }
-    },
-    async settle(id, value) {
-      const kept = await rows.finish(id, value === undefined ? null : JSON.stringify(value))
-      if (!kept) throw new Error('The claim ran out before its work was done; give it more time.')
-    },
-    release: (id) => rows.deleteUnfinished(id),
-  }
-}
-// #endregion own-ledger

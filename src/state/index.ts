@@ -44,7 +44,10 @@ export {
   memoryCarryStore,
   memoryLedger,
   type RateStore,
+  type RunSql,
   type SqliteFileOptions,
   sqliteCarryStore,
   sqliteLedger,
+  sqlLedger,
+  type SqlLedgerOptions,
 } from './stores/index.ts'

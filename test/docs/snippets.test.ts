@@ -26,7 +26,7 @@ import {
   stop,
 } from '../../docs/snippets/many-instances.ts'
 import { auditLog, limited, oneOfMany, server as shop } from '../../docs/snippets/middleware.ts'
-import { ledgerOver, machineLedger, type Rows, type Shop, shopServer } from '../../docs/snippets/steps.ts'
+import { machineLedger, type Shop, shopServer } from '../../docs/snippets/steps.ts'
 import { refundServer } from '../../examples/testing/refund.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { accept, Caller, type Door, decline, textOf } from './fixtures/caller.ts'
@@ -288,43 +288,6 @@ describe('docs/snippets/steps.ts', () => {
     await caller.round('buy', item, retry)
     expect(shop.charged).toHaveLength(1)
   })
-
-  test('a ledger over rows of any database keeps a ledger’s promises', async () => {
-    const ledger = ledgerOver(rowsInMemory())
-    expect(await ledger.claim('a', 60)).toEqual({ state: 'fresh' })
-    expect(await ledger.claim('a', 60)).toEqual({ state: 'running' })
-    await ledger.settle('a', { n: 1 })
-    await ledger.release('a')
-    expect(await ledger.claim('a', 60)).toEqual({ state: 'done', value: { n: 1 } })
-    await ledger.claim('b', 60)
-    await ledger.release('b')
-    expect(await ledger.claim('b', 60)).toEqual({ state: 'fresh' })
-    await expect(ledger.settle('c', 1)).rejects.toThrow('ran out')
-  })
-
-  function rowsInMemory(): Rows {
-    const rows = new Map<string, { done: boolean; value: string | null; expiresAt: number }>()
-    const live = (id: string) => {
-      const row = rows.get(id)
-      return row !== undefined && row.expiresAt > Date.now() ? row : undefined
-    }
-    return {
-      insertUnlessLive: async (id, expiresAt) => {
-        if (live(id)) return false
-        rows.set(id, { done: false, value: null, expiresAt })
-        return true
-      },
-      find: async (id) => live(id),
-      finish: async (id, value) => {
-        const row = live(id)
-        if (row && !row.done) Object.assign(row, { done: true, value })
-        return row !== undefined
-      },
-      deleteUnfinished: async (id) => {
-        if (live(id)?.done === false) rows.delete(id)
-      },
-    }
-  }
 })
 
 describe('docs/snippets/many-instances.ts', () => {

@@ -1,7 +1,7 @@
 /** Serves a Worker in workerd, the runtime of Cloudflare Workers. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,6 +19,8 @@ export interface WorkerdOptions {
   readonly hasNode?: boolean
   /** Whether it is bundled as for a browser. @default false */
   readonly isForBrowsers?: boolean
+  /** A class of the module whose objects keep SQLite, by the name of its binding. @default none */
+  readonly sqlObjects?: string
   /** Flags beside `nodejs_compat`. */
   readonly flags?: readonly string[]
   /** The program of another version. @default the one that is installed */
@@ -41,6 +43,7 @@ export async function startWorkerd(options: WorkerdOptions): Promise<Workerd> {
   const folder = mkdtempSync(join(tmpdir(), 'pannier-workerd-'))
   writeFileSync(join(folder, 'worker.mjs'), await bundle(options))
   writeFileSync(join(folder, 'config.capnp'), configOf(options))
+  mkdirSync(join(folder, 'objects'))
   const child = spawn(options.executable ?? program, ['serve', 'config.capnp', '--control-fd=3', '--verbose'], {
     cwd: folder,
     env: { PWD: folder },
@@ -94,21 +97,35 @@ const FOR_BROWSERS: Partial<InputOptions> = {
 // From this date on Workers have the modules of Node without a flag, and the runtime says so to those who set it.
 const NODE_BY_DEFAULT = '2026-08-04'
 
-function configOf({ compatibilityDates, bindings = {}, hasNode = true, flags = [] }: WorkerdOptions): string {
+function configOf({
+  compatibilityDates,
+  bindings = {},
+  sqlObjects,
+  hasNode = true,
+  flags = [],
+}: WorkerdOptions): string {
   const flagsAt = (date: string) => [...flags, ...(hasNode && date < NODE_BY_DEFAULT ? ['nodejs_compat'] : [])]
   const texts = Object.entries(bindings).map(([name, text]) => `(name = ${quote(name)}, text = ${quote(text)})`)
+  if (sqlObjects !== undefined)
+    texts.push(`(name = ${quote(sqlObjects)}, durableObjectNamespace = ${quote(sqlObjects)})`)
+  const objects =
+    sqlObjects === undefined
+      ? ''
+      : `durableObjectNamespaces = [(className = ${quote(sqlObjects)}, uniqueKey = ${quote(sqlObjects)}, enableSql = true)],
+    durableObjectStorage = (localDisk = "objects"),`
   const worker = (date: string): string => `(name = ${quote(date)}, worker = (
     modules = [(name = "worker", esModule = embed "worker.mjs")],
     compatibilityDate = ${quote(date)},
     compatibilityFlags = [${flagsAt(date).map(quote).join(', ')}],
     globalOutbound = "local",
     bindings = [${texts.join(', ')}],
+    ${objects}
   ))`
   const socket = (date: string): string =>
     `(name = ${quote(date)}, address = "127.0.0.1:0", http = (), service = ${quote(date)})`
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
-  services = [(name = "local", network = (allow = ["local"])), ${compatibilityDates.map(worker).join(', ')}],
+  services = [(name = "local", network = (allow = ["local"])), (name = "objects", disk = (path = "objects", writable = true)), ${compatibilityDates.map(worker).join(', ')}],
   sockets = [${compatibilityDates.map(socket).join(', ')}],
 );
 `

@@ -76,6 +76,8 @@ class ModernHttpLink implements Link {
   readonly #address: HttpAddress
   readonly #options: ModernLinkOptions
   readonly #authorizer: Authorizer | undefined
+  /** The headers of requests without credentials of their own. */
+  readonly #usualHeaders: Readonly<Record<string, string>>
   #inFlight = 0
   #lastId = 0
 
@@ -84,6 +86,7 @@ class ModernHttpLink implements Link {
     this.#options = options
     this.isDirect = authorizer === undefined
     this.#authorizer = authorizer
+    this.#usualHeaders = this.#headersWith(options.credentials)
   }
 
   get inFlight(): number {
@@ -139,6 +142,10 @@ class ModernHttpLink implements Link {
     }
   }
 
+  #headersWith(credentials: Credentials | undefined): Record<string, string> {
+    return { ...lowered(this.#address.headers), ...lowered(credentials?.headers), ...FORMATS }
+  }
+
   /** The caller's own credentials, with which the operator's login is not used. */
   #ownOf(relayed: Relayed): Credentials | undefined {
     return relayed.credentials ?? this.#options.credentials
@@ -147,11 +154,8 @@ class ModernHttpLink implements Link {
   #messageOf(relayed: Relayed, id: number): OwnMessage {
     const { method, notify } = relayed
     const params = paramsFor('modern', relayed)
-    const headers: Record<string, string> = {}
-    const own = this.#ownOf(relayed)?.headers
-    const protocol = requestHeaders(method, params, MODERN_VERSION)
-    for (const some of [this.#address.headers, own, FORMATS, protocol, relayed.headers])
-      for (const [name, value] of Object.entries(some ?? {})) headers[name.toLowerCase()] = value
+    const usual = relayed.credentials === undefined ? this.#usualHeaders : this.#headersWith(relayed.credentials)
+    const headers = { ...usual, ...requestHeaders(method, params, MODERN_VERSION), ...lowered(relayed.headers) }
     return { id, headers, body: JSON.stringify({ jsonrpc: '2.0', id, method, params }), notify }
   }
 
@@ -219,6 +223,12 @@ class ModernHttpLink implements Link {
     if (error instanceof MessageOverLimit) return overLimit(server, error)
     return failureReason(error).isUnauthorized ? credentialsRefused(server) : unanswered(server, error, wasSent)
   }
+}
+
+function lowered(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const lower: Record<string, string> = {}
+  for (const name in headers) lower[name.toLowerCase()] = headers[name] as string
+  return lower
 }
 
 /** A request as it is sent. */

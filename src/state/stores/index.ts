@@ -25,4 +25,5 @@ export {
   withStoreErrors,
 } from './sqliteFile.ts'
 export { sqliteLedger } from './ledger.ts'
+export { type RunSql, sqlLedger, type SqlLedgerOptions } from './sqlLedger.ts'
 export { lockPauseMs } from './sqliteWrites.ts'

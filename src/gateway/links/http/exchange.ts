@@ -124,11 +124,13 @@ export class Exchange implements AnswerReceiver {
 
   #send({ method, headers, body }: ExchangeRequest): void {
     const path = this.#path
+    const flat: string[] = []
+    for (const [name, value] of headers) flat.push(name, value)
     const message = {
       ...(method !== 'POST' && { method }),
       ...(path !== undefined && { path }),
       ...(body !== undefined && { body }),
-      headers: [...headers].flat(),
+      headers: flat,
     }
     this.#sent = this.#target.send(message, this)
     // Sending may have failed synchronously.
