@@ -12,11 +12,9 @@ const PRIOR: Readonly<Partial<Record<SignalName, number>>> = {
   thoughts: 3.5,
   access: 2.5,
   connect: 2.5,
-  begins: 1.5,
   live: 1.5,
   background: 2,
   current: 1.3,
-  login: 1.3,
   page: 2.5,
   unnamed: 1.3,
   setter: 1.2,
@@ -27,11 +25,7 @@ const PRIOR: Readonly<Partial<Record<SignalName, number>>> = {
   resources: 0.4,
   command: 0.2,
   plain: -0.6,
-  search: -0.6,
   record: -0.6,
-  paging: -0.6,
-  file: -0.6,
-  readOnly: -0.6,
 }
 const PRIOR_OTHERS = 0.7
 const PRIOR_INTERCEPT = -2.5

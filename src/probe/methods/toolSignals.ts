@@ -3,14 +3,14 @@
  * any. Each signal names the tools that show it. `toolWeights.ts` says how much each counts.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
-import { handlesIn, toolName } from './toolHandles.ts'
+import { toolName } from './toolHandles.ts'
 import * as words from './toolWords.ts'
 import { plainLine } from '../../client/index.ts'
 
 interface Signal {
   /** Begins a sentence that ends with the names of tools. */
   readonly because: string
-  readonly found: (tools: readonly ReadTool[], listed: readonly Json[]) => readonly ReadTool[]
+  readonly found: Finder
   /** How many tools have to show it. @default 1 */
   readonly least?: number
   /** By `share` it counts by the share of the tools that show it; by `one`, one tool usually shows it fully, as it matters to all. */
@@ -28,7 +28,6 @@ const MAX_NAMED = 4
 
 /** The signals by the names of their weights. */
 const SIGNALS = {
-  pair: { because: 'There is a pair of tools that begins and ends something', found: pairsIn },
   page: {
     because: 'There are tools that act on a page or a screen, one after the other',
     found: named(words.PAGE_ACTION),
@@ -47,23 +46,8 @@ const SIGNALS = {
     found: taking(words.JOB_PARAMETER),
   },
   jobs: { because: 'There are tools that ask for work that another call began', found: named(words.JOB_NAME) },
-  bridge: { because: 'There are tools that need another program to be connected', found: speaking(words.BRIDGE) },
-  handle: {
-    because: 'There are results with an id that other tools require',
-    found: (tools, listed) => {
-      const from = new Set(handlesIn(listed).flatMap((handle) => handle.from))
-      return tools.filter(({ shown }) => from.has(shown))
-    },
-  },
   setter: { because: 'There are tools that set what later calls use', found: named(words.SETTER) },
   current: { because: 'There are tools that speak of what is open or current', found: speaking(words.CURRENT) },
-  callFirst: { because: 'There are tools that have to be called before others', found: described(words.CALL_FIRST) },
-  session: { because: 'There are tools that speak of a session', found: speaking(/\bsessions?\b/i), by: 'share' },
-  history: {
-    because: 'There are tools that speak of what was done before',
-    found: either(named(words.HISTORY_NAME), described(words.HISTORY)),
-  },
-  reset: { because: 'There are tools that reset or clear something', found: named(words.RESET) },
   background: {
     because: 'There are tools that work with processes that go on running',
     found: either(named(words.BACKGROUND_NAME), described(words.BACKGROUND)),
@@ -72,21 +56,10 @@ const SIGNALS = {
     because: 'There are tools that say they remember something for later calls',
     found: described(words.IN_PROCESS),
   },
-  begins: { because: 'There are tools that begin something that goes on', found: named(words.BEGINS) },
   live: { because: 'There are tools that list or steer what goes on', found: named(words.LIVE) },
   connect: { because: 'There are tools that connect to something', found: named(words.CONNECT) },
   access: { because: 'There are tools that take credentials for the others', found: accessIn, by: 'one' },
-  login: { because: 'There are tools that log in', found: named(words.LOGIN), by: 'one' },
-  debug: { because: 'There are tools that step through a program', found: named(words.STEPPING), by: 'one' },
   game: { because: 'There are tools that play or simulate something step by step', found: named(words.PLAY) },
-  toggled: {
-    because: 'There are tools that turn others on or off',
-    found: (tools) =>
-      tools.filter(({ name, description }) =>
-        words.TOGGLED.test(`${name} ${description.toLowerCase().slice(0, TOGGLED_CHARACTERS)}`),
-      ),
-  },
-  loaded: { because: 'There are tools that load something for later calls', found: named(words.LOADED) },
   unnamed: {
     because: 'There are tools that act on something that the call does not name',
     found: (tools) => named(words.UNNAMED)(tools).filter(({ parameters }) => parameters.length === 0),
@@ -104,7 +77,6 @@ const SIGNALS = {
   choice: { because: 'There are tools that choose what later calls use', found: choicesIn, by: 'one' },
   status: { because: 'There are tools that tell how something stands', found: named(words.STATUS) },
   running: { because: 'There are tools that start and stop something', found: runningIn, by: 'one' },
-  counted: { because: 'There are tools that count, time or take turns', found: named(words.COUNTED) },
   command: { because: 'There are tools that run commands or code', found: named(words.COMMAND) },
   toggle: { because: 'There are tools that turn something on and off', found: named(/\b(toggle|mute|unmute)\b/) },
   plain: {
@@ -112,22 +84,13 @@ const SIGNALS = {
     found: named(words.PLAIN),
     by: 'share',
   },
-  search: { because: 'Its tools look something up', found: named(words.SEARCH), by: 'share' },
   record: { because: 'Its tools speak of records of a service', found: named(words.RECORD), by: 'share' },
-  paging: { because: 'Its tools list something page by page', found: taking(words.PAGING), by: 'share' },
-  file: { because: 'Its tools take the path of a file', found: taking(words.FILE_PARAMETER), by: 'share' },
-  readOnly: {
-    because: 'Its tools are annotated as read-only',
-    found: (tools) => tools.filter(({ isReadOnly }) => isReadOnly),
-    by: 'share',
-  },
 } as const satisfies Readonly<Record<string, Signal>>
 
 export type SignalName = keyof typeof SIGNALS | 'resources'
 
 export const SIGNAL_NAMES = [...Object.keys(SIGNALS), 'resources'] as readonly SignalName[]
 
-const TOGGLED_CHARACTERS = 120
 /** A tool with more parameters does more than choose. */
 const MAX_CHOICE = 3
 
@@ -148,7 +111,7 @@ export function signalsIn(listed: readonly Json[], capabilities: Json = {}): rea
 function toldByTools(listed: readonly Json[]): readonly FoundSignal[] {
   const tools = listed.map(readTool)
   return Object.entries<Signal>(SIGNALS).flatMap(([name, { because, found, least = 1, by }]) => {
-    const shown = [...new Set(found(tools, listed).map((tool) => tool.shown))]
+    const shown = [...new Set(found(tools).map((tool) => tool.shown))]
     if (shown.length < least) return []
     const strength = Math.min(1, shown.length / fullAt(tools.length, by))
     const more = shown.length > MAX_NAMED ? `, and ${shown.length - MAX_NAMED} more` : ''
@@ -179,21 +142,6 @@ function either(one: Finder, other: Finder): Finder {
   return (tools) => [...one(tools), ...other(tools)]
 }
 
-function pairsIn(tools: readonly ReadTool[]): readonly ReadTool[] {
-  return words.PAIRS.flatMap(([begins, ends]) => {
-    const first = tools.find(({ name }) => begins.test(name))
-    const last = tools.find((tool) => tool !== first && ends.test(tool.name) && isKin(first, tool))
-    return first === undefined || last === undefined ? [] : [first, last]
-  })
-}
-
-/** Whether two names share a word beside the verb, or one of them is the verb alone. */
-function isKin(first: ReadTool | undefined, last: ReadTool): boolean {
-  const one = first?.name.split(' ') ?? []
-  const other = last.name.split(' ')
-  return one.length === 1 || other.length === 1 || one.some((word) => other.includes(word))
-}
-
 /** A tool such as `switch_account`, with the choice as its parameter. */
 function choicesIn(tools: readonly ReadTool[]): readonly ReadTool[] {
   return named(words.CHOICE)(tools).filter(({ parameters }) => parameters.length > 0 && parameters.length <= MAX_CHOICE)
@@ -219,21 +167,19 @@ interface ReadTool {
   readonly name: string
   readonly description: string
   readonly parameters: readonly string[]
-  readonly isReadOnly: boolean
 }
 
 const MAX_DESCRIPTION = 500
 const MAX_PARAMETERS = 200
 
 function readTool(tool: Json): ReadTool {
-  const { name, description, inputSchema, annotations } = tool
+  const { name, description, inputSchema } = tool
   const properties = isObject(inputSchema) && isObject(inputSchema['properties']) ? inputSchema['properties'] : {}
   return {
     shown: toolName(tool),
     name: wordsOf(typeof name === 'string' ? plainLine(name, 100) : ''),
     description: typeof description === 'string' ? description.slice(0, MAX_DESCRIPTION) : '',
     parameters: Object.keys(properties).slice(0, MAX_PARAMETERS).map(wordsOf),
-    isReadOnly: isObject(annotations) && annotations['readOnlyHint'] === true,
   }
 }
 
