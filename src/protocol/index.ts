@@ -36,7 +36,6 @@ export {
 } from './headers.ts'
 export {
   assertOptionNames,
-  isMisspelt,
   isOneTypo,
   nameAdvice,
   nearestName,

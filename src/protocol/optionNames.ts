@@ -31,11 +31,6 @@ export function nearestName(name: string, known: readonly string[]): string | un
     .toSorted((a, b) => a.distance - b.distance)[0]?.each
 }
 
-/** Whether a name is most likely meant to be this one, among names that others may choose freely. */
-export function isMisspelt(name: string, known: string): boolean {
-  return name !== known && distance(name.toLowerCase(), known) <= 2
-}
-
 /** Whether one typing mistake makes a name of the other: a character too many, too few or another, two swapped, or its case. */
 export function isOneTypo(name: string, known: string): boolean {
   if (name === known) return false

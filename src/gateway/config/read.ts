@@ -14,7 +14,7 @@ import {
   urlFieldOf,
   type Variables,
 } from '../../client/internal.ts'
-import { isMisspelt, isObject, type Json } from '../../protocol/index.ts'
+import { isObject, isOneTypo, type Json } from '../../protocol/index.ts'
 import { PrefixIndex, type NamedServer } from '../catalog/names.ts'
 import type { DefinitionPolicy } from '../catalog/pins.ts'
 import { BACKEND_SETTINGS, type BackendSettings, backendSettings } from './backendSettings.ts'
@@ -111,7 +111,7 @@ async function configOf(source: ConfigSource, place: ReadPlace): Promise<Gateway
   const invalid = (path: FieldPath, sentence: string): void => report({ path, code: 'CONFIG_INVALID', sentence })
 
   if (source.servers === undefined) throw noServers(source)
-  for (const name of Object.keys(source.root)) if (isMisspelt(name, 'gateway')) invalid([name], misspelt('gateway'))
+  for (const name of Object.keys(source.root)) if (isOneTypo(name, 'gateway')) invalid([name], misspelt('gateway'))
   for (const path of source.repeated) invalid(path, 'stands there twice; leave one of them out.')
   const top = { path: ['gateway'], variables: place.variables, report, elsewhere: notOfGateway }
   const settings = gatewaySettings(source.gateway, top)
@@ -187,7 +187,7 @@ async function readBackend(
   const place = { path: ['pannier'], variables: known, report, elsewhere: notOfServer }
   const settings = backendSettings(fields['pannier'], place, definitions)
   for (const name of Object.keys(fields))
-    if (isMisspelt(name, 'pannier')) report({ path: [name], code: 'CONFIG_INVALID', sentence: misspelt('pannier') })
+    if (isOneTypo(name, 'pannier')) report({ path: [name], code: 'CONFIG_INVALID', sentence: misspelt('pannier') })
   if (settings.urls.length > 0 && !takesReplicas(address))
     report({ path: ['pannier', 'urls'], code: 'CONFIG_INVALID', sentence: REPLICAS })
   if (settings.forwardAuthorization && !disabled) {

@@ -89,7 +89,8 @@ function programNames({ container = '', command = '', args = [], url = '' }: Met
   return [nameIn(container), program, ...started.map(nameIn), host.toLowerCase()].filter((name) => name !== '')
 }
 
-function startedBy(args: readonly string[]): readonly string[] {
+/** What a runner starts, by its arguments: a package where an option names it, and the first operand. */
+export function startedBy(args: readonly string[]): readonly string[] {
   const named: string[] = []
   for (let at = 0; at < args.length; at++) {
     const word = args[at] ?? ''

@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import type { CommandAddress } from '../../client/index.ts'
 import { isObject, type Json, parseJson } from '../../protocol/index.ts'
+import { startedBy } from '../methods/metadata.ts'
 
 export interface LocatedProgram {
   /** The folder of its package. Nothing outside is read. */
@@ -15,9 +16,6 @@ export interface LocatedProgram {
 
 const NODE: ReadonlySet<string> = new Set(['node', 'nodejs', 'bun', 'tsx'])
 const PACKAGE_RUNNERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'npm', 'pnpm', 'yarn'])
-const SUBCOMMANDS: ReadonlySet<string> = new Set(['exec', 'dlx', 'x', 'run'])
-/** Options of Node whose value is the next argument. */
-const WITH_VALUE: ReadonlySet<string> = new Set('-r --require --import --loader -C --conditions --env-file'.split(' '))
 const MAX_MANIFEST = 1_000_000
 const MAX_CACHED = 500
 
@@ -29,23 +27,13 @@ export async function locateProgram(address: CommandAddress): Promise<LocatedPro
       .replace(/\.(exe|cmd)$/i, '')
       .toLowerCase()
     const folder = resolve(address.cwd ?? '.')
-    if (NODE.has(program)) return await ofFile(scriptIn(args), folder)
-    if (PACKAGE_RUNNERS.has(program)) return await ofPackage(packageIn(args), folder, address)
+    if (NODE.has(program)) return await ofFile(startedBy(args).at(-1), folder)
+    if (PACKAGE_RUNNERS.has(program)) return await ofPackage(wanted(startedBy(args)), folder, address)
     return await ofExecutable(command, folder, address)
   } catch {
     // A file that is missing or may not be read: what it says is not known.
     return undefined
   }
-}
-
-function scriptIn(args: readonly string[]): string | undefined {
-  for (let at = 0; at < args.length; at++) {
-    const word = args[at] ?? ''
-    if (WITH_VALUE.has(word)) at++
-    else if (/^(-e|-p|--eval|--print|-)$/.test(word)) return undefined
-    else if (!word.startsWith('-')) return word
-  }
-  return undefined
 }
 
 interface WantedPackage {
@@ -55,18 +43,8 @@ interface WantedPackage {
   readonly program: string | undefined
 }
 
-function packageIn(args: readonly string[]): WantedPackage | undefined {
-  let given: string | undefined
-  for (let at = 0; at < args.length; at++) {
-    const word = args[at] ?? ''
-    const [option = '', value] = word.split('=', 2)
-    if (option === '-p' || option === '--package') given = value ?? args[++at]
-    else if (!word.startsWith('-') && !SUBCOMMANDS.has(word)) return wanted(given ?? word, given && word)
-  }
-  return undefined
-}
-
-function wanted(spec: string, program: string | undefined): WantedPackage | undefined {
+/** A package, and perhaps a program of it: `--package=@a/b c`. */
+function wanted([spec = '', program]: readonly string[]): WantedPackage | undefined {
   const [, name, version] = /^((?:@[\w.-]+\/)?[\w.-]+)(?:@(.+))?$/.exec(spec) ?? []
   return name === undefined || /^\.+$/.test(name) ? undefined : { name, version, program }
 }

@@ -12,7 +12,6 @@ import { type HeaderReader, isObject } from '../../protocol/index.ts'
 import { digestOf, StateError } from '../../state/internal.ts'
 import type { PageReply, PageRequest, Principal, SiteLogin } from '../../server/index.ts'
 import { type LoginSettings, loginSettings } from './loginSettings.ts'
-import { newCookie, readCookie } from './cookies.ts'
 
 const BEGUN_SECONDS = 600
 const PROVIDER_SECONDS = 10
@@ -197,4 +196,31 @@ async function sealedSmall(seal: () => Promise<string>): Promise<string> {
 function redirect(location: string, cookie: string): PageReply {
   const headers = { location, 'set-cookie': cookie, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
   return { status: 303, headers, type: 'text/html; charset=utf-8', body: '' }
+}
+
+interface CookieOptions {
+  /** The life of the cookie; 0 removes it. */
+  readonly seconds: number
+  /** Whether the pages are served over https. */
+  readonly isSecure: boolean
+}
+
+/**
+ * Over https the names of cookies have the prefix `__Host-`, so that no other host, and no page without TLS, can set them. A
+ * request that another site makes brings them only when it opens a page.
+ */
+function newCookie(name: string, value: string, { seconds, isSecure }: CookieOptions): string {
+  const attributes = `Path=/; Max-Age=${Math.floor(seconds)}; HttpOnly; SameSite=Lax`
+  return `${fullName(name, isSecure)}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`
+}
+
+/** The value of a cookie. Undefined where it is absent, empty, or sent twice: one of the two is somebody else's. */
+function readCookie(header: HeaderReader, name: string, isSecure: boolean): string | undefined {
+  const start = `${fullName(name, isSecure)}=`
+  const found = (header('cookie') ?? '').split(/[;,] */).filter((pair) => pair.startsWith(start))
+  return found.length === 1 ? found[0]?.slice(start.length) || undefined : undefined
+}
+
+function fullName(name: string, isSecure: boolean): string {
+  return isSecure ? `__Host-${name}` : name
 }
