@@ -51,6 +51,7 @@ export {
   isElicitAction,
   neededCapability,
   NOT_ACCEPTED,
+  ASK_MODEL_META,
   TOOL_META,
 } from './inputRequests.ts'
 export {

@@ -95,5 +95,8 @@ function unreachable(request: never): never {
 /** In the `_meta` of a question that a gateway asks: the tool that it is about. */
 export const TOOL_META = 'dev.pannier/tool'
 
+/** In `_meta` of a form that the model of the caller's client may answer. */
+export const ASK_MODEL_META = 'dev.pannier/ask-model'
+
 /** Stands before the reason, in the message of a question that is asked again because its answer did not fit. */
 export const NOT_ACCEPTED = 'The last answer was not accepted:'

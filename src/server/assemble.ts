@@ -30,6 +30,7 @@ import {
   assertParts,
   cachingOf,
   identityOf,
+  questionsOf,
   type ServerOptions,
   streamLifeMs,
   withWorkStore,
@@ -91,7 +92,8 @@ export function assemble<Part extends ClusterPart | undefined>(
   const hooks = new ResultHooks(results)
   const { pageSize, maxAsks = MAX_ASKS, maxRounds = MAX_ROUNDS, unwindMs = UNWIND_MS } = options
   const { listMeta: meta, listCaching: cachingBehind } = relaying ?? {}
-  const lists = new Lists({ registry, identity, caching, cachingBehind, pageSize, logger: log, meta })
+  const callsWait = questionsOf(options) !== undefined
+  const lists = new Lists({ registry, identity, caching, cachingBehind, pageSize, callsWait, logger: log, meta })
   const watched = new WatchedResources()
   const lifeMs = streamLifeMs(options)
   const subscriptions = new Subscriptions(

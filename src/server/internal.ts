@@ -35,7 +35,7 @@ export type {
 export { type FetchHandler, fetchHandler } from './http/fetch.ts'
 export { openListener, portInUse } from './http/listen.ts'
 export { type NodeHandler, nodeHandler, pathOf, send } from './http/node.ts'
-export { CONTINUE_TOOL } from './questions/part.ts'
+export { CONTINUE_TOOL } from './questions/tools.ts'
 export type { DeferredTool } from './taskPort.ts'
 export { errorReply, refusal } from './http/refusal.ts'
 export { sseEvent } from './http/sse.ts'

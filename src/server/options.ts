@@ -54,6 +54,8 @@ export interface QuestionOptions {
   login?: LoginOptions
   /** Notifies people of each question: `webhook`, `chat`, `mail`, or a channel of your own. @default none */
   notify?: readonly NoticeChannel[]
+  /** Lists the tool `answer_question`, by which a model answers questions with `askModel`. @default false */
+  askModel?: boolean
 }
 
 const QUESTION_OPTIONS: OptionNames<QuestionOptions> = {
@@ -62,6 +64,7 @@ const QUESTION_OPTIONS: OptionNames<QuestionOptions> = {
   namesOf: true,
   login: true,
   notify: true,
+  askModel: true,
 }
 
 export interface ServerOptions extends GuardOptions {
@@ -271,7 +274,10 @@ export interface QuestionSettings extends QuestionOptions {
 const WEEK_SECONDS = 604_800
 
 /** Undefined where no call waits for people. */
-export function questionsOf({ questions = false }: ServerOptions): QuestionSettings | undefined {
+export function questionsOf({
+  tasks,
+  questions = tasks?.asTools === true,
+}: ServerOptions): QuestionSettings | undefined {
   if (questions === false) return undefined
   const options = questions === true ? {} : questions
   assertOptionNames(options, QUESTION_OPTIONS, 'The option questions')

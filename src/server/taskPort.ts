@@ -15,6 +15,8 @@ import type { WireError } from './wireErrors.ts'
 
 /** Given to `createServer({ tasks })`. */
 export interface Tasks {
+  /** Whether tools follow, answer and cancel tasks, for clients that know no tasks. @default false */
+  readonly asTools?: boolean
   /** Called once, with the server whose calls become tasks. */
   attach(host: TaskHost): TaskService
   /** The server's own code for tasks, `taskWing`. It has no type here, because that code imports this file. */
@@ -82,6 +84,8 @@ export interface QuestionDesk {
   find(id: string, answerer: QuestionAnswerer): Promise<OpenQuestion | undefined>
   /** A question of a stored call and what became of it. Undefined for everybody but the caller and those who may answer. */
   known(id: string, viewer: QuestionAnswerer): Promise<KnownQuestion | undefined>
+  /** Cancels a call or task of this caller. Undefined if there is none, or if it is no longer stored. */
+  cancel(caller: Pick<Caller, 'principal'>, id: string): Promise<DeferredCall | undefined>
   /** Stores an answer. False if the question is no longer open. */
   answer(question: OpenQuestion, answerer: QuestionAnswerer, response: Json, way: AnswerWay): Promise<boolean>
   /** What is wrong with the content of an answer, in sentences that quote no value. */
@@ -126,13 +130,24 @@ export interface DeferredCallsSite {
     of(question: Pick<OpenQuestion, 'id' | 'by'>, owner: string, hasLogin: boolean): Promise<string | undefined>
   }
   readonly results: { complete(result: Json, peer: Peer): string }
-  /** The tool that continues such a call. */
-  readonly continueTool: string
+  readonly tools: DeferredTools
   readonly waitSeconds: number
   /** Whether people log in at the pages, so that questions for others have one, too. */
   readonly hasLogin: boolean
   /** Whether a caller may still call a tool. */
   readonly mayCall: (principal: Principal | undefined, tool: string) => boolean
+}
+
+/** The tools by which a client comes back to such a call. */
+export interface DeferredTools {
+  /** Gives the result, or what the call waits for. */
+  readonly status: string
+  /** The argument of that tool that names the call. */
+  readonly ticket: string
+  /** Answers a question; undefined where only people do, elsewhere. */
+  readonly answer: string | undefined
+  /** Whether the tool for answers also asks the person, where its client shows forms. */
+  readonly asksPeople: boolean
 }
 
 /** A tool that was called, with its arguments. */
@@ -159,6 +174,21 @@ export interface DeferredCalls {
   wait(call: Call, tool: DeferredTool, journal: Journal): Promise<string | ReadonlyMap<string, InputRequest>>
   /** The result of `continue_call`. `hasLeft`: whether the client will not get it. */
   continued(caller: Pick<Caller, 'principal'>, ticket: string, hasLeft: () => boolean): Promise<Json>
+  /** Answers a question of this caller, and gives what `continued` gives. */
+  answered(caller: Pick<Caller, 'principal'>, given: DeferredAnswer, hasLeft: () => boolean): Promise<Json>
+  /** Cancels a call or task of this caller. */
+  cancelled(caller: Pick<Caller, 'principal'>, ticket: string): Promise<Json>
+}
+
+/** An answer that came by a tool. */
+export interface DeferredAnswer {
+  /** The id of the question. */
+  readonly question: string
+  /** The content of the model's answer; undefined if the model does not answer. */
+  readonly content: Json | undefined
+  readonly declines: boolean
+  /** Asks the person at the client; undefined if that client shows no forms. */
+  readonly ask: ((request: InputRequest) => Promise<Json>) | undefined
 }
 
 /** A request of a program, whose body is JSON. */
@@ -246,6 +276,8 @@ export interface DeferredCall {
   readonly id: string
   readonly tool: string
   readonly status: TaskStatus
+  readonly statusMessage: string | undefined
+  readonly progress: { readonly progress: number; readonly total?: number | undefined } | undefined
   readonly questions: ReadonlyMap<string, InputRequest>
   readonly approvers: ReadonlyMap<string, Approvers>
   readonly result: Json | undefined
@@ -273,6 +305,8 @@ export interface OpenQuestion {
   /** The names of which one may answer; undefined if the caller is asked. */
   readonly by: readonly string[] | undefined
   readonly fourEyes: boolean
+  /** Whether the model of the caller's client may answer. */
+  readonly askModel: boolean
   /** Milliseconds since 1970. */
   readonly askedAt: number
   /** Milliseconds since 1970; null without a limit. */

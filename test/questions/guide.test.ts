@@ -3,6 +3,7 @@ import { createServer } from 'pannier/server'
 import { sqliteTasks } from 'pannier/tasks'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { bookServer, mapServer } from '../../docs/snippets/modelAnswers.ts'
 import { approve, branchServer, inbox } from '../../docs/snippets/questions.ts'
 import { askless, byName, principalOf, textOf, waitingIn } from './fixtures/askless.ts'
 
@@ -42,4 +43,17 @@ test('the list of the guide has what a person may answer', async () => {
   expect(line).toMatch(/^\S+ ann: Spend it\?$/)
   await approve(server, line.split(' ')[0] ?? '', principalOf('mia'))
   expect(textOf(await ann.call('continue_call', { ticket }))).toBe('true')
+})
+
+test('a model answers the question of the guide, and tools follow tasks', async () => {
+  const maps = mapServer(':memory:')
+  onTestFinished(() => maps.drain({ deadlineMs: 0, idleMs: 0 }))
+  const client = await askless('SDK v1', (await maps.listen({ drainOnTerm: false })).url)
+  const { questions } = waitingIn(await client.call('measure'))
+  const answer = { question: questions[0]?.id, content: { unit: 'km' } }
+  expect(textOf(await client.call('answer_question', answer))).toBe('42 km')
+  const books = bookServer(':memory:')
+  onTestFinished(() => books.drain({ deadlineMs: 0, idleMs: 0 }))
+  const reader = await askless('SDK v1', (await books.listen({ drainOnTerm: false })).url)
+  expect(await reader.tools()).toEqual(['task_status', 'task_answer', 'task_cancel'])
 })

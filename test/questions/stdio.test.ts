@@ -76,6 +76,19 @@ test.each(ASKLESS)('%s gets a link to a page of this machine, also after the pro
   expect(textOf(await second.call('continue_call', { ticket }))).toBe('erased')
 })
 
+test.each(ASKLESS.flatMap((kind) => [[kind, 'answer_question'] as const, [kind, 'task_answer'] as const]))(
+  'the model of %s answers by %s, also after the process was killed',
+  async (kind, tool) => {
+    const env = { STORE: storePath(), PANNIER_KEYS: newKey(), ...(tool === 'task_answer' && { AS_TOOLS: 'yes' }) }
+    const first = await start(kind, env)
+    expect(await first.tools()).toContain(tool)
+    const question = waitingIn(await first.call('measure')).questions[0]?.id
+    process.kill(first.pid, 'SIGKILL')
+    const second = await start(kind, env)
+    expect(textOf(await second.call(tool, { question, content: { unit: 'km' } }))).toBe('42 km')
+  },
+)
+
 test('the process ends with its input', async () => {
   const { call, pid } = await start('SDK v2', { STORE: storePath() })
   await call('erase')

@@ -48,6 +48,8 @@ interface ListsOptions {
   /** The caching hints of servers behind this one for a list, as they are at the moment. @default none */
   readonly cachingBehind?: ((listing: Listing) => Required<Caching> | undefined) | undefined
   readonly pageSize: number | undefined
+  /** Whether calls can wait elsewhere, so that no tool needs a client that knows tasks. @default false */
+  readonly callsWait?: boolean
   readonly logger: () => Logger
   /** More for the `_meta` of each list, as it is at the moment. @default nothing */
   readonly meta?: (() => Json | undefined) | undefined
@@ -137,7 +139,7 @@ export class Lists {
   }
 
   #write(listing: Listing, entries: readonly Listed[], more: Json, { caching, meta }: ListedWith): Written {
-    const { identity } = this.#options
+    const { identity, callsWait = false } = this.#options
     const modern = {
       resultType: 'complete',
       [listing]: entries.map(({ listed }) => listed),
@@ -147,7 +149,7 @@ export class Lists {
     }
     const legacy = {
       resultType: 'complete',
-      [listing]: entries.map(legacyListed),
+      [listing]: entries.map((entry) => legacyListed(entry, callsWait)),
       ...more,
       ...(meta && { _meta: meta }),
     }
@@ -156,12 +158,13 @@ export class Lists {
 }
 
 /**
- * Revision 2025-11-25 lists with each tool whether it runs as a task; 2026-07-28 does not. Its output schemas describe objects only, and its clients refuse the whole list for any other schema.
+ * Revision 2025-11-25 lists with each tool whether it runs as a task, and its clients do not call one that must; 2026-07-28 does not. Its output schemas describe objects only, and its clients refuse the whole list for any other schema.
  */
-function legacyListed({ listed, task }: Listed): Json {
+function legacyListed({ listed, task }: Listed, callsWait: boolean): Json {
   const { outputSchema, ...rest } = listed
   const known = outputSchema === undefined || isLegacyOutput(outputSchema) ? listed : rest
-  return task?.task === undefined ? known : { ...known, execution: { taskSupport: task.task } }
+  if (task?.task === undefined) return known
+  return { ...known, execution: { taskSupport: callsWait ? 'optional' : task.task } }
 }
 
 function isLegacyOutput(schema: unknown): boolean {

@@ -9,7 +9,14 @@ import type {
   ListRootsResult,
 } from '@modelcontextprotocol/client'
 import { type Approvers, Declined, type Question, type Reading } from '../../journal/index.ts'
-import { assertOptionNames, isObject, type Json, NOT_ACCEPTED, type OptionNames } from '../../protocol/index.ts'
+import {
+  ASK_MODEL_META,
+  assertOptionNames,
+  isObject,
+  type Json,
+  NOT_ACCEPTED,
+  type OptionNames,
+} from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 import { compileSchema, type InferSchema, type SchemaLike } from '../schema/schema.ts'
 
@@ -35,9 +42,22 @@ export interface Form<S extends SchemaLike = SchemaLike> {
   by?: string | readonly string[]
   /** Whether the caller may not answer, even if the caller matches `by`. @default false */
   fourEyes?: boolean
+  /**
+   * Whether the model may answer where the client cannot show the form and the server has `questions: { askModel: true }`. A form
+   * with `by` is always for people. @default false
+   */
+  askModel?: boolean
 }
 
-const FORM_OPTIONS: OptionNames<Form> = { message: true, schema: true, mode: true, pin: true, by: true, fourEyes: true }
+const FORM_OPTIONS: OptionNames<Form> = {
+  message: true,
+  schema: true,
+  mode: true,
+  pin: true,
+  by: true,
+  fourEyes: true,
+  askModel: true,
+}
 
 /** The person's action on a form, with the content checked. */
 export type Elicited<S extends SchemaLike> =
@@ -125,14 +145,15 @@ function formRequest(form: Form): InputRequest {
     )
   }
   assertOptionNames(form, FORM_OPTIONS, `The form "${form.message}"`)
-  const { message, mode } = form
+  const { message, mode, by, askModel = false } = form
   if (mode !== undefined && mode !== 'form')
     throw new TypeError(`The mode of the form "${message}" can only be 'form'. For a page to visit there is ctx.visit.`)
+  if (askModel && by !== undefined)
+    throw new TypeError(`The form "${message}" has "by", so people answer it; leave out "askModel".`)
   const { json } = compileSchema(form.schema, 'input', `The form "${message}"`)
-  return {
-    method: 'elicitation/create',
-    params: { ...(mode !== undefined && { mode }), message, requestedSchema: flat(json, message) },
-  } as InputRequest
+  const fields = { ...(mode !== undefined && { mode }), message, requestedSchema: flat(json, message) }
+  const params: Json = askModel ? { ...fields, _meta: { [ASK_MODEL_META]: true } } : fields
+  return { method: 'elicitation/create', params } as unknown as InputRequest
 }
 
 const MAX_APPROVERS = 32

@@ -1,7 +1,5 @@
 /** What a server has for calls that wait for people: the calls, the pages, and the tool that continues a call. */
-import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { RoundSealer } from '../../state/seal/index.ts'
-import { toolEntry } from '../catalog/entries.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { questionsOf, type ServerOptions } from '../options.ts'
@@ -11,8 +9,7 @@ import type { DeferredCalls, NoticeSite, QuestionDesk, QuestionSite } from '../t
 import type { Pages, Programs } from '../http/endpoint.ts'
 import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
 import type { NamesOf, ServerQuestions } from './openQuestions.ts'
-
-export const CONTINUE_TOOL = 'continue_call'
+import { deferredToolEntries, deferredTools } from './tools.ts'
 
 export interface QuestionsPart {
   readonly waiting: DeferredCalls
@@ -47,7 +44,7 @@ export function openQuestionsPart(
   if (settings === undefined) return undefined
   if (desk === undefined) throw new TypeError('The option questions needs tasks of pannier/tasks or pannier/postgres.')
   let { url } = settings
-  const { waitSeconds, namesOf, login, notify = [] } = settings
+  const { waitSeconds, namesOf, login, notify = [], askModel = false } = settings
   const links = new QuestionLinks(sealer, () => url, waitSeconds)
   const site: QuestionSite = {
     links,
@@ -60,15 +57,16 @@ export function openQuestionsPart(
     },
   }
   const servePage = desk.pages(site)
+  const tools = deferredTools(options.tasks?.asTools ?? false, askModel)
   const waiting = desk.deferred({
-    continueTool: CONTINUE_TOOL,
+    tools,
     links,
     results,
     waitSeconds,
     mayCall,
     hasLogin: login !== undefined,
   })
-  registry.addTool(continueTool(waiting))
+  for (const entry of deferredToolEntries(waiting, tools)) registry.addTool(entry)
   const programs = desk.programs({
     questions,
     server: site.server,
@@ -104,18 +102,4 @@ export function openQuestionsPart(
       url ??= address
     },
   }
-}
-
-function continueTool(waiting: DeferredCalls) {
-  const input = {
-    type: 'object',
-    properties: { ticket: { type: 'string', description: 'The ticket that the result of the call has.' } },
-    required: ['ticket'],
-  } as const
-  const description =
-    'Gives the result of a call that waited for a person, once they have answered. Until then it says what is asked.'
-  return toolEntry(CONTINUE_TOOL, { description, input }, async (args, ctx) => {
-    const { ticket } = args as { ticket: string }
-    return (await waiting.continued(ctx, ticket, () => ctx.signal.aborted)) as CallToolResult
-  })
 }

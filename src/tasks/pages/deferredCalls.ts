@@ -7,14 +7,18 @@
  */
 import type { CallToolResult, InputRequest } from '@modelcontextprotocol/client'
 import type { Journal } from '../../journal/index.ts'
-import { declaresAll, isObject, type Json, neededCapability } from '../../protocol/index.ts'
+import { ASK_MODEL_META, declaresAll, isObject, type Json, neededCapability } from '../../protocol/index.ts'
 import type {
   Call,
   Caller,
+  AnswerWay,
+  DeferredAnswer,
   DeferredCall,
   DeferredCalls,
   DeferredCallsSite,
   DeferredTool,
+  DeferredTools,
+  OpenQuestion,
   QuestionDesk,
 } from '../../server/index.ts'
 import { digestOf } from '../../state/internal.ts'
@@ -115,11 +119,52 @@ export class StoredCalls implements DeferredCalls {
   async continued(caller: Pick<Caller, 'principal'>, ticket: string, hasLeft: () => boolean): Promise<Json> {
     const { desk, mayCall } = this.#options
     const waiting = await desk.waiting(caller, { ticket })
-    if (waiting === undefined || !mayCall(caller.principal, waiting.tool))
-      return failure(
-        'No call waits under this ticket. It was of another caller, or its time is over: make the call again.',
-      )
+    if (waiting === undefined || !mayCall(caller.principal, waiting.tool)) return failure(NO_CALL)
     return this.#resultOf(caller, waiting, false, hasLeft)
+  }
+
+  /**
+   * Answers a question of this caller: the person at its client does, or the model, where the question says that it may.
+   * Who may answer elsewhere still can.
+   */
+  async answered(caller: Pick<Caller, 'principal'>, given: DeferredAnswer, hasLeft: () => boolean): Promise<Json> {
+    const { desk, mayCall } = this.#options
+    const { principal } = caller
+    const ticket = given.question.slice(0, Math.max(given.question.indexOf(':'), 0))
+    const answerer = principal === undefined ? { owner: desk.ownerOf(caller) } : { principal }
+    const question = await desk.find(given.question, answerer)
+    if (question === undefined || !mayCall(principal, question.tool))
+      return withNote(NOT_OPEN, await this.continued(caller, ticket, hasLeft))
+    if (question.by !== undefined) return failure(`${FOR_PEOPLE} It waits for ${question.by.join(' or ')}.`)
+    const answer = await this.#answerTo(question, given)
+    if (typeof answer === 'string') return failure(answer)
+    const isStored = await desk.answer(question, answerer, answer.response, answer.way)
+    const result = await this.continued(caller, ticket, hasLeft)
+    return isStored ? result : withNote(NOT_OPEN, result)
+  }
+
+  /** The answer of the model or of the person at the client; a sentence if there is none. */
+  async #answerTo(
+    question: OpenQuestion,
+    { content, declines, ask }: DeferredAnswer,
+  ): Promise<{ readonly response: Json; readonly way: AnswerWay } | string> {
+    const isOfModel = question.askModel && (declines || content !== undefined)
+    if (!isOfModel && ask === undefined) return question.askModel ? NO_CONTENT : FOR_PEOPLE
+    const request = { method: 'elicitation/create', params: formOf(question) } as InputRequest
+    const ofModel = declines ? { action: 'decline' } : { action: 'accept', content }
+    const response = isOfModel || ask === undefined ? ofModel : await ask(request)
+    const { action, content: filled } = response as { action?: unknown; content?: Json }
+    const problems = action === 'accept' ? this.#options.desk.problems(question, filled ?? {}) : []
+    if (problems.length > 0) return `The answer does not fit: ${problems.join(' ')}`
+    return { response, way: isOfModel ? 'model' : 'client' }
+  }
+
+  /** The result of `task_cancel`. */
+  async cancelled(caller: Pick<Caller, 'principal'>, ticket: string): Promise<Json> {
+    const found = await this.#options.desk.cancel(caller, ticket)
+    if (found === undefined) return failure(NO_CALL)
+    if (found.status === 'cancelled') return { content: [{ type: 'text', text: 'The task is cancelled.' }] }
+    return failure(`The task had ended before: it has ${found.status}.`)
   }
 
   /** `hasLeft`: whether the client will not get this result, so that it is still to be fetched. */
@@ -130,7 +175,7 @@ export class StoredCalls implements DeferredCalls {
     hasLeft: () => boolean,
   ): Promise<Json> {
     const { status, result, failure: error } = waiting
-    if (status === 'working') return this.#unfinished(waiting, ['This call is still at work.'], hasOutput)
+    if (status === 'working') return this.#unfinished(waiting, [workOf(waiting)], hasOutput)
     const isOpen = status === 'input_required' && waiting.questions.size > 0
     if (isOpen) return this.#asking(caller, waiting, hasOutput)
     if (!hasLeft()) await this.#options.desk.taken(caller, waiting.id)
@@ -140,18 +185,25 @@ export class StoredCalls implements DeferredCalls {
   }
 
   async #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Promise<Json> {
-    const { desk, links, hasLogin } = this.#options
+    const { desk, links, hasLogin, tools } = this.#options
     const owner = desk.ownerOf(caller)
     const asked = Array.from(waiting.questions, async ([key, request]) => {
       const by = waiting.approvers.get(key)?.by
       const id = `${waiting.id}:${key}`
       const url = await links.of({ id, by }, owner, hasLogin)
-      return { id, message: messageOf(request), ...(url !== undefined && { url }), ...(by !== undefined && { by }) }
+      const schema = by === undefined && tools.answer !== undefined ? schemaForModel(request) : undefined
+      return {
+        id,
+        message: messageOf(request),
+        ...(url !== undefined && { url }),
+        ...(by !== undefined && { by }),
+        ...(schema !== undefined && { askModel: schema }),
+      }
     })
     const questions = await Promise.all(asked)
     const sentences = [
       'This call waits for a person, and this client cannot show them the question. Pass this on:',
-      ...questions.map(sentenceOf),
+      ...questions.map((question) => sentenceOf(question, tools)),
     ]
     return this.#unfinished(waiting, sentences, hasOutput, questions)
   }
@@ -162,7 +214,8 @@ export class StoredCalls implements DeferredCalls {
     hasOutput: boolean,
     questions?: readonly Json[],
   ): Json {
-    const next = `Afterwards call the tool ${this.#options.continueTool} with {"ticket":${JSON.stringify(id)}} for the result.`
+    const { status, ticket } = this.#options.tools
+    const next = `Afterwards call the tool ${status} with ${JSON.stringify({ [ticket]: id })} for the result.`
     const result: CallToolResult = { content: [{ type: 'text', text: [...sentences, next].join('\n\n') }] }
     // A client refuses a result without structured content where the tool has an output schema, but not an error.
     const error = hasOutput && { isError: true }
@@ -183,12 +236,28 @@ function messageOf({ params }: InputRequest): string {
 }
 
 interface ShownQuestion {
+  readonly id: string
   readonly message: string
   readonly url?: string
   readonly by?: readonly string[]
+  /** The schema of an answer that the model may give. */
+  readonly askModel?: Json
 }
 
-function sentenceOf({ message, url, by }: ShownQuestion): string {
+function sentenceOf(question: ShownQuestion, tools: DeferredTools): string {
+  const { id, by, askModel } = question
+  const here = JSON.stringify({ question: id })
+  const lines = [whereOf(question)]
+  if (askModel !== undefined)
+    lines.push(
+      `You may answer it yourself: call the tool ${tools.answer} with {"question":${JSON.stringify(id)},"content":{…}}. The content fits this schema: ${JSON.stringify(askModel)}`,
+    )
+  if (by === undefined && tools.asksPeople)
+    lines.push(`A client that shows forms asks it by ${tools.answer} with ${here}`)
+  return lines.join('\n')
+}
+
+function whereOf({ message, url, by }: ShownQuestion): string {
   const where = url === undefined ? '' : `\nThe page of the question, after a login: ${url}`
   if (by !== undefined) return `It waits for ${by.join(' or ')} to answer: ${message}${where}`
   return url === undefined ? `The question: ${message}` : `The question: ${message}\nAnswer it here: ${url}`
@@ -196,6 +265,35 @@ function sentenceOf({ message, url, by }: ShownQuestion): string {
 
 function sameOf({ principal }: Pick<Caller, 'principal'>, tool: string, args: Json): string | undefined {
   return principal === undefined ? undefined : digestOf([tool, args])
+}
+
+const NO_CALL = 'No call waits under this ticket. It was of another caller, or its time is over: make the call again.'
+const NOT_OPEN = 'This question is not open for this caller: it was answered, is for others, or its time is over.'
+const FOR_PEOPLE = 'A person answers this question, and not the model.'
+const NO_CONTENT = 'This answer has no content.'
+
+/** What a call does that is at work. */
+function workOf({ statusMessage, progress }: DeferredCall): string {
+  const of = progress?.total === undefined ? '' : ` of ${progress.total}`
+  const done = progress === undefined ? [] : [`${progress.progress}${of}`]
+  const doing = statusMessage === undefined ? [] : [statusMessage]
+  return ['This call is still at work', [...done, ...doing].join(', ')].filter((part) => part !== '').join(': ') + '.'
+}
+
+function formOf({ message, requestedSchema }: OpenQuestion): Json {
+  return { message, requestedSchema }
+}
+
+/** The schema of an answer that the model may give; undefined if only people answer. */
+function schemaForModel({ params }: InputRequest): Json | undefined {
+  const { _meta: meta, requestedSchema } = (params ?? {}) as Json
+  const isAllowed = isObject(meta) && meta[ASK_MODEL_META] === true
+  return isAllowed && isObject(requestedSchema) ? requestedSchema : undefined
+}
+
+function withNote(note: string, result: Json): Json {
+  const { content } = result
+  return { ...result, content: [{ type: 'text', text: note }, ...(Array.isArray(content) ? content : [])] }
 }
 
 function failure(text: string): Json {

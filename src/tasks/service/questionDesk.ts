@@ -4,7 +4,7 @@
  * does not exist.
  */
 import { answererOf, type Approvers } from '../../journal/index.ts'
-import { isObject, type Json, ProtocolError, TOOL_META } from '../../protocol/index.ts'
+import { ASK_MODEL_META, isObject, type Json, ProtocolError, TOOL_META } from '../../protocol/index.ts'
 import { contentProblems, outcomeSentence, readFields } from '../../questions/index.ts'
 import type {
   QuestionAnswerer,
@@ -136,6 +136,10 @@ export class EngineQuestionDesk implements QuestionDesk {
     return withClientErrors(engine.answerOne(task, owner, key, { response, by: giver, way }))
   }
 
+  async cancel(caller: Pick<Caller, 'principal'>, id: string): Promise<DeferredCall | undefined> {
+    return (await this.#options.engine()).cancel(id, ownerOf(caller))
+  }
+
   problems({ requestedSchema }: OpenQuestion, content: Json): readonly string[] {
     return contentProblems(readFields(requestedSchema), content)
   }
@@ -192,7 +196,7 @@ export class EngineQuestionDesk implements QuestionDesk {
 interface QuestionParams {
   readonly message?: string
   readonly requestedSchema?: Json
-  readonly _meta?: { readonly [TOOL_META]?: string }
+  readonly _meta?: { readonly [TOOL_META]?: string; readonly [ASK_MODEL_META]?: boolean }
 }
 
 /** A question as those may see it who may answer it. */
@@ -208,6 +212,7 @@ export function toQuestion(row: OpenQuestionRecord): OpenQuestion {
     requestedSchema,
     by: approvers?.by,
     fourEyes: approvers?.fourEyes ?? false,
+    askModel: approvers === undefined && _meta?.[ASK_MODEL_META] === true,
     askedAt,
     expiresAt,
     undelivered,

@@ -44,6 +44,11 @@ export interface TaskServiceOptions {
   pollMs?: number
   /** Concurrent runs in this process; with 0 other processes run the tasks. @default 16 */
   concurrency?: number
+  /**
+   * Lists the tools `task_status`, `task_answer` and `task_cancel`, so that tools with `task: 'required'` work with every client. It
+   * includes the server's option `questions`. @default false
+   */
+  asTools?: boolean
 }
 
 export const SERVICE_OPTIONS: OptionNames<TaskServiceOptions> = {
@@ -51,13 +56,15 @@ export const SERVICE_OPTIONS: OptionNames<TaskServiceOptions> = {
   maxTtlMs: true,
   pollMs: true,
   concurrency: true,
+  asTools: true,
 }
 
 /** Tasks for `createServer({ tasks })`, stored and scheduled by any engine. */
 export function createTasks(engine: TaskEngine, options: TaskServiceOptions = {}): Tasks {
   assertOptionNames(options, SERVICE_OPTIONS, 'createTasks')
   const settings = serviceSettings(options)
-  return { attach: (host) => new EngineTaskService(engine, settings, host), wing: taskWing }
+  const asTools = options.asTools === true
+  return { asTools, attach: (host) => new EngineTaskService(engine, settings, host), wing: taskWing }
 }
 
 /**
@@ -223,7 +230,7 @@ function holderAndMember(name: string): Pick<NewTask, 'holder' | 'member'> {
   return { holder: digestOf(group), member: group === name ? undefined : digestOf(name) }
 }
 
-type TaskServiceSettings = Readonly<Required<TaskServiceOptions>>
+type TaskServiceSettings = Readonly<Required<Omit<TaskServiceOptions, 'asTools'>>>
 
 const THIRTY_DAYS_MS = 30 * DAY_MS
 
