@@ -90,10 +90,10 @@ export function assemble<Part extends ClusterPart | undefined>(
   const telemetry = wings.telemetry?.(registry)
   const results = new Results(identity, options.maxResultBytes)
   const hooks = new ResultHooks(results)
-  const { pageSize, maxAsks = MAX_ASKS, maxRounds = MAX_ROUNDS, unwindMs = UNWIND_MS } = options
+  const { pageSize, listUncallable, maxAsks = MAX_ASKS, maxRounds = MAX_ROUNDS, unwindMs = UNWIND_MS } = options
   const { listMeta: meta, listCaching: cachingBehind } = relaying ?? {}
-  const callsWait = questionsOf(options) !== undefined
-  const lists = new Lists({ registry, identity, caching, cachingBehind, pageSize, callsWait, logger: log, meta })
+  const listed = { registry, identity, caching, cachingBehind, pageSize, logger: log, meta }
+  const lists = new Lists({ ...listed, callsWait: questionsOf(options) !== undefined, listUncallable })
   const watched = new WatchedResources()
   const lifeMs = streamLifeMs(options)
   const subscriptions = new Subscriptions(

@@ -155,6 +155,8 @@ export interface ServerOptions extends GuardOptions {
 
   /** How clients may cache the lists. */
   caching?: Caching
+  /** Whether clients see tools whose `needs` they do not meet. @default true */
+  listUncallable?: boolean
   /** How many entries a page of a list has. @default 1000 */
   pageSize?: number
   /** The largest result of a tool, prompt or resource, in bytes; a larger one is an error. @default 16777216 */
@@ -219,6 +221,7 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   assume: true,
   architecture: true,
   caching: true,
+  listUncallable: true,
   pageSize: true,
   maxResultBytes: true,
   maxAsks: true,

@@ -4,7 +4,7 @@ import { newKey } from 'pannier/state'
 import { sqliteTasks } from 'pannier/tasks'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
-import { call } from '../fixtures/modernClient.ts'
+import { call, post } from '../fixtures/modernClient.ts'
 import { ENGINES, type EngineName, instancesOver } from '../tasks/fixtures/engines.ts'
 import { ASKLESS, askless, byName, type Done, offerAsking, principalOf, textOf, waitingIn } from './fixtures/askless.ts'
 
@@ -297,6 +297,23 @@ describe('a tool that needs what its client has not', () => {
     const { url } = await server.listen({ drainOnTerm: false })
     const { message } = await call(url, 'elicitation.url', {}, { capabilities: { elicitation: { url: {} } } })
     expect(message.result.content[0].text).toBe('done')
+  })
+
+  test.each(ASKLESS)('is not listed for %s, where the server says so', async (kind) => {
+    const { server } = needing({ listUncallable: false })
+    server.tool('echo', { description: 'Needs nothing.' }, () => 'echo')
+    const { url } = await server.listen({ drainOnTerm: false })
+    expect(await (await askless(kind, url)).tools()).toEqual(['echo'])
+    const { tools, cacheScope } = (
+      await post(url, { method: 'tools/list', capabilities: { elicitation: {}, roots: {} } })
+    ).message.result
+    expect([tools.map(({ name }: { name: string }) => name), cacheScope]).toEqual([
+      ['elicitation', 'roots', 'echo'],
+      'private',
+    ])
+    const waits = needing({ listUncallable: false, questions: true, tasks: sqliteTasks({ path: ':memory:' }) })
+    const client = await askless(kind, (await waits.server.listen({ drainOnTerm: false })).url)
+    expect(await client.tools()).toEqual(['continue_call', 'elicitation'])
   })
 
   test('names only what exists', () => {

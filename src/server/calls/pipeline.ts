@@ -204,8 +204,7 @@ export class Pipeline implements CallHandler {
 
   #list(listing: Listing): CallMethod {
     const { lists, ownLists } = this.#options
-    const page = ({ params, peer, principal }: Call, from: CallerLists): string =>
-      from.page(listing, params['cursor'], peer.era, principal)
+    const page = (call: Call, from: CallerLists): string => from.page(listing, call.params['cursor'], call)
     return (call) => ownLists?.(call)?.then((own = lists) => page(call, own)) ?? page(call, lists)
   }
 

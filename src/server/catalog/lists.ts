@@ -1,11 +1,12 @@
 /**
- * List results, serialized once and cached as text until the registry changes. With rules, each distinct set of visible entries is serialized once.
+ * List results, serialized once and cached as text until the registry changes. With rules or needs, each distinct set of visible entries is serialized once.
  */
 import { isObject, type Json, META, ProtocolError } from '../../protocol/index.ts'
-import type { Principal } from '../auth/authenticator.ts'
 import { isAllowed } from './access.ts'
 import type { TaskOptions } from './definitions.ts'
 import type { Guarded } from './entries.ts'
+import type { Call } from '../call.ts'
+import { type Need, unmetNeed } from '../handler/askable.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import type { Caching, ServerIdentity } from '../options.ts'
 import { type Entries, type ListName, Registry } from './registry.ts'
@@ -15,7 +16,11 @@ export type Listing = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 interface Listed extends Guarded {
   readonly listed: Json
   readonly task?: TaskOptions | undefined
+  readonly needs?: readonly Need[]
 }
+
+/** The caller of a list. */
+type Viewer = Pick<Call, 'principal' | 'peer'>
 
 interface Written {
   readonly modern: string
@@ -24,7 +29,7 @@ interface Written {
 
 interface KnownList {
   readonly entries: readonly Listed[]
-  /** Entries with a rule. */
+  /** Entries that not everyone sees. */
   readonly guarded: readonly Listed[]
   /** The cache key: for each entry with a rule whether this caller sees it, and the `_meta`. */
   readonly written: Map<string, readonly Written[]>
@@ -50,6 +55,8 @@ interface ListsOptions {
   readonly pageSize: number | undefined
   /** Whether calls can wait elsewhere, so that no tool needs a client that knows tasks. @default false */
   readonly callsWait?: boolean
+  /** Whether clients see tools that need what they do not declare. @default true */
+  readonly listUncallable?: boolean | undefined
   readonly logger: () => Logger
   /** More for the `_meta` of each list, as it is at the moment. @default nothing */
   readonly meta?: (() => Json | undefined) | undefined
@@ -77,16 +84,16 @@ export class Lists {
   }
 
   /** One page of what the principal may see, as the text of its result. */
-  page(listing: Listing, cursor: unknown, era: 'modern' | 'legacy', principal: Principal | undefined): string {
-    const page = this.#pages(listing, principal)[pageOf(listing, cursor)]
+  page(listing: Listing, cursor: unknown, caller: Viewer): string {
+    const page = this.#pages(listing, caller)[pageOf(listing, cursor)]
     if (page === undefined)
       throw new ProtocolError('PARAMS_INVALID', 'The cursor is not valid for this list; list again without it.')
-    return page[era]
+    return page[caller.peer.era]
   }
 
-  #pages(listing: Listing, principal: Principal | undefined): readonly Written[] {
+  #pages(listing: Listing, caller: Viewer): readonly Written[] {
     const list = this.#known.get(listing) ?? this.#collect(listing)
-    const hidden = list.guarded.length === 0 ? NONE : this.#hiddenFrom(principal, listing, list)
+    const hidden = list.guarded.length === 0 ? NONE : this.#hiddenFrom(caller, listing, list)
     const meta = this.#options.meta?.()
     const behind = this.#options.cachingBehind?.(listing)
     const seen = list.guarded.map((entry) => (hidden.has(entry) ? '0' : '1')).join('')
@@ -116,10 +123,10 @@ export class Lists {
   }
 
   /** A rule that fails hides its own entry, and no others. */
-  #hiddenFrom(principal: Principal | undefined, listing: Listing, { guarded }: KnownList): Set<Listed> {
-    const sees = ({ access, listed }: Listed): boolean => {
+  #hiddenFrom({ principal, peer }: Viewer, listing: Listing, { guarded }: KnownList): Set<Listed> {
+    const sees = ({ access, listed, needs = [] }: Listed): boolean => {
       try {
-        return isAllowed(access, principal)
+        return isAllowed(access, principal) && this.#isCallable(needs, peer)
       } catch (error) {
         const details = { list: listing, entry: listed['name'], err: errorDetails(error) }
         this.#options.logger().error(details, 'An allow rule failed, so its entry is not listed.')
@@ -129,11 +136,21 @@ export class Lists {
     return new Set(guarded.filter((entry) => !sees(entry)))
   }
 
+  /** Whether some clients do not see an entry with these needs. */
+  #hides(needs: readonly Need[]): boolean {
+    return this.#options.listUncallable === false && needs.length > 0
+  }
+
+  #isCallable(needs: readonly Need[], peer: Viewer['peer']): boolean {
+    return !this.#hides(needs) || unmetNeed(needs, { peer }, this.#options.callsWait === true) === undefined
+  }
+
   #collect(listing: Listing): KnownList {
     const { registry } = this.#options
     const found: ReadonlyMap<string, Listed> = listing === 'resourceTemplates' ? registry.templates : registry[listing]
     const entries = [...found.values()]
-    const list = { entries, guarded: entries.filter(({ access }) => access !== undefined), written: new Map() }
+    const guarded = entries.filter(({ access, needs = [] }) => access !== undefined || this.#hides(needs))
+    const list = { entries, guarded, written: new Map() }
     this.#known.set(listing, list)
     return list
   }

@@ -31,14 +31,20 @@ export function assertNeeds(
   { peer }: Pick<Call, 'peer'>,
   canWait: boolean,
 ): void {
-  for (const need of needs) {
+  const need = unmetNeed(needs, { peer }, canWait)
+  if (need === undefined) return
+  const sentence = `The tool "${tool}" ${LACKS[need]}. Use a client that declares ${need}. Nothing was done.`
+  const [area = '', mode = 'form'] = need.split('.')
+  const required = { [area]: area === 'elicitation' ? { [mode]: {} } : {} }
+  throw new ProtocolError('CAPABILITY_MISSING', sentence, { requiredCapabilities: required })
+}
+
+/** The first need that a client does not meet. */
+export function unmetNeed(needs: readonly Need[], { peer }: Pick<Call, 'peer'>, canWait: boolean): Need | undefined {
+  return needs.find((need) => {
     const isForm = need === 'elicitation'
-    if ((isForm && canWait) || declares(peer.capabilities, isForm ? 'elicitation.form' : need)) continue
-    const sentence = `The tool "${tool}" ${LACKS[need]}. Use a client that declares ${need}. Nothing was done.`
-    const [area = '', mode = 'form'] = need.split('.')
-    const required = { [area]: area === 'elicitation' ? { [mode]: {} } : {} }
-    throw new ProtocolError('CAPABILITY_MISSING', sentence, { requiredCapabilities: required })
-  }
+    return !(isForm && canWait) && !declares(peer.capabilities, isForm ? 'elicitation.form' : need)
+  })
 }
 
 /** Throws when the client did not declare the capability that the request needs. The error names it. */

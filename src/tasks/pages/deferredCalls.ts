@@ -293,7 +293,10 @@ function schemaForModel({ params }: InputRequest): Json | undefined {
 
 function withNote(note: string, result: Json): Json {
   const { content } = result
-  return { ...result, content: [{ type: 'text', text: note }, ...(Array.isArray(content) ? content : [])] }
+  return {
+    ...result,
+    content: [{ type: 'text', text: note }, ...(Array.isArray(content) ? (content as readonly unknown[]) : [])],
+  }
 }
 
 function failure(text: string): Json {
