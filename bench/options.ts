@@ -19,6 +19,7 @@ export const CASE_NAMES = [
   'frameworks',
   'growth',
   'approvals',
+  'questions',
 ] as const
 export type CaseName = (typeof CASE_NAMES)[number]
 

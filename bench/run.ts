@@ -17,6 +17,7 @@ import { memory } from './cases/server/memory.ts'
 import { seal } from './cases/server/seal.ts'
 import { stdio } from './cases/server/stdio.ts'
 import { streams } from './cases/server/streams.ts'
+import { questions } from './cases/tasks/questions.ts'
 import { tasks } from './cases/tasks/tasks.ts'
 import { tools } from './cases/server/tools.ts'
 import { type Figure, verdict } from './measure/figure.ts'
@@ -49,6 +50,7 @@ const CASES: Record<CaseName, Case> = {
   frameworks,
   growth,
   approvals,
+  questions,
 }
 
 const REPEATED = 'measurements were repeated because other processes used the machine.'

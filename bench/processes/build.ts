@@ -17,6 +17,7 @@ const PROGRAMS = {
   jar: 'client/jar.ts',
   tasks: 'tasks/main.ts',
   waitingTasks: 'tasks/waiting.ts',
+  openQuestions: 'tasks/openQuestions.ts',
   gateway: 'gateway/gateway.ts',
   gatewayWorkers: 'gateway/workers.ts',
   approvals: 'gateway/approvals.ts',

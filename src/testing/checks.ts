@@ -84,6 +84,15 @@ export async function checkDuplicates(check: ExerciseContext): Promise<void> {
   }
 }
 
+/** Checks that a client that cannot be asked is refused before anything has happened. */
+export async function checkUnaskable({ harness, findings }: ExerciseContext, { rounds }: Flow): Promise<void> {
+  const [first] = rounds
+  const isAtRisk = first?.outcome.kind === 'asked' && first.steps.some(({ kind }) => kind === 'once')
+  if (!isAtRisk) return
+  await harness.reset({ losesRuns: false })
+  findings.beforeAsking(await harness.send(await harness.instance(), {}, { capabilities: {} }))
+}
+
 /** Checks that keys may be rotated during a call: instances first open with the new key, then seal with it. */
 export async function checkRotation(check: ExerciseContext, reference: Flow): Promise<void> {
   const { harness, flow, findings } = check

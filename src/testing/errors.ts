@@ -4,6 +4,7 @@ import { CodedError } from '../protocol/index.ts'
 export const FINDING_CODES = [
   'EFFECT_REPEATED',
   'EFFECT_AFTER_END',
+  'EFFECT_BEFORE_ASKING',
   'NOT_AWAITED',
   'STEP_REPEATED',
   'ONCE_REPEATED',

@@ -1,4 +1,5 @@
 /** Tools with typical faults are found out, each by its own finding. */
+import { createServer } from 'pannier/server'
 import { exercise, type MakeServer } from 'pannier/testing'
 import { describe, expect, test, vi } from 'vitest'
 import {
@@ -71,6 +72,25 @@ describe('a fault is found', () => {
     expect(report.findings).toMatchObject([{ code: 'ONCE_REPEATED', round: 1 }])
     expect(report.findings[0]?.sentence).toContain('nothing connects the first request of a call with its repetition')
     expect(await codesOf(charging((id) => ({ id: `order ${id}` })))).toEqual([])
+  })
+
+  test('a once before a question to a client that cannot be asked, unless the tool says that it asks', async () => {
+    const charging =
+      (needs: { needs?: ['elicitation'] }): MakeServer =>
+      (overrides) =>
+        createServer({ name: 'exercised', version: '1', ...overrides }).tool(
+          'work',
+          { description: 'Works', ...needs },
+          async (_, ctx) => {
+            await ctx.once('charge', () => effect('charge'), { id: 'order 7' })
+            await ask(ctx, 'first')
+            return 'Charged.'
+          },
+        )
+    const { findings } = await exercise(charging({}), { tool: 'work' }, answers)
+    expect(findings).toMatchObject([{ code: 'EFFECT_BEFORE_ASKING', round: 1 }])
+    expect(findings[0]?.sentence).toContain('The once "charge" ran, and then the call failed')
+    expect((await exercise(charging({ needs: ['elicitation'] }), { tool: 'work' }, answers)).findings).toEqual([])
   })
 
   test('an ask without await', async () => {

@@ -12,6 +12,7 @@ import {
   oneInstance,
   checkRefusals,
   checkTaskOwner,
+  checkUnaskable,
   type Variants,
 } from './checks.ts'
 import { ExerciseError } from './errors.ts'
@@ -121,6 +122,7 @@ async function runChecks(start: ExerciseContext, reference: Flow, variants: Vari
   await checkOutOfOrder(check, fresh)
   await checkRefusals(check, fresh, variants)
   if (variants.hasOther) await checkTaskOwner(check, fresh)
+  await checkUnaskable(check, fresh)
   await checkDuplicates(check)
   await checkRotation(check, reference)
 }

@@ -4,7 +4,7 @@ import type { FindingCode } from './errors.ts'
 import type { Answers, Flow } from './flow.ts'
 import type { SentRound } from './harness.ts'
 import { RUN_MS } from './taskRound.ts'
-import type { Json } from '../protocol/index.ts'
+import { CODES, type Json } from '../protocol/index.ts'
 
 /** A mistake that an exercise found. */
 export interface Finding {
@@ -37,6 +37,16 @@ export class FindingList {
         name,
         `The effect "${name}" ran after round ${round} had ended: ${why}. ${advice}`,
       )
+    }
+  }
+
+  /** A client that cannot be asked is refused after what the handler has done once. */
+  beforeAsking({ steps, outcome }: SentRound): void {
+    if (outcome.kind !== 'refused' || outcome.code !== CODES.MISSING_CLIENT_CAPABILITY) return
+    for (const { key } of steps.filter(({ kind }) => kind === 'once')) {
+      const what = `The once "${key}" ran, and then the call failed, because its client cannot be asked`
+      const advice = "Give the tool needs: ['elicitation'], or ask before it."
+      this.add('EFFECT_BEFORE_ASKING', 1, key, `${what}: what it did stays done. ${advice}`)
     }
   }
 

@@ -56,6 +56,8 @@ interface HarnessSendOptions {
   readonly call?: ExerciseCall
   readonly asOther?: boolean
   readonly late?: boolean
+  /** @default those of the exercise */
+  readonly capabilities?: ClientCapabilities
 }
 
 const WHO = 'x-exercise-principal'
@@ -118,8 +120,9 @@ export class Harness {
   }
 
   async send(server: Server, message: RoundMessage, options: HarnessSendOptions = {}): Promise<SentRound> {
-    const { call = this.#options.call, asOther = false, late = false } = options
-    const client = await this.#client(server, asOther ? 'other' : 'caller')
+    const { call = this.#options.call, asOther = false, late = false, capabilities } = options
+    const known = await this.#client(server, asOther ? 'other' : 'caller')
+    const client = capabilities === undefined ? known : { ...known, capabilities }
     this.#aheadMs = late ? (DEFAULT_TTL_SECONDS + 60) * 1000 : 0
     const { value, activity } = await watched(() => send(server, call, message, client))
     this.#aheadMs = 0

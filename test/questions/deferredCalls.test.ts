@@ -342,3 +342,22 @@ test('a tool that runs only as a task works with a client that knows no tasks', 
   await fetch(questions[0]?.url ?? '', form({ action: 'accept', target: 'all' }))
   expect(textOf(await client.call('continue_call', { ticket }))).toBe('built all')
 })
+
+test('a handler that has effects before it asks whom nobody can ask is warned of once', async () => {
+  const warnings: unknown[] = []
+  const logger = { ...quiet, warn: (...line: unknown[]) => void warnings.push(line) }
+  const server = createServer({ name: 'charging', version: '1', logger, keys })
+  onTestFinished(() => server.drain({ deadlineMs: 0, idleMs: 0 }))
+  const ask = { message: 'Sure?', schema: z.object({ sure: z.boolean() }) }
+  server.tool('charge', { description: 'Charges, and asks.' }, async (_, ctx) => {
+    await ctx.once('charge', () => undefined)
+    return String((await ctx.ask('sure', ask)).sure)
+  })
+  server.tool('careful', { description: 'Asks.' }, async (_, ctx) => String((await ctx.ask('sure', ask)).sure))
+  const client = await askless('SDK v2', (await server.listen({ drainOnTerm: false })).url)
+  for (const tool of ['careful', 'charge', 'charge'])
+    await expect(client.call(tool)).rejects.toMatchObject({ code: -32021 })
+  expect(warnings).toEqual([
+    [{ method: 'tools/call', name: 'charge' }, expect.stringContaining("needs: ['elicitation']")],
+  ])
+})

@@ -16,10 +16,14 @@ const MANY = 1_000_000
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 export async function openEngine(location: StoreLocation): Promise<OpenEngine> {
-  const opened =
-    location.database === 'SQLite' ? openSqlite(location.path) : openPostgres(location.url, location.schema)
+  const opened = engineAt(location)
   await opened.engine.open({ audience: AUDIENCE, logger: () => silent })
   return opened
+}
+
+/** An engine that its user opens. */
+export function engineAt(location: StoreLocation): OpenEngine {
+  return location.database === 'SQLite' ? openSqlite(location.path) : openPostgres(location.url, location.schema)
 }
 
 function openSqlite(path: string): OpenEngine {

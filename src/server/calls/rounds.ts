@@ -73,11 +73,19 @@ export interface Invocation<T> {
  */
 export type WaitElsewhere = (journal: Journal, responses?: Json) => Promise<string | ReadonlyMap<string, InputRequest>>
 
+/** The options, and the handlers that the log has warned of. */
+interface RoundOptions extends RoundRunnerOptions {
+  readonly warned: Set<string>
+}
+
+const EFFECTS_BEFORE_ASKING =
+  "A handler did something once, and then asked a client that cannot be asked. Give the tool needs: ['elicitation'], or ask first."
+
 export class RoundRunner {
-  readonly #options: RoundRunnerOptions
+  readonly #options: RoundOptions
 
   constructor(options: RoundRunnerOptions) {
-    this.#options = options
+    this.#options = { ...options, warned: new Set() }
   }
 
   /** Gives the text of the result. */
@@ -144,7 +152,7 @@ interface RoundResults<R> {
 class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   readonly #call: Call
   readonly #invocation: Invocation<T>
-  readonly #options: RoundRunnerOptions
+  readonly #options: RoundOptions
   readonly #results: RoundResults<R>
   /** Client-side state that an earlier round of the same request has set, where rounds run in place. */
   readonly #state: ClientState | undefined
@@ -155,7 +163,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   constructor(
     call: Call,
     invocation: Invocation<T>,
-    options: RoundRunnerOptions,
+    options: RoundOptions,
     results: RoundResults<R>,
     state?: ClientState,
   ) {
@@ -194,7 +202,10 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       logger,
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
       push: call.peer.takesInputRequired ? undefined : (key, request) => this.#push(journal, key, request),
-      assertAskable: (request) => assertAskable(call, request),
+      assertAskable: (request) => {
+        if (journal.steps.size > 0 && !isAskable(call, request)) this.#warnOfEffects()
+        assertAskable(call, request)
+      },
       waitsFor: this.#invocation.wait && ((request) => isForm(request) && !isAskable(call, request)),
       ...callersApproval(() => this.#caller, this.#options),
       shedding: () => load.shedding(),
@@ -254,6 +265,14 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     assertRoundLeft(journal, maxRounds)
     const requestState = await carrier.save(this.#call, this.#invocation.subject, journal, waiting.values())
     return this.#results.inputRequired(waiting, requestState, this.#call.peer, this.#stateMeta)
+  }
+
+  #warnOfEffects(): void {
+    const { name } = this.#invocation.subject
+    const { warned, logger } = this.#options
+    if (warned.has(name)) return
+    warned.add(name)
+    logger().warn({ method: this.#call.method, name: shortened(name) }, EFFECTS_BEFORE_ASKING)
   }
 
   /** A handler in explicit style returned its questions. */
