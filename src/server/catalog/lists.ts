@@ -19,8 +19,7 @@ interface Listed extends Guarded {
   readonly needs?: readonly Need[]
 }
 
-/** The caller of a list. */
-type Viewer = Pick<Call, 'principal' | 'peer'>
+type ListCaller = Pick<Call, 'principal' | 'peer'>
 
 interface Written {
   readonly modern: string
@@ -84,14 +83,14 @@ export class Lists {
   }
 
   /** One page of what the principal may see, as the text of its result. */
-  page(listing: Listing, cursor: unknown, caller: Viewer): string {
+  page(listing: Listing, cursor: unknown, caller: ListCaller): string {
     const page = this.#pages(listing, caller)[pageOf(listing, cursor)]
     if (page === undefined)
       throw new ProtocolError('PARAMS_INVALID', 'The cursor is not valid for this list; list again without it.')
     return page[caller.peer.era]
   }
 
-  #pages(listing: Listing, caller: Viewer): readonly Written[] {
+  #pages(listing: Listing, caller: ListCaller): readonly Written[] {
     const list = this.#known.get(listing) ?? this.#collect(listing)
     const hidden = list.guarded.length === 0 ? NONE : this.#hiddenFrom(caller, listing, list)
     const meta = this.#options.meta?.()
@@ -123,7 +122,7 @@ export class Lists {
   }
 
   /** A rule that fails hides its own entry, and no others. */
-  #hiddenFrom({ principal, peer }: Viewer, listing: Listing, { guarded }: KnownList): Set<Listed> {
+  #hiddenFrom({ principal, peer }: ListCaller, listing: Listing, { guarded }: KnownList): Set<Listed> {
     const sees = ({ access, listed, needs = [] }: Listed): boolean => {
       try {
         return isAllowed(access, principal) && this.#isCallable(needs, peer)
@@ -141,7 +140,7 @@ export class Lists {
     return this.#options.listUncallable === false && needs.length > 0
   }
 
-  #isCallable(needs: readonly Need[], peer: Viewer['peer']): boolean {
+  #isCallable(needs: readonly Need[], peer: ListCaller['peer']): boolean {
     return !this.#hides(needs) || unmetNeed(needs, { peer }, this.#options.callsWait === true) === undefined
   }
 
