@@ -10,7 +10,7 @@ import type { Approval } from '../auth/approval.ts'
 import type { Call, Caller, CallObserver, Peer } from '../call.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
-import { assertAskable, isAskable, isForm } from '../handler/askable.ts'
+import { assertAskable, EffectWarnings, isAskable, isForm } from '../handler/askable.ts'
 import { InputRequired } from '../handler/questions.ts'
 import type { Load } from '../lifecycle/load.ts'
 import { type Logger, shortened } from '../logger.ts'
@@ -73,19 +73,13 @@ export interface Invocation<T> {
  */
 export type WaitElsewhere = (journal: Journal, responses?: Json) => Promise<string | ReadonlyMap<string, InputRequest>>
 
-/** The options, and the handlers that the log has warned of. */
-interface RoundOptions extends RoundRunnerOptions {
-  readonly warned: Set<string>
-}
-
-const EFFECTS_BEFORE_ASKING =
-  "A handler did something once, and then asked a client that cannot be asked. Give the tool needs: ['elicitation'], or ask first."
+type RoundOptions = RoundRunnerOptions & { readonly effects: EffectWarnings }
 
 export class RoundRunner {
   readonly #options: RoundOptions
 
   constructor(options: RoundRunnerOptions) {
-    this.#options = { ...options, warned: new Set() }
+    this.#options = { ...options, effects: new EffectWarnings(options.logger) }
   }
 
   /** Gives the text of the result. */
@@ -189,9 +183,10 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
 
   setup(journal: Journal): RunSetup {
     const call = this.#call
-    const { ledger, load, maxAsks, unwindMs, watch, logger, lifetime } = this.#options
+    const { ledger, load, maxAsks, unwindMs, watch, logger, lifetime, effects } = this.#options
+    const about = { method: call.method, name: shortened(this.#invocation.subject.name) }
     return {
-      about: { method: call.method, name: shortened(this.#invocation.subject.name) },
+      about,
       claimSeconds: lifetime.claimSeconds,
       isStopped: () => call.channel.cancelled,
       ledger,
@@ -202,10 +197,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       logger,
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
       push: call.peer.takesInputRequired ? undefined : (key, request) => this.#push(journal, key, request),
-      assertAskable: (request) => {
-        if (journal.steps.size > 0 && !isAskable(call, request)) this.#warnOfEffects()
-        assertAskable(call, request)
-      },
+      assertAskable: (request) => effects.assertAskable(call, request, { about, journal }),
       waitsFor: this.#invocation.wait && ((request) => isForm(request) && !isAskable(call, request)),
       ...callersApproval(() => this.#caller, this.#options),
       shedding: () => load.shedding(),
@@ -265,14 +257,6 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     assertRoundLeft(journal, maxRounds)
     const requestState = await carrier.save(this.#call, this.#invocation.subject, journal, waiting.values())
     return this.#results.inputRequired(waiting, requestState, this.#call.peer, this.#stateMeta)
-  }
-
-  #warnOfEffects(): void {
-    const { name } = this.#invocation.subject
-    const { warned, logger } = this.#options
-    if (warned.has(name)) return
-    warned.add(name)
-    logger().warn({ method: this.#call.method, name: shortened(name) }, EFFECTS_BEFORE_ASKING)
   }
 
   /** A handler in explicit style returned its questions. */

@@ -1,7 +1,9 @@
 /** The kinds of questions that a client answers, by the capabilities that it declared. */
 import type { InputRequest } from '@modelcontextprotocol/client'
+import type { Journal } from '../../journal/index.ts'
 import { capabilityNames, declares, declaresAll, neededCapability, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
+import type { Logger } from '../logger.ts'
 
 /** Whether the client declared the capability that the request needs. */
 export function isAskable({ peer }: Pick<Call, 'peer'>, request: InputRequest): boolean {
@@ -46,6 +48,35 @@ export function unmetNeed(needs: readonly Need[], { peer }: Pick<Call, 'peer'>, 
     return !(isForm && canWait) && !declares(peer.capabilities, isForm ? 'elicitation.form' : need)
   })
 }
+
+/** Warns once of each handler that has effects, and then asks a client that cannot be asked. */
+export class EffectWarnings {
+  readonly #logger: () => Logger
+  readonly #warned = new Set<string>()
+
+  constructor(logger: () => Logger) {
+    this.#logger = logger
+  }
+
+  assertAskable(
+    call: Pick<Call, 'peer'>,
+    request: InputRequest,
+    { about, journal }: { readonly about: { readonly name: string }; readonly journal: Journal },
+  ): void {
+    const isNew = this.#warned.size < MAX_WARNED && !this.#warned.has(about.name)
+    if (isNew && journal.steps.size > 0 && !isAskable(call, request)) {
+      this.#warned.add(about.name)
+      this.#logger().warn(about, EFFECTS_BEFORE_ASKING)
+    }
+    assertAskable(call, request)
+  }
+}
+
+/** The resources of a template have any number of names. */
+const MAX_WARNED = 100
+
+const EFFECTS_BEFORE_ASKING =
+  "A handler did something, and then asked a client that cannot be asked. Give the tool needs: ['elicitation'], or ask first."
 
 /** Throws when the client did not declare the capability that the request needs. The error names it. */
 export function assertAskable(call: Pick<Call, 'peer'>, request: InputRequest): void {
