@@ -4,7 +4,9 @@ import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider, type MetricData, MetricReader, type ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import { z } from 'zod'
 import { GatewayMetrics } from '../../src/gateway/telemetry/metrics.ts'
+import { Registry } from '../../src/server/catalog/registry.ts'
 import { createServer } from '../../src/server/index.ts'
+import { openTelemetry } from '../../src/server/telemetry/telemetry.ts'
 import { newKey } from '../../src/state/index.ts'
 import { testClient } from '../../src/testing/index.ts'
 import { code, prose, table } from '../docs/markdown.ts'
@@ -24,6 +26,7 @@ export async function metricsReference(): Promise<string> {
   try {
     await useServer()
     useGateway(gateway)
+    openTelemetry(new Registry()).notice('chat', 'sent')
     const { resourceMetrics } = await reader.collect()
     const all = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics)
     const part = (title: string, has: (name: string) => boolean): string =>

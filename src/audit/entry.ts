@@ -55,6 +55,10 @@ export interface ApprovalEntry extends AuditedCall {
   readonly rule: string
   readonly outcome: 'approved' | 'declined'
   readonly answeredBy?: AuditCaller
+  /** Where it was answered: in the client of the call, on a page, or by a program. */
+  readonly way?: string
+  /** The id of the question; absent where it was asked in the client of the call. */
+  readonly question?: string
 }
 
 /** A change that a person made, or tried to make, in the console. */

@@ -151,7 +151,7 @@ export function assemble<Part extends ClusterPart | undefined>(
 
   const mayCall = (who: Principal | undefined, tool: string): boolean => access.canSee(who, 'tools', tool)
   const callerLimits = requestLimits(options.limits, relaying !== undefined)
-  const questioned = { desk: tasks?.questions, sealer: linkSealer, results, registry, mayCall, limits: callerLimits }
+  const questioned = { ...calling, desk: tasks?.questions, sealer: linkSealer, mayCall, limits: callerLimits }
   const { part: questionsPart, questions }: Partial<ReturnType<TaskWing['openQuestions']>> =
     wing?.openQuestions(options, questioned, clock) ?? {}
 

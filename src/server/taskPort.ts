@@ -261,7 +261,12 @@ export interface NoticeSite {
   readonly server: string
   /** The address of a question's page; undefined if it has none. */
   linkTo(linked: LinkedQuestion): Promise<string | undefined>
+  /** Counts an attempt to send. */
+  counted(channel: string, outcome: NoticeOutcome): void
 }
+
+/** What became of an attempt to send a notice. */
+export type NoticeOutcome = 'sent' | 'failed' | 'given_up'
 
 /** The question that a link opens, with its owner. */
 export interface LinkedQuestion {

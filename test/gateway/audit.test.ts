@@ -122,7 +122,8 @@ test.each(STORES)('with %s, approvers are notified, and the log names who decide
   }
   const about = { server: 'bank', name: 'pay', caller: { subject: 'ann' } }
   const wanted = { kind: 'decision', outcome: 'approve', rule: 'gateway.approve[0]', ...about }
-  const by = { rule: 'gateway.approve[0]', answeredBy: { subject: 'mia' }, ...about }
+  const question = expect.stringMatching(/^gateway_call_.*:approval$/) as string
+  const by = { rule: 'gateway.approve[0]', answeredBy: { subject: 'mia' }, way: 'program', question, ...about }
   expect(entriesIn(folder).filter((entry) => 'kind' in entry && entry.kind !== 'call')).toMatchObject([
     wanted,
     { kind: 'approval', outcome: 'approved', ...by },

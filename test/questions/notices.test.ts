@@ -4,6 +4,8 @@ import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { chat, mail, type QuestionNotice, type NoticeChannel, type Server, webhook } from 'pannier/server'
+import { metrics } from '@opentelemetry/api'
+import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { SMTPServer } from 'smtp-server'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -53,6 +55,27 @@ async function serve(engine: EngineName, notify: readonly NoticeChannel[]): Prom
   return [server!, (await server!.listen({ drainOnTerm: false })).url]
 }
 
+class Reader extends MetricReader {
+  protected override onShutdown = (): Promise<void> => Promise.resolve()
+  protected override onForceFlush = (): Promise<void> => Promise.resolve()
+}
+
+function metricsOfTest(): MetricReader {
+  const reader = new Reader()
+  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }))
+  onTestFinished(() => metrics.disable())
+  return reader
+}
+
+/** The attributes of each kind of attempt that was counted. */
+async function attemptsIn(reader: MetricReader): Promise<object[]> {
+  const { resourceMetrics } = await reader.collect()
+  const all = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics)
+  return all
+    .filter(({ descriptor }) => descriptor.name === 'pannier.server.notices')
+    .flatMap(({ dataPoints }) => dataPoints.map(({ attributes }) => attributes))
+}
+
 describe.each(ENGINES)('over %s', (engine) => {
   test('a question is sent to a program that verifies it, to a chat and by mail, with its link and no argument', async () => {
     const [hook, room, box] = [await receiver(), await receiver(), await mailbox()]
@@ -77,7 +100,7 @@ describe.each(ENGINES)('over %s', (engine) => {
   })
 
   test('a channel that fails does not keep others from it', async () => {
-    const hook = await receiver()
+    const [hook, reader] = [await receiver(), metricsOfTest()]
     const failing: NoticeChannel = { name: 'desk', send: () => Promise.reject(new Error('no')) }
     const [server, url] = await serve(engine, [webhook({ url: hook.url, secret: SECRET }), failing])
     const client = await askless('SDK v1', url, 'ann')
@@ -86,6 +109,11 @@ describe.each(ENGINES)('over %s', (engine) => {
     expect(parseJson(hook.posted[0]!.body)).toMatchObject({ data: { by: ['role:manager'] } })
     const { questions } = await server.questions.open({ for: principalOf('mia') })
     expect(questions).toMatchObject([{ undelivered: [] }])
+    await vi.waitFor(async () => {
+      const attempts = await attemptsIn(reader)
+      expect(attempts).toContainEqual({ channel: 'webhook', outcome: 'sent' })
+      expect(attempts).toContainEqual({ channel: 'desk', outcome: 'failed' })
+    })
   })
 })
 

@@ -2,7 +2,14 @@
  * The calls of a gateway that wait for people, and their questions: a server without tools of its own, which has the
  * store, the pages and the lists. A call that waits is a task there, which any gateway with the store continues.
  */
-import type { DrainOptions, ServerOptions, ServerQuestions, Tasks, NoticeChannel } from '../../server/index.ts'
+import type {
+  AnswerWay,
+  DrainOptions,
+  NoticeChannel,
+  ServerOptions,
+  ServerQuestions,
+  Tasks,
+} from '../../server/index.ts'
 import {
   assembleParts,
   type Call,
@@ -26,7 +33,7 @@ import {
 } from '../../server/internal.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import { isObject, type Json, MODERN_VERSION } from '../../protocol/index.ts'
-import { type HeldCall, runHeld } from './heldCall.ts'
+import { type ApproverAnswer, type HeldCall, runHeld } from './heldCall.ts'
 
 /** What identifies a call: an approval counts for exactly this. It is stored, and its digest finds the same call again. */
 export interface HeldInput {
@@ -132,6 +139,12 @@ export class GatewayQuestions {
     this.#shutdown = new Shutdown(this.#parts, 'debug')
     this.node = nodeHandler(endpoint, guards)
     this.fetch = fetchHandler(endpoint, guards)
+  }
+
+  /** Where an approver has answered. */
+  async wayOf({ question, by }: ApproverAnswer): Promise<AnswerWay | undefined> {
+    if (question === undefined) return 'client'
+    return by && (await this.list.find(question, by))?.outcome.way
   }
 
   /** Whether a path is that of a page. */

@@ -13,6 +13,14 @@ import { Context, MAX_ROUNDS, toWireError } from '../../server/internal.ts'
 import { BackendError, callLost, tooLongForPeople } from '../errors.ts'
 import type { ApprovalQuestion } from './approval.ts'
 
+/** What an approver answered to the question of a call. */
+export interface ApproverAnswer {
+  readonly isApproved: boolean
+  readonly by: AnsweredBy | undefined
+  /** The id of the question; undefined if it was asked in the client of the call. */
+  readonly question: string | undefined
+}
+
 export interface HeldCall {
   readonly server: string
   /** The tool's name at its server. */
@@ -23,7 +31,7 @@ export interface HeldCall {
   /** Whether a round may be sent again after it was cut off. */
   mayRepeat(round: number): boolean
   /** Records what an approver answered. */
-  answered(isApproved: boolean, by: AnsweredBy | undefined): void
+  answered(answer: ApproverAnswer): Promise<void>
   /** Sends a round: the result, or the questions of the server. */
   send(brought: Json): Promise<Json>
 }
@@ -56,7 +64,8 @@ async function refusalOf(
   const until = await ctx.step('until', () => clock() + seconds * 1000)
   const { action, content } = await Context.relay(ctx, APPROVAL, shownAs(request, call), approvers)
   const isApproved = action === 'accept' && isObject(content) && content['approve'] === true
-  await ctx.step('recorded', () => call.answered(isApproved, ctx.answeredBy(APPROVAL)))
+  const question = ctx.taskId === undefined ? undefined : `${ctx.taskId}:${APPROVAL}`
+  await ctx.step('recorded', () => call.answered({ isApproved, by: ctx.answeredBy(APPROVAL), question }))
   if (!isApproved)
     return `Not approved: ${ctx.answeredBy(APPROVAL)?.subject ?? 'the approver'} declined. Nothing was sent.`
   return clock() > until ? 'The approval expired before the call was sent. Call again for another one.' : undefined

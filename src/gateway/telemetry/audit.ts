@@ -46,6 +46,8 @@ export interface AuditApproval {
   readonly rule: string
   readonly isApproved: boolean
   readonly by: Principal | undefined
+  readonly way: AnswerWay | undefined
+  readonly question: string | undefined
 }
 
 export interface AuditedChange {
@@ -93,10 +95,18 @@ export class CallAudit {
   }
 
   /** An approver has answered. */
-  approved(subject: AuditSubject, { rule, isApproved, by }: AuditApproval): void {
+  approved(subject: AuditSubject, { rule, isApproved, by, way, question }: AuditApproval): void {
     const answeredBy = by && callerOf(by, undefined)
     const outcome = isApproved ? 'approved' : 'declined'
-    this.#write({ kind: 'approval', ...this.#audited(subject), rule, outcome, ...(answeredBy && { answeredBy }) })
+    this.#write({
+      kind: 'approval',
+      ...this.#audited(subject),
+      rule,
+      outcome,
+      ...(answeredBy && { answeredBy }),
+      ...(way !== undefined && { way }),
+      ...(question !== undefined && { question }),
+    })
   }
 
   /** A change in the console, or an attempt. */

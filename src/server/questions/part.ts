@@ -6,6 +6,7 @@ import { questionsOf, type ServerOptions } from '../options.ts'
 import type { RequestLimits } from '../limits/requestLimits.ts'
 import type { Results } from '../results.ts'
 import type { DeferredCalls, NoticeSite, QuestionDesk, QuestionSite } from '../taskPort.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Pages, Programs } from '../http/endpoint.ts'
 import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
 import type { NamesOf, ServerQuestions } from './openQuestions.ts'
@@ -33,12 +34,13 @@ export interface QuestionsPartOptions {
   /** Absent where callers have no limits. */
   readonly limits: RequestLimits | undefined
   readonly questions: () => ServerQuestions
+  readonly telemetry: Telemetry | undefined
 }
 
 /** Undefined where no call waits for people. */
 export function openQuestionsPart(
   options: ServerOptions,
-  { desk, sealer, results, registry, mayCall, limits, questions }: QuestionsPartOptions,
+  { desk, sealer, results, registry, mayCall, limits, questions, telemetry }: QuestionsPartOptions,
 ): QuestionsPart | undefined {
   const settings = questionsOf(options)
   if (settings === undefined) return undefined
@@ -93,6 +95,7 @@ export function openQuestionsPart(
       channels: notify,
       server: site.server,
       // A question for others has a page only where people can log in.
+      counted: (channel, outcome) => telemetry?.notice(channel, outcome),
       linkTo: async (linked) => (linked.owner === undefined && login === undefined ? undefined : links.to(linked)),
     },
     get hasAddress() {

@@ -7,6 +7,8 @@ export interface Instruments {
   /** Rounds that ended with a question. */
   readonly rounds: Counter
   readonly refusedAnswers: Counter
+  /** Attempts to notify people of a question. */
+  readonly notices: Counter
 }
 
 const BOUNDARIES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
@@ -26,6 +28,10 @@ export function createInstruments(meter: Meter): Instruments {
     refusedAnswers: meter.createCounter('pannier.server.answers.refused', {
       description: 'Answers that did not fit their questions',
       unit: '{answer}',
+    }),
+    notices: meter.createCounter('pannier.server.notices', {
+      description: 'Attempts to notify people of a question',
+      unit: '{notice}',
     }),
   }
 }

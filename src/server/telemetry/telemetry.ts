@@ -6,6 +6,7 @@ import type { MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
 import { openTelemetry as api } from '#lazy/server/telemetry/openTelemetry'
 import type { Call } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
+import type { NoticeOutcome } from '../taskPort.ts'
 import { describeCall } from './attributes.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import type { OpenTelemetry } from './openTelemetry.ts'
@@ -33,6 +34,12 @@ export class Telemetry {
     const instruments = call.forwardedBy ? undefined : this.#currentInstruments(found)
     if (tracer === undefined && instruments === undefined) return undefined
     return new RequestSpan(found, describeCall(call, known, this.#registry), call, tracer, instruments)
+  }
+
+  /** An attempt to notify people of a question. */
+  notice(channel: string, outcome: NoticeOutcome): void {
+    const found = api()
+    if (found !== undefined) this.#currentInstruments(found)?.notices.add(1, { channel, outcome })
   }
 
   #currentTracer({ trace }: OpenTelemetry): Tracer | undefined {

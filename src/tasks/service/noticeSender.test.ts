@@ -34,14 +34,16 @@ function newSender(attempt: number, send: NoticeChannel['send']) {
     remove: async (notice) => void removed.push(notice),
     postpone: async (...given) => void postponed.push(given),
   }
+  const counted: unknown[] = []
   const site = {
     channels: [{ name: 'desk', send }],
     server: 'Desk',
     linkTo: async () => 'https://x.example/question/1',
+    counted: (...given: unknown[]) => void counted.push(given),
   }
   const logger = () => ({ debug() {}, info() {}, warn: note('warn'), error: note('error') })
   const sender = new NoticeSender({ notices } as unknown as TaskEngine, site, logger)
-  return { sender, removed, postponed, logged }
+  return { sender, removed, postponed, logged, counted }
 }
 
 const ref = { place: 4, channel: 'desk' }
@@ -88,11 +90,12 @@ describe('a notice that was not taken', () => {
   })
 
   test('is given up in the end', async () => {
-    const { sender, postponed, logged } = newSender(15, failing)
+    const { sender, postponed, logged, counted } = newSender(15, failing)
     await sender.send()
     await sender.close()
     expect(postponed).toEqual([[ref, undefined]])
     expect(logged).toMatchObject([['error', { attempt: 15 }]])
+    expect(counted).toEqual([['desk', 'given_up']])
   })
 })
 

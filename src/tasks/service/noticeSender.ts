@@ -67,10 +67,12 @@ export class NoticeSender {
     const notice = await this.#noticeOf({ question, channel: name, attempt })
     try {
       await this.#inTime((signal) => channel.send(notice, signal))
+      this.#site.counted(name, 'sent')
       await this.#engine.notices.remove(ref)
     } catch (error) {
       if (this.#closing.signal.aborted) return // its claim expires
       const isLast = attempt >= MAX_ATTEMPTS
+      this.#site.counted(name, isLast ? 'given_up' : 'failed')
       const details = { channel: name, question: notice.question, attempt, err: reasonOf(error) }
       if (isLast) this.#logger().error(details, 'A notice was given up: nobody was told of this question.')
       else this.#logger().warn(details, 'A notice could not be sent; it is tried again.')

@@ -142,8 +142,10 @@ export class RuledCalls {
       approval,
       // A parked call knows its rounds: each has one end, however often it comes.
       mayRepeat: (round) => isReplayable(call, backend, listed) || (round > 1 && backend.era === 'legacy'),
-      answered: (isApproved, by) =>
-        this.#options.recorder.approved(call, recordedTarget(call, target), input.arguments, { rule, isApproved, by }),
+      answered: async (answer) => {
+        const way = await this.#options.questions?.wayOf(answer)
+        this.#options.recorder.approved(call, recordedTarget(call, target), input.arguments, { ...answer, rule, way })
+      },
       send: (brought) => this.#send(call, input, brought),
     }
   }
