@@ -16,7 +16,7 @@ import type { TaskWing } from './calls/taskWing.ts'
 import type { EndpointParts } from './http/endpoint.ts'
 import { MessageHandler } from './http/messageHandler.ts'
 import { ModernHttp } from './modern/request.ts'
-import { Lists } from './catalog/lists.ts'
+import { type LegacyListed, Lists } from './catalog/lists.ts'
 import { requestLimits } from './limits/requestLimits.ts'
 import { WatchedResources } from './limits/watchedResources.ts'
 import { localBus } from './lifecycle/eventBus.ts'
@@ -30,7 +30,6 @@ import {
   assertParts,
   cachingOf,
   identityOf,
-  questionsOf,
   type ServerOptions,
   streamLifeMs,
   withWorkStore,
@@ -51,6 +50,7 @@ export interface Wings<Part extends ClusterPart | undefined> {
   readonly joinCluster: (...options: Parameters<typeof joinCluster>) => Part
   readonly serveForwarded?: typeof serveForwarded
   readonly sessionEra?: typeof sessionEra
+  readonly legacyListed?: LegacyListed
   readonly telemetry?: ((registry: Registry) => Telemetry) | undefined
 }
 
@@ -90,10 +90,10 @@ export function assemble<Part extends ClusterPart | undefined>(
   const telemetry = wings.telemetry?.(registry)
   const results = new Results(identity, options.maxResultBytes)
   const hooks = new ResultHooks(results)
-  const { pageSize, listUncallable, maxAsks = MAX_ASKS, maxRounds = MAX_ROUNDS, unwindMs = UNWIND_MS } = options
+  const { pageSize, listUncallable = true, maxAsks = MAX_ASKS, maxRounds = MAX_ROUNDS, unwindMs = UNWIND_MS } = options
   const { listMeta: meta, listCaching: cachingBehind } = relaying ?? {}
   const listed = { registry, identity, caching, cachingBehind, pageSize, logger: log, meta }
-  const lists = new Lists({ ...listed, callsWait: questionsOf(options) !== undefined, listUncallable })
+  const lists = new Lists({ ...wings, ...listed, callsWait: () => questionsPart !== undefined, listUncallable })
   const watched = new WatchedResources()
   const lifeMs = streamLifeMs(options)
   const subscriptions = new Subscriptions(

@@ -2,12 +2,13 @@
 import { assemble as assembleWith } from './assemble.ts'
 import type { Relaying } from './calls/relaying.ts'
 import { joinCluster, serveForwarded } from './clusterPart.ts'
+import { legacyListed } from './legacy/listed.ts'
 import type { ServerOptions } from './options.ts'
 import { Server } from './server.ts'
 import { sessionEra } from './legacy/sessionEra.ts'
 import { openTelemetry } from './telemetry/telemetry.ts'
 
-const WINGS = { joinCluster, serveForwarded, sessionEra, telemetry: openTelemetry }
+const WINGS = { joinCluster, serveForwarded, sessionEra, legacyListed, telemetry: openTelemetry }
 
 export type Assembly = ReturnType<typeof assemble>
 

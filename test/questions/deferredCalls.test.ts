@@ -358,6 +358,9 @@ test('a handler that has effects before it asks whom nobody can ask is warned of
   for (const tool of ['careful', 'charge', 'charge'])
     await expect(client.call(tool)).rejects.toMatchObject({ code: -32021 })
   expect(warnings).toEqual([
-    [{ method: 'tools/call', name: 'charge' }, expect.stringContaining("needs: ['elicitation']")],
+    [
+      { method: 'tools/call', name: 'charge' },
+      'It had effects, and then asks a person, and this client cannot show questions. Give it "needs".',
+    ],
   ])
 })

@@ -3,7 +3,7 @@ import type { Server } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ENGINES, type EngineName, instancesOver, serverOver } from '../tasks/fixtures/engines.ts'
+import { ENGINES, type EngineName, instancesOver } from '../tasks/fixtures/engines.ts'
 import { ASKLESS, askless, byName, principalOf, textOf, type ToolResult, waitingIn } from './fixtures/askless.ts'
 
 const unit = z.object({ unit: z.enum(['metre', 'foot']) })
@@ -19,7 +19,7 @@ function offer(server: Server): Server {
     return isSure ? 'erased' : 'kept'
   })
   server.tool('pay', { description: 'Pays.' }, async (_, ctx) => {
-    const { sure: isSure } = await ctx.ask('sure', { message: 'Pay?', schema: sure, by: 'sub:ann' })
+    const { sure: isSure } = await ctx.ask('sure', { message: 'Pay?', schema: sure, by: 'sub:ann', askModel: true })
     return isSure ? 'paid' : 'not paid'
   })
   return server
@@ -111,15 +111,4 @@ describe('the model cannot answer', () => {
     expect(await client.tools()).not.toContain('answer_question')
     expect(textOf(await client.call('measure'))).not.toContain('yourself')
   })
-})
-
-test('a question that names its approvers is not for models', async () => {
-  const server = await serverOver('SQLite', { principal: byName })
-  server.tool('pay', { description: 'Pays.' }, async (_, ctx) => {
-    await ctx.ask('sure', { message: 'Pay?', schema: sure, by: 'sub:ann', askModel: true })
-    return 'paid'
-  })
-  const client = await askless('SDK v2', await urlOf(server), 'ann')
-  const failed = await client.call('pay')
-  expect([failed.isError, textOf(failed)]).toEqual([true, expect.stringContaining('leave out "askModel"')])
 })

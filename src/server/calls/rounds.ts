@@ -10,7 +10,7 @@ import type { Approval } from '../auth/approval.ts'
 import type { Call, Caller, CallObserver, Peer } from '../call.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
-import { assertAskable, EffectWarnings, isAskable, isForm } from '../handler/askable.ts'
+import { assertAskable, askableCheck, isAskable, isForm } from '../handler/askable.ts'
 import { InputRequired } from '../handler/questions.ts'
 import type { Load } from '../lifecycle/load.ts'
 import { type Logger, shortened } from '../logger.ts'
@@ -73,13 +73,13 @@ export interface Invocation<T> {
  */
 export type WaitElsewhere = (journal: Journal, responses?: Json) => Promise<string | ReadonlyMap<string, InputRequest>>
 
-type RoundOptions = RoundRunnerOptions & { readonly effects: EffectWarnings }
+type RoundOptions = RoundRunnerOptions & { readonly check: ReturnType<typeof askableCheck> }
 
 export class RoundRunner {
   readonly #options: RoundOptions
 
   constructor(options: RoundRunnerOptions) {
-    this.#options = { ...options, effects: new EffectWarnings(options.logger) }
+    this.#options = { ...options, check: askableCheck(options.logger) }
   }
 
   /** Gives the text of the result. */
@@ -183,7 +183,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
 
   setup(journal: Journal): RunSetup {
     const call = this.#call
-    const { ledger, load, maxAsks, unwindMs, watch, logger, lifetime, effects } = this.#options
+    const { ledger, load, maxAsks, unwindMs, watch, logger, lifetime, check } = this.#options
     const about = { method: call.method, name: shortened(this.#invocation.subject.name) }
     return {
       about,
@@ -197,7 +197,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       logger,
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
       push: call.peer.takesInputRequired ? undefined : (key, request) => this.#push(journal, key, request),
-      assertAskable: (request) => effects.assertAskable(call, request, { about, journal }),
+      assertAskable: (request) => check(call, request, about, journal),
       waitsFor: this.#invocation.wait && ((request) => isForm(request) && !isAskable(call, request)),
       ...callersApproval(() => this.#caller, this.#options),
       shedding: () => load.shedding(),

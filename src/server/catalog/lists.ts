@@ -1,7 +1,7 @@
 /**
  * List results, serialized once and cached as text until the registry changes. With rules or needs, each distinct set of visible entries is serialized once.
  */
-import { isObject, type Json, META, ProtocolError } from '../../protocol/index.ts'
+import { type Json, META, ProtocolError } from '../../protocol/index.ts'
 import { isAllowed } from './access.ts'
 import type { TaskOptions } from './definitions.ts'
 import type { Guarded } from './entries.ts'
@@ -45,6 +45,9 @@ const PAGE_SIZE = 1000
 const MAX_SETS = 64
 const NONE: ReadonlySet<Listed> = new Set()
 
+/** How an entry is listed in the session era. */
+export type LegacyListed = (entry: Listed, callsWait: boolean) => Json
+
 interface ListsOptions {
   readonly registry: Registry
   readonly identity: ServerIdentity
@@ -52,10 +55,12 @@ interface ListsOptions {
   /** The caching hints of servers behind this one for a list, as they are at the moment. @default none */
   readonly cachingBehind?: ((listing: Listing) => Required<Caching> | undefined) | undefined
   readonly pageSize: number | undefined
-  /** Whether calls can wait elsewhere, so that no tool needs a client that knows tasks. @default false */
-  readonly callsWait?: boolean
-  /** Whether clients see tools that need what they do not declare. @default true */
-  readonly listUncallable?: boolean | undefined
+  /** Whether calls can wait elsewhere, so that no tool needs a client that knows tasks. */
+  readonly callsWait: () => boolean
+  /** An entry as the session era lists it; absent where only the stateless era is served. */
+  readonly legacyListed?: LegacyListed
+  /** Whether clients see tools that need what they do not declare. */
+  readonly listUncallable: boolean
   readonly logger: () => Logger
   /** More for the `_meta` of each list, as it is at the moment. @default nothing */
   readonly meta?: (() => Json | undefined) | undefined
@@ -122,10 +127,11 @@ export class Lists {
   }
 
   /** A rule that fails hides its own entry, and no others. */
-  #hiddenFrom({ principal, peer }: ListCaller, listing: Listing, { guarded }: KnownList): Set<Listed> {
+  #hiddenFrom(caller: ListCaller, listing: Listing, { guarded }: KnownList): Set<Listed> {
+    const { callsWait, listUncallable } = this.#options
     const sees = ({ access, listed, needs = [] }: Listed): boolean => {
       try {
-        return isAllowed(access, principal) && this.#isCallable(needs, peer)
+        return isAllowed(access, caller.principal) && (listUncallable || !unmetNeed(needs, caller, callsWait()))
       } catch (error) {
         const details = { list: listing, entry: listed['name'], err: errorDetails(error) }
         this.#options.logger().error(details, 'An allow rule failed, so its entry is not listed.')
@@ -135,27 +141,18 @@ export class Lists {
     return new Set(guarded.filter((entry) => !sees(entry)))
   }
 
-  /** Whether some clients do not see an entry with these needs. */
-  #hides(needs: readonly Need[]): boolean {
-    return this.#options.listUncallable === false && needs.length > 0
-  }
-
-  #isCallable(needs: readonly Need[], peer: ListCaller['peer']): boolean {
-    return !this.#hides(needs) || unmetNeed(needs, { peer }, this.#options.callsWait === true) === undefined
-  }
-
   #collect(listing: Listing): KnownList {
-    const { registry } = this.#options
+    const { registry, listUncallable } = this.#options
     const found: ReadonlyMap<string, Listed> = listing === 'resourceTemplates' ? registry.templates : registry[listing]
     const entries = [...found.values()]
-    const guarded = entries.filter(({ access, needs = [] }) => access !== undefined || this.#hides(needs))
+    const guarded = entries.filter(({ access, needs }) => access !== undefined || (!listUncallable && needs?.length))
     const list = { entries, guarded, written: new Map() }
     this.#known.set(listing, list)
     return list
   }
 
   #write(listing: Listing, entries: readonly Listed[], more: Json, { caching, meta }: ListedWith): Written {
-    const { identity, callsWait = false } = this.#options
+    const { identity, callsWait, legacyListed } = this.#options
     const modern = {
       resultType: 'complete',
       [listing]: entries.map(({ listed }) => listed),
@@ -165,29 +162,12 @@ export class Lists {
     }
     const legacy = {
       resultType: 'complete',
-      [listing]: entries.map((entry) => legacyListed(entry, callsWait)),
+      [listing]: entries.map((entry) => legacyListed?.(entry, callsWait())),
       ...more,
       ...(meta && { _meta: meta }),
     }
     return { modern: JSON.stringify(modern), legacy: JSON.stringify(legacy) }
   }
-}
-
-/**
- * Revision 2025-11-25 lists with each tool whether it runs as a task, and its clients do not call one that must; 2026-07-28 does not. Its output schemas describe objects only, and its clients refuse the whole list for any other schema.
- */
-function legacyListed({ listed, task }: Listed, callsWait: boolean): Json {
-  const { outputSchema, ...rest } = listed
-  const known = outputSchema === undefined || isLegacyOutput(outputSchema) ? listed : rest
-  if (task?.task === undefined) return known
-  return { ...known, execution: { taskSupport: callsWait ? 'optional' : task.task } }
-}
-
-function isLegacyOutput(schema: unknown): boolean {
-  if (!isObject(schema) || schema['type'] !== 'object') return false
-  const { properties = {}, required = [] } = schema
-  if (!isObject(properties) || !Array.isArray(required)) return false
-  return Object.values(properties).every(isObject) && required.every((name) => typeof name === 'string')
 }
 
 function chunked<T>(items: readonly T[], size: number): T[][] {

@@ -49,34 +49,17 @@ export function unmetNeed(needs: readonly Need[], { peer }: Pick<Call, 'peer'>, 
   })
 }
 
-/** Warns once of each handler that has effects, and then asks a client that cannot be asked. */
-export class EffectWarnings {
-  readonly #logger: () => Logger
-  readonly #warned = new Set<string>()
-
-  constructor(logger: () => Logger) {
-    this.#logger = logger
-  }
-
-  assertAskable(
-    call: Pick<Call, 'peer'>,
-    request: InputRequest,
-    { about, journal }: { readonly about: { readonly name: string }; readonly journal: Journal },
-  ): void {
-    const isNew = this.#warned.size < MAX_WARNED && !this.#warned.has(about.name)
-    if (isNew && journal.steps.size > 0 && !isAskable(call, request)) {
-      this.#warned.add(about.name)
-      this.#logger().warn(about, EFFECTS_BEFORE_ASKING)
-    }
+/** Like assertAskable, and warns once of each handler that had effects before it asked. */
+export function askableCheck(logger: () => Logger) {
+  const warned = new Set<string>()
+  return (call: Pick<Call, 'peer'>, request: InputRequest, about: { readonly name: string }, { steps }: Journal) => {
+    const known = warned.size
+    // The resources of a template have any number of names.
+    if (steps.size > 0 && known < 99 && !isAskable(call, request) && warned.add(about.name).size > known)
+      logger().warn(about, `It had effects, and then ${LACKS.elicitation}. Give it "needs".`)
     assertAskable(call, request)
   }
 }
-
-/** The resources of a template have any number of names. */
-const MAX_WARNED = 100
-
-const EFFECTS_BEFORE_ASKING =
-  "A handler did something, and then asked a client that cannot be asked. Give the tool needs: ['elicitation'], or ask first."
 
 /** Throws when the client did not declare the capability that the request needs. The error names it. */
 export function assertAskable(call: Pick<Call, 'peer'>, request: InputRequest): void {

@@ -145,11 +145,9 @@ function formRequest(form: Form): InputRequest {
     )
   }
   assertOptionNames(form, FORM_OPTIONS, `The form "${form.message}"`)
-  const { message, mode, by, askModel = false } = form
+  const { message, mode, askModel } = form
   if (mode !== undefined && mode !== 'form')
     throw new TypeError(`The mode of the form "${message}" can only be 'form'. For a page to visit there is ctx.visit.`)
-  if (askModel && by !== undefined)
-    throw new TypeError(`The form "${message}" has "by", so people answer it; leave out "askModel".`)
   const { json } = compileSchema(form.schema, 'input', `The form "${message}"`)
   const fields = { ...(mode !== undefined && { mode }), message, requestedSchema: flat(json, message) }
   const params: Json = askModel ? { ...fields, _meta: { [ASK_MODEL_META]: true } } : fields

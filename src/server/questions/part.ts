@@ -5,8 +5,7 @@ import type { Registry } from '../catalog/registry.ts'
 import { questionsOf, type ServerOptions } from '../options.ts'
 import type { RequestLimits } from '../limits/requestLimits.ts'
 import type { Results } from '../results.ts'
-import type { DeferredCalls, NoticeSite, QuestionDesk, QuestionSite } from '../taskPort.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { DeferredCalls, NoticeOutcome, NoticeSite, QuestionDesk, QuestionSite } from '../taskPort.ts'
 import type { Pages, Programs } from '../http/endpoint.ts'
 import { isLoginPath, isQuestionPath, QuestionLinks } from './links.ts'
 import type { NamesOf, ServerQuestions } from './openQuestions.ts'
@@ -34,7 +33,8 @@ export interface QuestionsPartOptions {
   /** Absent where callers have no limits. */
   readonly limits: RequestLimits | undefined
   readonly questions: () => ServerQuestions
-  readonly telemetry: Telemetry | undefined
+  /** Counts notices. */
+  readonly telemetry: { notice(channel: string, outcome: NoticeOutcome): void } | undefined
 }
 
 /** Undefined where no call waits for people. */
