@@ -58,6 +58,7 @@ export async function bundle(program: ProgramName): Promise<Bundle> {
     plugins: [entryOf(PROGRAMS[program])],
     platform: 'neutral',
     external: /^node:/,
+    checks: { bundlerTimings: false }, // a slow machine is no fault
     resolve: {
       conditionNames: ['pannier-source', 'workerd', 'worker', 'browser', 'import', 'default'],
       mainFields: ['browser', 'module', 'main'],

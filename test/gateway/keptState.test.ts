@@ -102,7 +102,7 @@ test('a caller whose process ended in one of their calls is told once what that 
 
 test('two gateways with PostgreSQL keep what callers have as well, and tell them when it is gone', async () => {
   const top = { gateway: { postgres: await newDatabase() } }
-  const it = await entryOf('stdio', { maxProcesses: 1, idleSeconds: 3, startSeconds: 6 })
+  const it = await entryOf('stdio', { maxProcesses: 1, idleSeconds: 5, startSeconds: 15 })
   const gateways = await Promise.all([1, 2].map(() => startGateway({ it }, { principal }, top)))
   const [here = expect.fail(), there = expect.fail()] = gateways.map(({ url }) => url)
   const ann = await callerAt(here, 'ann', 0)
@@ -110,7 +110,7 @@ test('two gateways with PostgreSQL keep what callers have as well, and tell them
   const again = await callerAt(there, 'ann', 2)
   expect(await call(again, 'it_recall')).toBe('milk')
   const bob = await callerAt(here, 'bob', 1)
-  expect(await call(bob, 'it_note', { text: 'bread' })).toBe('noted') // waits for the end of her three seconds
+  expect(await call(bob, 'it_note', { text: 'bread' })).toBe('noted') // waits for the end of her five seconds
   expect(await textsOf(again, 'it_recall')).toEqual(['', expect.stringContaining('is gone')])
 })
 
