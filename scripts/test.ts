@@ -4,7 +4,7 @@ import bundlePrograms from '../test/bundle/build.ts'
 import './compileCache.ts'
 import { stopAll } from './stages/command.ts'
 import { type Outcome, type Stage, stages } from './stages/stages.ts'
-import { lastLines, slowestLines, stageLines } from './stages/summary.ts'
+import { lastLines, retriedLines, slowestLines, stageLines } from './stages/summary.ts'
 
 const concurrentStages = 3
 
@@ -53,7 +53,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const chosen = chooseStages(process.argv.slice(2))
 if (chosen.some(({ startsPrograms }) => startsPrograms)) await bundlePrograms()
 const finished = await runAll(chosen)
-print(slowestLines(finished.flatMap(({ outcome }) => outcome.tests ?? [])))
+const tests = finished.flatMap(({ outcome }) => outcome.tests ?? [])
+print(slowestLines(tests))
+print(retriedLines(tests))
 const passed = finished.reduce((sum, { outcome }) => sum + outcome.passed, 0)
 const failed = finished.flatMap(({ stage, outcome }) => outcome.failures.map((failure) => ({ stage, failure })))
 print(lastLines(passed, failed))

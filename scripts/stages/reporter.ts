@@ -29,7 +29,8 @@ export default class StageReporter implements Reporter {
 
 function describeTest(test: TestCase): ReportedTest {
   const { state, errors = [] } = test.result()
-  return { ...placeOf(test), state, ms: test.diagnostic()?.duration ?? 0, errors: errors.map(describeError) }
+  const { duration = 0, flaky = false } = test.diagnostic() ?? {}
+  return { ...placeOf(test), state, ms: duration, isRetried: flaky, errors: errors.map(describeError) }
 }
 
 function placeOf(part: TestCase | TestSuite | TestModule): { file: string; name: string } {

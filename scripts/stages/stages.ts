@@ -14,6 +14,8 @@ export interface TimedTest {
   file: string
   name: string
   ms: number
+  isRetried?: boolean
+  errors: readonly { message: string }[]
 }
 
 export interface Stage {

@@ -31,6 +31,16 @@ export function slowestLines(tests: readonly TimedTest[]): string[] {
   ]
 }
 
+/** Tests that failed at first: their second try hides no fault. */
+export function retriedLines(tests: readonly TimedTest[]): string[] {
+  const retried = tests.filter(({ isRetried }) => isRetried)
+  if (retried.length === 0) return []
+  const entries = retried.map(
+    ({ file, name, errors }) => `  × ${file} > ${name}\n${indent(shorten(errors[0]?.message ?? '', 5), 6)}`,
+  )
+  return ['', 'Passed only at the second try:', ...entries]
+}
+
 /** What failed, and in the last line the counts. */
 export function lastLines(passed: number, failed: readonly StageFailure[]): string[] {
   const entries = failed.map(

@@ -17,6 +17,8 @@ export interface TestPlace {
 export interface ReportedTest extends TestPlace {
   state: string
   ms: number
+  /** Whether it failed at first, and passed at the second try. */
+  isRetried?: boolean
   errors: readonly ReportedError[]
 }
 

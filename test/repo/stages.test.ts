@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hasLongForm, listFiles, readText } from '../../scripts/repository.ts'
 import { stages } from '../../scripts/stages/stages.ts'
-import { lastLines, slowestLines, stageLines } from '../../scripts/stages/summary.ts'
+import { lastLines, retriedLines, slowestLines, stageLines } from '../../scripts/stages/summary.ts'
 import { judge, type Report, shorten } from '../../scripts/stages/verdict.ts'
 
 const error = (message: string) => ({ message, diff: '- 1\n+ 2', frames: ['at f test/a.test.ts:1:2'] })
@@ -75,12 +75,23 @@ describe('what a run prints', () => {
   })
 
   test('the slowest tests are named with their files', () => {
-    const tests = [place('slow'), place('quick')].map((each, n) => ({ ...each, ms: 2000 - 1000 * n }))
+    const tests = [place('slow'), place('quick')].map((each, n) => ({ ...each, ms: 2000 - 1000 * n, errors: [] }))
     expect(slowestLines(tests).slice(1)).toEqual([
       'The slowest of 2 tests:',
       '   2.0 s  test/a.test.ts > slow',
       '   1.0 s  test/a.test.ts > quick',
     ])
+  })
+
+  test('a test that passed only at its second try is named with its first error', () => {
+    const steady = { ...place('steady'), ms: 1, errors: [] }
+    const unsteady = { ...place('unsteady'), ms: 1, isRetried: true, errors: [error('late'), error('later')] }
+    expect(retriedLines([steady, unsteady])).toEqual([
+      '',
+      'Passed only at the second try:',
+      '  × test/a.test.ts > unsteady\n      late',
+    ])
+    expect(retriedLines([steady])).toEqual([])
   })
 })
 

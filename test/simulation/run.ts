@@ -1,6 +1,7 @@
 /**
  * `npm run simulate -- --seed 7 --runs 1000`: runs of the seeds from 7 on. `--seed N` alone prints every message of one run.
- * `--processes`, `--clients`, `--directory` (members, database) and `--climate` (calm, rolling, crashes, freezes, network, storm) narrow it.
+ * `--processes`, `--clients`, `--cancels` (how likely a client cancels a call), `--directory` (members, database) and `--climate` (calm,
+ * rolling, crashes, freezes, network, storm) narrow it. `--climate all` runs each seed in every climate.
  */
 import { parseArgs } from 'node:util'
 import { CLIMATES, DIRECTORIES } from './plan.ts'
@@ -14,20 +15,25 @@ const { values } = parseArgs({
     directory: { type: 'string' },
     climate: { type: 'string' },
     clients: { type: 'string' },
+    cancels: { type: 'string' },
   },
 })
 const first = Number(values.seed)
-const runs = Number(values.runs)
+const seeds = Array.from({ length: Number(values.runs) }, (_, turn) => first + turn)
+const climates = values.climate === 'all' ? CLIMATES : [CLIMATES.find((name) => name === values.climate)]
+const plans = seeds.flatMap((seed) => climates.map((climate) => ({ seed, climate })))
+const runs = plans.length
 let failed = 0
-for (let seed = first; seed < first + runs; seed++) {
+for (const { seed, climate: fixed } of plans) {
   const { violations, messages, climate, directory, outcomes, sent } = await simulate({
     seed,
     processes: Number(values.processes),
     directory: DIRECTORIES.find((name) => name === values.directory),
-    climate: CLIMATES.find((name) => name === values.climate),
+    climate: fixed,
     isTraced: runs === 1,
     isCounted: runs === 1,
     ...(values.clients !== undefined && { clients: Number(values.clients) }),
+    ...(values.cancels !== undefined && { cancels: Number(values.cancels) }),
   })
   for (const message of messages) console.log(message)
   for (const violation of violations) console.log(`seed ${seed} (${climate}, ${directory}): ${violation}`)
@@ -37,4 +43,4 @@ for (let seed = first; seed < first + runs; seed++) {
 const { user, system } = process.cpuUsage()
 const seconds = (user + system) / 1e6
 console.log(`${runs} runs, ${failed} with violations, ${(runs / seconds).toFixed(0)} runs a second of a core`)
-process.exit(failed === 0 ? 0 : 1)
+process.exitCode = failed === 0 ? 0 : 1
