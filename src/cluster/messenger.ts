@@ -11,7 +11,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { isObject, type Json } from '../protocol/index.ts'
-import { StateError } from '../state/internal.ts'
+import { StateError, unlessRefused } from '../state/internal.ts'
 import type { Binding, Sealed, Sealer } from '../state/seal/index.ts'
 import { ExpiringMap } from '../state/stores/index.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
@@ -182,12 +182,7 @@ export class Messenger {
   }
 
   #openedOrNone(binding: Binding, token: string): Sealed | undefined {
-    try {
-      return this.#options.sealer.open('instance', binding, token)
-    } catch (error) {
-      if (error instanceof StateError) return undefined
-      throw error
-    }
+    return unlessRefused(() => this.#options.sealer.open('instance', binding, token))
   }
 }
 

@@ -43,7 +43,7 @@ export class Owners {
     this.#owners = new ExpiringMap(clock)
     this.#asked = new ExpiringMap(clock)
     bus.subscribe((event) => {
-      if (event.kind === 'owner-wanted') this.#reply(String(event['key']))
+      if (event.kind === 'owner-wanted') this.#announce(String(event['key']))
       if (event.kind === 'owner-changed') this.#hear(event)
     })
   }
@@ -106,7 +106,7 @@ export class Owners {
     bus.publish({ kind: 'owner-wanted', key })
   }
 
-  #reply(key: string): void {
+  #announce(key: string): void {
     if (this.isOwn(key) || this.#has(key)) this.change([key], this.#options.self)
   }
 

@@ -45,8 +45,8 @@ export class Via {
   constructor({ id = newGatewayId(), file }: ViaOptions = {}) {
     const started = startedBy(file)
     this.#id = id
-    this.env = programNames(started, id, file)
-    this.header = [...new Set([id, ...gatewaysOf(started)])].join(', ')
+    this.env = { [VARIABLE]: [...started, id, ...(file === undefined ? [] : [nameOf(file)])].join(',') }
+    this.header = [...new Set([id, ...started.filter((name) => !name.startsWith(FILE))])].join(', ')
   }
 
   /** Whether a request with this header has not come through this gateway before. */
@@ -150,20 +150,6 @@ export function startedBy(file: string | undefined): readonly string[] {
   if (file !== undefined && started.includes(nameOf(file))) throw new TypeError(STARTED_BY_ITSELF)
   if (started.length >= MAX_STARTED) throw new TypeError(TOO_DEEP)
   return started
-}
-
-/** The names of gateways, without those of files. */
-function gatewaysOf(started: readonly string[]): readonly string[] {
-  return started.filter((name) => !name.startsWith(FILE))
-}
-
-/** The variable for programs of a gateway with this name. */
-function programNames(
-  started: readonly string[],
-  id: string,
-  file: string | undefined,
-): Readonly<Record<string, string>> {
-  return { [VARIABLE]: [...started, id, ...(file === undefined ? [] : [nameOf(file)])].join(',') }
 }
 
 /** Whether a program's output shows that it exited as a gateway behind itself. */

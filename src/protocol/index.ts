@@ -66,6 +66,7 @@ export {
   type ResponseMessage,
   readMessage,
   toObject,
+  withoutUndefined,
   OpenRequests,
 } from './jsonRpc.ts'
 export {
@@ -120,6 +121,7 @@ export {
   unlessAborted,
   unref,
 } from './timers.ts'
+export { remembered, rememberedTexts, setNewest } from './remembered.ts'
 export {
   type Era,
   isLegacyVersion,

@@ -114,6 +114,11 @@ function batchOrScalar(value: unknown): string {
     : 'A message must be a JSON object.'
 }
 
+/** The members that are set. */
+export function withoutUndefined(members: Readonly<Record<string, unknown>>): Json {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}
+
 /** An object that may have any key, `__proto__` included. */
 export function toObject<T>(entries: ReadonlyMap<string, T>): Record<string, T> {
   const object = Object.create(null) as Record<string, T>

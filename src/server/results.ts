@@ -118,7 +118,7 @@ function plainText(result: string, end: string): string {
 
 /** A response with the text of its result. */
 export function resultMessage(id: RequestId, result: string): string {
-  return `{"jsonrpc":"2.0","id":${idText(id)},"result":${result}}`
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`
 }
 
 export function errorMessage(id: RequestId | undefined, { code, message, data }: WireError): string {
@@ -131,8 +131,4 @@ export function errorMessage(id: RequestId | undefined, { code, message, data }:
 
 export function notificationMessage(method: string, params: Json): string {
   return JSON.stringify({ jsonrpc: '2.0', method, params })
-}
-
-function idText(id: RequestId): string {
-  return typeof id === 'number' ? String(id) : JSON.stringify(id)
 }

@@ -41,3 +41,13 @@ export type StateCode = (typeof STATE_CODES)[number]
 export class StateError extends CodedError<StateCode> {
   override readonly name = 'StateError'
 }
+
+/** The value, or undefined where the state it is read from is refused. */
+export function unlessRefused<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof StateError) return undefined
+    throw error
+  }
+}

@@ -1,5 +1,5 @@
 /** Health and status of the servers behind a gateway, for operators: plain data without secrets. */
-import { nameOf, type Address } from '../../client/index.ts'
+import { nameOf } from '../../client/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { MissingPeer } from '../../cluster/index.ts'
 import { shortened } from '../../server/internal.ts'
@@ -62,7 +62,9 @@ function healthOf(facts: HealthFacts): Json {
       ...(trouble === undefined ? [] : [trouble]),
       ...missing.map(missingText),
       ...backends.flatMap((backend) => warningsOf(backend, file, pinFaultOf(backend.name))),
-      ...leftOut.map(leftOutText),
+      ...leftOut.map(
+        ({ name, problems }) => `The server "${name}" is left out: ${problems.map(problemText).join(' ')}`,
+      ),
       ...unfitting,
     ],
   }
@@ -72,10 +74,6 @@ function missingText({ address, kind, why }: MissingPeer): string {
   return kind === 'unopened'
     ? `The instance at ${address} cannot open what this gateway seals, so they do not work together: it has other keys, or is no gateway. Give all gateways the same PANNIER_KEYS.`
     : `No gateway is at ${address}, where PANNIER_PEERS says that there is one (${why}). It is looked for.`
-}
-
-function leftOutText({ name, problems }: UnusableBackend): string {
-  return `The server "${name}" is left out: ${problems.map(problemText).join(' ')}`
 }
 
 /** The servers of the configuration that cannot be served. */
@@ -132,6 +130,7 @@ export function serversOf(backends: readonly Backend[], facts: GatewayFacts): re
     const { name, config, connector, prober, lists, keepsState, isShared, sender } = backend
     const { about, condition } = connector
     const { verdict } = prober
+    const clients = backendCells(backend, facts)
     return {
       name,
       address: nameOf(config.address),
@@ -153,16 +152,10 @@ export function serversOf(backends: readonly Backend[], facts: GatewayFacts): re
       keepsState,
       isShared,
       links: sender.links,
-      ...clientsOf(backend, facts),
+      ...(clients && { clients }),
       offers: Object.fromEntries(Object.entries(lists.latest).map(([list, entries]) => [list, entries.length])),
     }
   })
-}
-
-/** What clients of both eras can do with the server. */
-function clientsOf(backend: Backend, facts: GatewayFacts): Json {
-  const cells = backendCells(backend, facts)
-  return cells === undefined ? {} : { clients: cells }
 }
 
 function replicasOf({ upstreams }: Backend): Json {
@@ -202,14 +195,10 @@ export function backendCells(backend: Backend, facts: GatewayFacts): readonly [C
   return cellsOf({
     ...facts,
     era,
-    transport: link?.isStreamSession === true ? 'sse' : transportOf(config.address),
+    transport: link?.isStreamSession === true ? 'sse' : 'url' in config.address ? 'http' : 'stdio',
     isShared,
     listsDiffer,
     isRefused: isRejected,
     has: declaredAbilities(era, about.capabilities),
   })
-}
-
-function transportOf(address: Address): 'http' | 'stdio' {
-  return 'url' in address ? 'http' : 'stdio'
 }

@@ -2,7 +2,7 @@
  * Digests of a tool's definition, one for each part: all its members but the name. A model, a client and its user read
  * these parts before the tool runs. Comparing digests makes it unnecessary to store definitions.
  */
-import { inSlices, isObject, type Json } from '../../protocol/index.ts'
+import { inSlices, isObject, type Json, remembered } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 
 /** A digest for each part, by its name: `description`, `inputSchema`, `inputSchema.properties.path`. */
@@ -18,16 +18,8 @@ const PROPERTIES = '.properties.'
 const MAX_PROPERTIES = 200
 const MAX_TOLD = 6
 
-/** Cache: the definitions of a list are compared before and after the pins are locked, and when others are accepted. */
-const computed = new WeakMap<Json, DefinitionDigests>()
-
-export function definitionDigests(tool: Json): DefinitionDigests {
-  const known = computed.get(tool)
-  if (known !== undefined) return known
-  const digests = digestsOf(tool)
-  computed.set(tool, digests)
-  return digests
-}
+/** Remembered, because the definitions of a list are compared before and after the pins are locked, and when others are accepted. */
+export const definitionDigests = remembered(digestsOf)
 
 /**
  * Precomputes the digests of a list, and the texts if they are to be pinned, in slices: comparing a long list does not
@@ -88,14 +80,8 @@ export function definitionNews(before: DefinitionDigests, tool: Json): Readonly<
   return Object.fromEntries(missing === 0 ? shown : [...shown, ['…', `(${missing} more parts, which are not shown)`]])
 }
 
-const computedTexts = new WeakMap<Json, Readonly<Record<string, string>>>()
-
 /** The texts of all parts, by their names. */
-export function definitionTexts(tool: Json): Readonly<Record<string, string>> {
-  const texts = computedTexts.get(tool) ?? definitionNews({}, tool)
-  computedTexts.set(tool, texts)
-  return texts
-}
+export const definitionTexts = remembered((tool: Json) => definitionNews({}, tool))
 
 function partOf(tool: Json, part: string): string {
   const [name = '', ...property] = part.split(PROPERTIES)

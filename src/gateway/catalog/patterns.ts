@@ -1,5 +1,5 @@
 /** Patterns of names: `*` matches any characters, everything else itself. Denied names match in any case. */
-import { inSlices, type Json } from '../../protocol/index.ts'
+import { inSlices, type Json, remembered } from '../../protocol/index.ts'
 
 /** Names that are allowed and not denied. */
 export interface ToolFilter {
@@ -54,14 +54,8 @@ function folded(name: string): string {
   return seen.trim().toLowerCase()
 }
 
-/** Cache by the list in the configuration, which stays the same object. */
-const knownPatterns = new WeakMap<readonly string[], readonly string[]>()
-
-function foldedPatterns(deny: readonly string[]): readonly string[] {
-  const known = knownPatterns.get(deny) ?? deny.map(folded)
-  knownPatterns.set(deny, known)
-  return known
-}
+/** Remembered by the list in the configuration, which stays the same object. */
+const foldedPatterns = remembered((deny: readonly string[]): readonly string[] => deny.map(folded))
 
 function matchesAny(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => matches(pattern, name))

@@ -1,6 +1,6 @@
 /** Pin stores: their contract, the JSON that a file and a database hold, and the stores in memory and in a database. */
 import { ClientError } from '../../client/index.ts'
-import { isObject, parseJson, unref } from '../../protocol/index.ts'
+import { isObject, parseJson, unref, withoutUndefined } from '../../protocol/index.ts'
 import type { DefinitionDigests } from './definition.ts'
 import type { PinnedTool, Pins } from './pins.ts'
 
@@ -102,10 +102,6 @@ function readTools(tools: unknown, place: string): ReadonlyMap<string, PinnedToo
       return [tool, withoutUndefined({ pinned, texts, offered, news })]
     }),
   )
-}
-
-function withoutUndefined(pin: Readonly<Record<string, unknown>>): PinnedTool {
-  return Object.fromEntries(Object.entries(pin).filter(([, value]) => value !== undefined))
 }
 
 function isTextsOrNone(value: unknown): value is DefinitionDigests | undefined {

@@ -107,7 +107,7 @@ export function createToolSearch(tools: readonly Json[]): ToolSearch {
       if (tool !== undefined) return structured({ tool })
       const near = (await best(name)).slice(0, 3)
       return toolError(
-        `There is no tool of that name.${near.length === 0 ? '' : ` Near: ${near.map(nameIn).join(', ')}.`}`,
+        `There is no tool of that name.${near.length === 0 ? '' : ` Near: ${near.map(({ name }) => textOf(name)).join(', ')}.`}`,
       )
     },
   }
@@ -179,10 +179,6 @@ function limitOf(args: unknown): number {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
-}
-
-function nameIn({ name }: Json): string {
-  return textOf(name)
 }
 
 /** Tools, "Structured Content": the same as text, for clients that read no structured content. */

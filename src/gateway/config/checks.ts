@@ -3,7 +3,7 @@
  * undefined.
  */
 import { type EntryProblem, expand, type FieldPath, httpUrlFault, type Variables } from '../../client/internal.ts'
-import { isObject, MAX_TIMER_MS, nameAdvice } from '../../protocol/index.ts'
+import { isObject, MAX_TIMER_MS, nameAdvice, withoutUndefined } from '../../protocol/index.ts'
 
 /** The place of a value in the configuration. */
 export interface SettingPlace {
@@ -153,10 +153,17 @@ export function shape<T extends object>(checks: MemberChecks<T>, needed: readonl
     }
     const missing = needed.filter((name) => !Object.hasOwn(value, name))
     for (const name of missing) refuse(place, `needs "${name}".`)
-    return withoutUndefined(members)
+    return withoutUndefined(members) as Partial<T>
   }
 }
 
-function withoutUndefined(members: Readonly<Record<string, unknown>>): object {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+/** The message of the error of this kind that `run` throws. */
+export function faultOf(run: () => unknown, kind: new (...args: never[]) => Error = TypeError): string | undefined {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    if (error instanceof kind) return error.message
+    throw error
+  }
 }

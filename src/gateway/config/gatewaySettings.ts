@@ -29,6 +29,7 @@ import {
   text,
   whole,
   within,
+  faultOf,
 } from './checks.ts'
 
 /** Whether a route lists all tools, or three tools that find, describe and call them. */
@@ -262,25 +263,11 @@ const principal: Check<PrincipalSettings> = (value, place) => {
   return fault === undefined ? settings : refuse(place, `cannot be used. ${fault}`)
 }
 
-/** The message of the error of this kind that `run` throws. */
-function faultOf(run: () => unknown, kind: new (...args: never[]) => Error = TypeError): string | undefined {
-  try {
-    run()
-    return undefined
-  } catch (error) {
-    if (error instanceof kind) return error.message
-    throw error
-  }
-}
-
-const keys: Check<string> = text((value) => {
-  try {
-    createKeyring(value)
-    return undefined
-  } catch {
-    return 'must be keys as in PANNIER_KEYS; make one with: pannier keys new'
-  }
-})
+const keys: Check<string> = text((value) =>
+  faultOf(() => createKeyring(value), Error) === undefined
+    ? undefined
+    : 'must be keys as in PANNIER_KEYS; make one with: pannier keys new',
+)
 
 /** The fault of a database address. It contains a password, so it is never quoted. */
 export function databaseFault(url: string): string | undefined {

@@ -19,7 +19,7 @@ import { PrefixIndex, type NamedServer } from '../catalog/names.ts'
 import type { DefinitionPolicy } from '../catalog/pins.ts'
 import { BACKEND_SETTINGS, type BackendSettings, backendSettings } from './backendSettings.ts'
 import { flag } from './checks.ts'
-import { doubtsInEntry, doubtsInViews, unreadAtTop, unreadInEntry, unreadVariables } from './doubtful.ts'
+import { unreadAtTop, unreadVariables, doubtsInEntry, doubtsInViews, unreadInEntry } from './doubtful.ts'
 import { GATEWAY_SETTINGS, type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
 import { forwardFault, headerFault, isTransportHeader, isPrincipalVariable, referenceFault } from './callerValues.ts'
 import {
@@ -85,15 +85,14 @@ export async function gatewayConfigOf(
 
 /** All servers that determine the prefixes, including unavailable ones. */
 export function namedServers({ servers, unusable }: GatewayConfig): readonly NamedServer[] {
-  return [...servers.map(({ name, settings }) => namedServer(name, settings)), ...unusable.map(namedUnusable)]
+  return [
+    ...servers.map(({ name, settings }) => namedServer(name, settings)),
+    ...unusable.map((server) => namedServer(server.name, server)),
+  ]
 }
 
 function namedServer(name: string, { prefix }: Pick<BackendSettings, 'prefix'>): NamedServer {
   return { name, ...(prefix !== undefined && { prefix }) }
-}
-
-function namedUnusable(server: UnusableBackend): NamedServer {
-  return namedServer(server.name, server)
 }
 
 interface ReadPlace {
@@ -137,7 +136,9 @@ async function configOf(source: ConfigSource, place: ReadPlace): Promise<Gateway
   return {
     ...(source.file !== undefined && { file: source.file }),
     servers: read.filter((each) => each.problems.length === 0).map(({ backend }) => backend),
-    unusable: read.filter((each) => each.problems.length > 0).map(unusableOf),
+    unusable: read
+      .filter((each) => each.problems.length > 0)
+      .map(({ backend, problems: own }) => ({ ...namedServer(backend.name, backend.settings), problems: own })),
     settings,
     ...(warnings.length > 0 && { warnings: inOrder(warnings) }),
   }
@@ -151,10 +152,6 @@ interface ReadEntry {
   readonly backend: BackendConfig
   readonly problems: readonly ConfigProblem[]
   readonly path: FieldPath
-}
-
-function unusableOf({ backend: { name, settings }, problems }: ReadEntry): UnusableBackend {
-  return { ...namedServer(name, settings), problems }
 }
 
 function noServers({ file = 'The configuration', root }: ConfigSource): ClientError {

@@ -1,7 +1,7 @@
 /** Reads the rules of a file: `deny`, `allow` and `approve` under `"gateway"`. */
 import { hasClaim } from '../../server/internal.ts'
 import { type ApprovalRule, type CallRule, compile } from '../rules/index.ts'
-import { type Check, flag, listOf, type MemberChecks, refuse, shape, text } from './checks.ts'
+import { type Check, flag, listOf, type MemberChecks, refuse, shape, text, faultOf } from './checks.ts'
 
 /** An expression; `${VAR}` is not replaced in it, because a value could change what it means. */
 const expression: Check<string> = (value, place) => {
@@ -12,16 +12,11 @@ const expression: Check<string> = (value, place) => {
 
 const callMembers: MemberChecks<CallRule> = { if: expression, reason: text(), dryRun: flag }
 
-function approverFault(by: string): string | undefined {
-  try {
-    hasClaim({ id: 'anyone' }, by)
-    return undefined
-  } catch {
-    return 'must name approvers, such as "role:manager" or "sub:ann".'
-  }
-}
-
-const approver = text(approverFault)
+const approver = text((by) =>
+  faultOf(() => hasClaim({ id: 'anyone' }, by)) === undefined
+    ? undefined
+    : 'must name approvers, such as "role:manager" or "sub:ann".',
+)
 
 const span: Check<string> = text((value) =>
   /^[1-9]\d{0,4}[smhd]$/.test(value) ? undefined : 'must be a time such as "30s", "15m", "2h" or "1d".',

@@ -2,7 +2,7 @@
 import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
 import { ClientError } from '../../client/index.ts'
 import { type EntryProblem, type FieldPath, parseCommentedTree } from '../../client/internal.ts'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { isObject, type Json, remembered } from '../../protocol/index.ts'
 
 export interface SourceEntry {
   readonly path: FieldPath
@@ -97,14 +97,10 @@ function isLast({ name, key }: Property, node: Node): boolean {
   return lastByName(node).get(name)?.key === key
 }
 
-const MEMBERS = new WeakMap<Node, ReadonlyMap<string, Property>>()
-
-/** The members of an object by name. Cached, because many paths lead through the object of all servers. */
-function lastByName(node: Node): ReadonlyMap<string, Property> {
-  const known = MEMBERS.get(node) ?? new Map(propertiesOf(node).map((each) => [each.name, each]))
-  MEMBERS.set(node, known)
-  return known
-}
+/** The members of an object by name. Remembered, because many paths lead through the object of all servers. */
+const lastByName = remembered(
+  (node: Node): ReadonlyMap<string, Property> => new Map(propertiesOf(node).map((each) => [each.name, each])),
+)
 
 function repeatedIn(node: Node, path: FieldPath): readonly FieldPath[] {
   if (node.type === 'array') return (node.children ?? []).flatMap((child, at) => repeatedIn(child, [...path, at]))

@@ -1,4 +1,5 @@
 /** The identity of a caller, and the caller that quotas count for. */
+import { rememberedTexts } from '../../protocol/index.ts'
 import { networkOf, type Principal } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import { declaredBy, type Relayed } from './relayed.ts'
@@ -54,14 +55,7 @@ export function quotaCallerByHeaders(principal: Principal | undefined, address: 
   return address === undefined ? ANONYMOUS : networkCaller(address)
 }
 
-/** Cache of callers by address: a string built for each request would be hashed each time. */
-const networks = new Map<string, string>()
 const MAX_NETWORKS = 1000
 
-function networkCaller(address: string): string {
-  const known = networks.get(address)
-  if (known !== undefined) return known
-  const caller = `network ${networkOf(address)}`
-  if (networks.size < MAX_NETWORKS) networks.set(address, caller)
-  return caller
-}
+/** Remembered, because a string built for each request would be hashed each time. */
+const networkCaller = rememberedTexts((address) => `network ${networkOf(address)}`, MAX_NETWORKS)

@@ -166,7 +166,7 @@ export class BackendConnection {
     const related = on === undefined ? undefined : this.#underWay.get(on)
     switch (message.kind) {
       case 'response':
-        return this.#answered(message.id, value as Json)
+        return this.#underWay.get(message.id)?.settle(() => this.#resultOf(value as Json))
       case 'notification':
         return this.#notified(message.method, message.params, related)
       case 'request':
@@ -174,10 +174,6 @@ export class BackendConnection {
           answerTo(message.method, message.params, () => this.#openCalls(related)),
         )
     }
-  }
-
-  #answered(id: RequestId, response: Json): void {
-    this.#underWay.get(id)?.settle(() => this.#resultOf(response))
   }
 
   #resultOf(response: Json): Json {

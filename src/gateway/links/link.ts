@@ -140,35 +140,3 @@ export function ownRequest(method: string, params: Json = {}, more: Partial<Rela
 export function cancelledBy(signal: AbortSignal): Relayed['onCancel'] {
   return (listener) => signal.addEventListener('abort', listener, { once: true })
 }
-
-/**
- * Cancels a request of the gateway itself after a time, or with a signal. Releases its references when the request is
- * over.
- */
-export class RequestDeadline {
-  isOver = false
-  #cancel: () => void = () => {}
-  readonly #signal: AbortSignal | undefined
-  readonly #timer: ReturnType<typeof setTimeout>
-
-  constructor(limitMs: number, signal?: AbortSignal) {
-    this.#timer = setTimeout(() => {
-      this.isOver = true
-      this.#cancel()
-    }, limitMs)
-    this.#signal = signal
-    signal?.addEventListener('abort', this.#abort)
-  }
-
-  readonly onCancel = (listener: () => void): void => {
-    this.#cancel = listener
-    if (this.#signal?.aborted) listener()
-  }
-
-  clear(): void {
-    clearTimeout(this.#timer)
-    this.#signal?.removeEventListener('abort', this.#abort)
-  }
-
-  readonly #abort = (): void => this.#cancel()
-}

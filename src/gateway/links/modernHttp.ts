@@ -26,14 +26,14 @@ import {
   unanswered,
   unreadable,
 } from '../errors.ts'
-import { type About, type Link, type LinkOptions, ownRequest, RequestDeadline } from './link.ts'
+import { type About, type Link, type LinkOptions, cancelledBy, ownRequest } from './link.ts'
 import { isOfSessionEra, SessionLost } from './lostSession.ts'
 import { Upstream, Upstreams } from '../upstreams/upstreams.ts'
 import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
 import { LOOP_STATUS } from '../loops.ts'
 import type { EventSink, Exchange } from './http/exchange.ts'
-import { OWN_HEADERS, Requester } from './http/requester.ts'
+import { Requester, OWN_HEADERS } from './http/requester.ts'
 
 const FORMATS = { ...OWN_HEADERS, accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
@@ -96,15 +96,14 @@ class ModernHttpLink implements Link {
   /** The server's description of itself at this address; undefined if it is of the session era. */
   async discover(upstream: Upstream): Promise<About | undefined> {
     const { startMs, upstreams, signal } = this.#options
-    const deadline = new RequestDeadline(startMs, signal)
+    const late = AbortSignal.timeout(startMs)
     try {
-      const asked = ownRequest('server/discover', {}, { onCancel: deadline.onCancel, isEndless: true })
+      const onCancel = cancelledBy(AbortSignal.any([late, signal]))
+      const asked = ownRequest('server/discover', {}, { onCancel, isEndless: true })
       return discovered(await this.#send(asked, upstream, this.#authorizer))
     } catch (error) {
       if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') upstreams.leaveOut(upstream)
       return notModern(error)
-    } finally {
-      deadline.clear()
     }
   }
 

@@ -7,10 +7,10 @@ import { BackendConnection } from './connection.ts'
 import {
   type About,
   aboutOf,
+  cancelledBy,
   type Link,
   type LinkOptions,
   ownRequest,
-  RequestDeadline,
   type UpstreamSession,
 } from './link.ts'
 import { GATEWAY_INFO } from '../version.ts'
@@ -96,15 +96,12 @@ export async function resumeSession(
 /** A stateless-era server's description of itself; undefined if it is of the session era. */
 async function discover(connection: BackendConnection, startMs: number): Promise<About | undefined> {
   connection.era = 'modern'
-  const deadline = new RequestDeadline(Math.min(DISCOVER_MS, startMs))
+  const late = AbortSignal.timeout(Math.min(DISCOVER_MS, startMs))
   try {
-    const result = await connection.request(ownRequest('server/discover', {}, { onCancel: deadline.onCancel }))
-    return discovered(result)
+    return discovered(await connection.request(ownRequest('server/discover', {}, { onCancel: cancelledBy(late) })))
   } catch (error) {
     if (connection.isClosed) throw error
     return undefined
-  } finally {
-    deadline.clear()
   }
 }
 
@@ -124,14 +121,12 @@ async function initialize(connection: BackendConnection, transport: Transport, o
   const { server, declared, startMs } = options
   connection.era = 'legacy'
   const params = { protocolVersion: LEGACY_VERSIONS[0], capabilities: declared, clientInfo: GATEWAY_INFO }
-  const deadline = new RequestDeadline(startMs)
-  const initialized = connection.request(ownRequest('initialize', params, { onCancel: deadline.onCancel }))
-  const result = await initialized
-    .catch((error: unknown) => {
-      if (!deadline.isOver) throw error
-      throw new BackendError('BACKEND_TIMEOUT', server, `has not started within ${startMs / 1000} seconds.`)
-    })
-    .finally(() => deadline.clear())
+  const late = AbortSignal.timeout(startMs)
+  const initialized = connection.request(ownRequest('initialize', params, { onCancel: cancelledBy(late) }))
+  const result = await initialized.catch((error: unknown) => {
+    if (!late.aborted) throw error
+    throw new BackendError('BACKEND_TIMEOUT', server, `has not started within ${startMs / 1000} seconds.`)
+  })
   const { protocolVersion: version } = result
   if (typeof version === 'string' && !IN_HEADER.test(version))
     throw new BackendError('BACKEND_DOWN', server, 'names a revision of the protocol that is none.')

@@ -16,7 +16,7 @@ import type { Instance } from '../../cluster/index.ts'
 import { type CallTrace, JournalError } from '../../journal/index.ts'
 import { type Call, type ClientEvent, MAX_ROUNDS, type MethodParts, type TracedCall } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
-import { BackendError, callLost, inRound, isBackendGone, resultOf } from '../errors.ts'
+import { callLost, inRound, isBackendGone, resultOf, backendCodeOf } from '../errors.ts'
 import { quotaCaller } from '../links/callers.ts'
 import { forwardable } from '../links/relayed.ts'
 import { assertReplayable, claimedCallOf, claimParked, evictedWith, lostWith, type ReplayableCall } from './claim.ts'
@@ -186,7 +186,7 @@ export class ParkedRounds {
     const { name: server } = backend
     // A server that was down at the first attempt has not started the call.
     const mayRepeat = (error: unknown, attempt: number): boolean =>
-      isReplayable && isBackendGone(error) && (attempt > 1 || !isDown(error))
+      isReplayable && isBackendGone(error) && (attempt > 1 || backendCodeOf(error) !== 'BACKEND_DOWN')
     const onRepeat = (): void => this.#parts.logger().info({ server, name }, REPEATED)
     return new ParkedCall(id, { server, mayRepeat, onRepeat, ...(claimed && { claimed }) })
   }
@@ -260,10 +260,6 @@ interface RunningRound {
 }
 
 type AskingOutcome = ParkedOutcome & { readonly kind: 'asked' }
-
-function isDown(error: unknown): boolean {
-  return error instanceof BackendError && error.reason === 'BACKEND_DOWN'
-}
 
 /** The quota entry of a call: its timeout, caller and size. */
 function parkedBy({ backend, relayed, params }: ParkableCall, generation: number, more: unknown): Parked {

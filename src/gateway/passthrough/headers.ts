@@ -1,6 +1,6 @@
 /** The headers that pass between a caller and a server. All others end at the gateway. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { ProtocolError } from '../../protocol/index.ts'
+import { ProtocolError, remembered, rememberedTexts } from '../../protocol/index.ts'
 import { VIA_HEADER } from '../loops.ts'
 
 /**
@@ -72,20 +72,14 @@ export function answerHeadersOf(given: IncomingHttpHeaders): string[] {
   return headers
 }
 
-/** Cache by the caller's spelling. Callers use few spellings. */
-const spellings = new Map<string, string>()
 const MAX_SPELLINGS = 500
 const NOT_PASSED = ''
 
-/** The name as it is sent; empty for a header that does not pass. */
-function passedName(spelling: string): string {
-  const known = spellings.get(spelling)
-  if (known !== undefined) return known
+/** The name as it is sent, by the caller's spelling; empty for a header that does not pass. Callers use few spellings. */
+const passedName = rememberedTexts((spelling) => {
   const lower = spelling.toLowerCase()
-  const name = isPassed(lower, OF_CALLERS) ? lower : NOT_PASSED
-  if (spellings.size < MAX_SPELLINGS) spellings.set(spelling, name)
-  return name
-}
+  return isPassed(lower, OF_CALLERS) ? lower : NOT_PASSED
+}, MAX_SPELLINGS)
 
 function isPassed(name: string, listed: ReadonlySet<string>): boolean {
   return listed.has(name) || (name.startsWith('mcp-') && name !== SESSION)
@@ -93,13 +87,8 @@ function isPassed(name: string, listed: ReadonlySet<string>): boolean {
 
 const NONE: ReadonlySet<string> = new Set()
 const NO_HEADERS: Readonly<Record<string, string>> = {}
-const known = new WeakMap<object, ReadonlySet<string>>()
 
-function namesIn(headers: Readonly<Record<string, string>>): ReadonlySet<string> {
-  const found = known.get(headers)
-  if (found !== undefined) return found
+const namesIn = remembered((headers: Readonly<Record<string, string>>): ReadonlySet<string> => {
   const names = Object.keys(headers).map((name) => name.toLowerCase())
-  const set = names.length === 0 ? NONE : new Set(names)
-  known.set(headers, set)
-  return set
-}
+  return names.length === 0 ? NONE : new Set(names)
+})

@@ -1,8 +1,8 @@
 /** A caller that this gateway serves under its lease, and the caller's session at the server. */
+import { unlessRefused } from '../../state/internal.ts'
 import { randomUUID } from 'node:crypto'
 import { DAY_SECONDS, isObject } from '../../protocol/index.ts'
 import type { OwnClaim } from '../../postgres/internal.ts'
-import { StateError } from '../../state/internal.ts'
 import { createSealer, type Keyring, type Sealer } from '../../state/seal/index.ts'
 import type { UpstreamSession } from '../links/link.ts'
 import type { GatewayLease } from './gatewayLease.ts'
@@ -88,14 +88,8 @@ export class UpstreamSessions {
 
   /** Undefined if the keys have changed or it belongs to another server: the caller then gets a new session. */
   open(key: string, server: string, token: string): UpstreamSession | undefined {
-    try {
-      const { body } = this.#sealer.open('session', { method: server, name: key }, token)
-      const { id, version } = isObject(body) ? body : {}
-      if (typeof id !== 'string') return undefined
-      return { id, version: typeof version === 'string' ? version : undefined }
-    } catch (error) {
-      if (error instanceof StateError) return undefined
-      throw error
-    }
+    const opened = unlessRefused(() => this.#sealer.open('session', { method: server, name: key }, token))
+    const { id, version } = isObject(opened?.body) ? opened.body : {}
+    return typeof id === 'string' ? { id, version: typeof version === 'string' ? version : undefined } : undefined
   }
 }

@@ -1,4 +1,5 @@
 /** The leases of one server's callers: which callers this gateway serves, and where the others are. */
+import { setNewest } from '../../protocol/index.ts'
 import {
   type ClaimFromOther,
   type OwnClaim,
@@ -202,7 +203,7 @@ export class ServerLeases {
           return { kind: 'here', lease: this.#hold({ key, owner, generation: place.generation }, place.session) }
         case 'elsewhere':
           if (place.owner.id === '') break
-          this.#note(key, place.owner)
+          setNewest(this.#elsewhere, key, place.owner, MAX_ELSEWHERE)
           return place
       }
     }
@@ -219,14 +220,6 @@ export class ServerLeases {
     const lease = new CallerLease(claim, gateway, session)
     this.#held.set(key, lease)
     return lease
-  }
-
-  #note(key: string, owner: PlacedGateway): void {
-    for (const oldest of this.#elsewhere.keys()) {
-      if (this.#elsewhere.size < MAX_ELSEWHERE) break
-      this.#elsewhere.delete(oldest)
-    }
-    this.#elsewhere.set(key, owner)
   }
 
   #placed(caller: string): PlacedCaller {

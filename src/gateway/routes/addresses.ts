@@ -78,7 +78,7 @@ export class TemplateStarts {
 
   /** `templates`: those of each server, in order. */
   constructor(templates: readonly (readonly Json[])[]) {
-    for (const [text, server] of Array.from(firstServers(templates)).toSorted(byText)) {
+    for (const [text, server] of Array.from(firstServers(templates)).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
       const within = longestIn(this.#sorted.at(-1), text)
       if (within === undefined || server < within.server) this.#sorted.push({ text, server, within })
     }
@@ -110,10 +110,6 @@ function firstServers(templates: readonly (readonly Json[])[]): ReadonlyMap<stri
     }
   }
   return servers
-}
-
-function byText([a]: readonly [string, number], [b]: readonly [string, number]): number {
-  return a < b ? -1 : 1
 }
 
 /** The longest among a start and those within it that the text begins with. */

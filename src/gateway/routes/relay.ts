@@ -134,7 +134,8 @@ export class Relay {
     const answer = await this.#answerElsewhere(relaying)
     if (answer !== undefined) return answer
     if (!takesInputRequired) return this.#askInPlace(relaying)
-    return relaying.target.backend.era === 'legacy' ? this.#park(relaying) : this.#passOn(relaying)
+    if (relaying.target.backend.era === 'legacy') return this.#park(relaying)
+    return this.#parts.results.complete(await this.#send(relaying, relaying.params), relaying.recorded.call.peer)
   }
 
   async tool(call: Call, found: BackendTarget, args: unknown): Promise<string> {
@@ -179,10 +180,6 @@ export class Relay {
     const { tasks, addressed } = this.#options
     const own = addressed(state.result(result), recorded.call, backend)
     return shaped(tasks.shaped(own, recorded.call, backend), recorded.call, backend)
-  }
-
-  async #passOn(relaying: RelayingCall): Promise<string> {
-    return this.#parts.results.complete(await this.#send(relaying, relaying.params), relaying.recorded.call.peer)
   }
 
   /** `call`: a round of the call, in the form of a stateless-era client. */

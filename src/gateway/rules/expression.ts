@@ -11,54 +11,41 @@ export type RuleValues = Readonly<Record<string, unknown>> | ReadonlyMap<string,
 
 export class PrincipalFacts {
   /** Empty for an anonymous caller, as is `subject`. */
-  readonly id: string
-  readonly subject: string
-  readonly claims: RuleValues
-  readonly scopes: readonly string[]
-  readonly roles: readonly string[]
-  readonly groups: readonly string[]
+  declare readonly id: string
+  declare readonly subject: string
+  declare readonly claims: RuleValues
+  declare readonly scopes: readonly string[]
+  declare readonly roles: readonly string[]
+  declare readonly groups: readonly string[]
 
   constructor(facts: PrincipalFacts) {
-    this.id = facts.id
-    this.subject = facts.subject
-    this.claims = facts.claims
-    this.scopes = facts.scopes
-    this.roles = facts.roles
-    this.groups = facts.groups
+    Object.assign(this, facts)
   }
 }
 
 export class AnnotationFacts {
-  readonly title: string
-  readonly readOnlyHint: boolean
-  readonly destructiveHint: boolean
-  readonly idempotentHint: boolean
-  readonly openWorldHint: boolean
+  declare readonly title: string
+  declare readonly readOnlyHint: boolean
+  declare readonly destructiveHint: boolean
+  declare readonly idempotentHint: boolean
+  declare readonly openWorldHint: boolean
 
   constructor(facts: AnnotationFacts) {
-    this.title = facts.title
-    this.readOnlyHint = facts.readOnlyHint
-    this.destructiveHint = facts.destructiveHint
-    this.idempotentHint = facts.idempotentHint
-    this.openWorldHint = facts.openWorldHint
+    Object.assign(this, facts)
   }
 }
 
 export class ToolFacts {
   /** The name at `/mcp`, whichever address the call came through. */
-  readonly name: string
+  declare readonly name: string
   /** The name at its server. */
-  readonly ownName: string
-  readonly title: string
-  readonly description: string
-  readonly annotations: AnnotationFacts
+  declare readonly ownName: string
+  declare readonly title: string
+  declare readonly description: string
+  declare readonly annotations: AnnotationFacts
 
   constructor(facts: ToolFacts) {
-    this.name = facts.name
-    this.ownName = facts.ownName
-    this.title = facts.title
-    this.description = facts.description
-    this.annotations = facts.annotations
+    Object.assign(this, facts)
   }
 }
 
@@ -175,7 +162,7 @@ function faultOf({ summary, range }: ParseError | CheckError | EvaluationError):
 /** The parts of the language that have no limit of time. */
 function forbidden(ast: ASTNode, nested = 0): string | undefined {
   if (ast.op === 'rcall' && ast.args[0] === 'matches') return NO_MATCHES
-  const depth = isComprehension(ast) ? nested + 1 : nested
+  const depth = ast.op === 'rcall' && COMPREHENSIONS.has(ast.args[0]) ? nested + 1 : nested
   if (depth > MAX_NESTING) return TOO_COSTLY
   for (const child of childrenOf(ast)) {
     const fault = forbidden(child, depth)
@@ -187,11 +174,7 @@ function forbidden(ast: ASTNode, nested = 0): string | undefined {
 const NO_MATCHES =
   'uses matches(), whose regular expressions have no limit of time; write like("…"), where * stands for any characters.'
 
-const MACROS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map'])
-
-function isComprehension(ast: ASTNode): boolean {
-  return ast.op === 'rcall' && MACROS.has(ast.args[0])
-}
+const COMPREHENSIONS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map'])
 
 const VARIABLES: ReadonlySet<string> = new Set<RuleVariable>(['principal', 'server', 'view', 'tool', 'args'])
 

@@ -1,5 +1,5 @@
 /** The facts about a caller and a tool that expressions can use. */
-import { isObject, type Json } from '../../protocol/index.ts'
+import { isObject, type Json, remembered } from '../../protocol/index.ts'
 import { namedBy, type Principal } from '../../server/internal.ts'
 import { asMaps, sizeOf } from './cost.ts'
 import { AnnotationFacts, type RuleValues, PrincipalFacts, ToolFacts } from './expression.ts'
@@ -18,24 +18,21 @@ const ANONYMOUS: Sized<PrincipalFacts> = {
   size: 1,
 }
 
-const knownPrincipals = new WeakMap<Principal, Sized<PrincipalFacts>>()
-
 export function principalFacts(principal: Principal | undefined): Sized<PrincipalFacts> {
-  if (principal === undefined) return ANONYMOUS
-  const known = knownPrincipals.get(principal)
-  if (known !== undefined) return known
+  return principal === undefined ? ANONYMOUS : factsOf(principal)
+}
+
+const factsOf = remembered((principal: Principal): Sized<PrincipalFacts> => {
   const { id, subject = '', claims = {}, scopes = [] } = principal
   const { size, isOdd } = sizeOf(claims, MAX_COUNTED)
   const named = { roles: namedBy(principal, 'role'), groups: namedBy(principal, 'group') }
   // An expression reads own members of objects alone, and fails where one is named "constructor".
   const safe = isOdd ? asMaps(claims) : claims
-  const facts = {
+  return {
     value: new PrincipalFacts({ id, subject, claims: safe, scopes, ...named }),
     size: size + scopes.length,
   }
-  knownPrincipals.set(principal, facts)
-  return facts
-}
+})
 
 /** A tool as a route knows it. */
 export interface RuledTool {

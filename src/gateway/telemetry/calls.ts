@@ -3,7 +3,7 @@
  * messages of errors.
  */
 import type { Attributes } from '@opentelemetry/api'
-import { CODES, type HeaderReader, isServerError, type Json, type RequestId } from '../../protocol/index.ts'
+import { CODES, type HeaderReader, isServerError, type Json, type RequestId, remembered } from '../../protocol/index.ts'
 import {
   type Call,
   type Logger,
@@ -13,7 +13,7 @@ import {
   toWireError,
 } from '../../server/internal.ts'
 import { backendCodeOf } from '../errors.ts'
-import type { AuditApproval, CallAudit } from './audit.ts'
+import type { AuditApproval, AuditDecision, CallAudit } from './audit.ts'
 import type { CallOutcome, CallTarget, GatewayMetrics } from './metrics.ts'
 import { type BackendSpan, startSpan, traceIdOf, type TraceFields } from './tracing.ts'
 
@@ -58,7 +58,7 @@ export class CallRecorder {
   }
 
   /** Records a call that a rule denied, or would have denied. */
-  decided(call: Call, target: CallTarget, args: Json | undefined, by: DecidedCall): void {
+  decided(call: Call, target: CallTarget, args: Json | undefined, by: AuditDecision): void {
     const { id, method, principal, header } = call
     const { logger, metrics, route, audit } = this.#options
     audit?.decided({ call, route, target, args }, by)
@@ -102,15 +102,6 @@ export class CallRecorder {
     audit?.ended({ call, route, target, args, trace: span.fields }, { outcome, error, ms })
     report(this.#options, { id, method, target, outcome, error, startedAt, principal, header, trace: span.fields })
   }
-}
-
-/** The rule that decided over a call. */
-export interface DecidedCall {
-  /** Whether it counts; otherwise it is in a dry run. */
-  readonly isDenied: boolean
-  readonly rule: string | undefined
-  /** Why the rule could not be decided. */
-  readonly failure: string | undefined
 }
 
 const RULE_DENIED = 'RULE_DENIED'
@@ -255,12 +246,4 @@ function targetOf({ name: server, lists }: NamedLists, method: string, header: H
   return { server, name, isListed }
 }
 
-const known = new WeakMap<ListedEntries, ReadonlySet<unknown>>()
-
-function namesIn(list: ListedEntries): ReadonlySet<unknown> {
-  const found = known.get(list)
-  if (found !== undefined) return found
-  const names = new Set(list.map(({ name }) => name))
-  known.set(list, names)
-  return names
-}
+const namesIn = remembered((list: ListedEntries): ReadonlySet<unknown> => new Set(list.map(({ name }) => name)))

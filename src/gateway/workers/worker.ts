@@ -79,7 +79,7 @@ class GatewayWorker {
     const shared = splitLimits(config, place)
     const workers: WorkerSiblings = {
       count: place.workers,
-      warn: (sentence) => this.#warn(sentence),
+      warn: (sentence) => void this.#primary.ask('warn', { sentence }).catch(() => {}), // the gateway ends with the primary
     }
     this.#gateway = this.#options.create({ ...shared, id, ...(keys && { keys }), counters: this.#counters(), workers })
     return this.#gateway.listenForReplicas(own)
@@ -88,10 +88,6 @@ class GatewayWorker {
   get #served(): Gateway {
     if (this.#gateway === undefined) throw new Error('This worker was not started.')
     return this.#gateway
-  }
-
-  #warn(sentence: string): void {
-    void this.#primary.ask('warn', { sentence }).catch(() => {}) // the gateway ends with the primary
   }
 
   /** One count for all workers. */

@@ -47,7 +47,7 @@ export function hasClaim({ id, subject, scopes, claims = {} }: Principal, by: st
       return scopes?.includes(value) ?? false
     default: {
       const names = Object.hasOwn(CLAIMS, name) ? (CLAIMS[name] ?? []) : [name]
-      return names.some((claim) => Object.hasOwn(claims, claim) && holds(claims[claim], value))
+      return names.some((claim) => Object.hasOwn(claims, claim) && [claims[claim]].flat().includes(value))
     }
   }
 }
@@ -75,8 +75,4 @@ const OWN_NAMES: ReadonlySet<string> = new Set(['id', 'sub', 'scope'])
 function textsIn(claims: Readonly<Record<string, unknown>>, name: string): readonly string[] {
   const value: unknown = Object.hasOwn(claims, name) ? claims[name] : undefined
   return (Array.isArray(value) ? value : [value]).filter((each) => typeof each === 'string')
-}
-
-function holds(claim: unknown, value: string): boolean {
-  return Array.isArray(claim) ? claim.includes(value) : claim === value
 }

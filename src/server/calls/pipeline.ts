@@ -122,7 +122,8 @@ export class Pipeline implements CallHandler {
     const run = (): string | Promise<string> => {
       declaration.assertServed(call)
       assertNamesFit(call.params)
-      if (method === undefined) throw unknownMethod(call)
+      if (method === undefined)
+        throw new ProtocolError('METHOD_UNKNOWN', `This server has no method "${shortened(call.method)}".`)
       return span === undefined ? method(call) : span.run(() => method({ ...call, observer: span }))
     }
     return limits?.areSet === true && !call.forwardedBy ? limited(limits, call, run) : run()
@@ -157,7 +158,8 @@ export class Pipeline implements CallHandler {
 
   #method(call: Call): CallMethod | undefined {
     const { method, peer } = call
-    const found = this.#shared(method) ?? (peer.era === 'modern' ? this.#modern(method) : this.#legacy(method))
+    const found =
+      this.#shared(method) ?? (peer.era === 'modern' ? this.#modern(method) : this.#options.sessionMethods?.get(method))
     const { hooks, tasks } = this.#options
     if (found === undefined) return tasks?.method(call)
     return hooks.isEmpty ? found : hooks.hooked(method, found)
@@ -196,10 +198,6 @@ export class Pipeline implements CallHandler {
       default:
         return undefined
     }
-  }
-
-  #legacy(method: string): CallMethod | undefined {
-    return this.#options.sessionMethods?.get(method)
   }
 
   #list(listing: Listing): CallMethod {
@@ -255,8 +253,4 @@ function refusalHeaders(error: unknown): Readonly<Record<string, string>> | unde
   if (error instanceof LimitError) return { 'retry-after': String(error.retryAfterSeconds) }
   if (!(error instanceof AuthError)) return undefined
   return error.challenge === undefined ? {} : { 'www-authenticate': error.challenge }
-}
-
-function unknownMethod({ method }: Call): ProtocolError {
-  return new ProtocolError('METHOD_UNKNOWN', `This server has no method "${shortened(method)}".`)
 }

@@ -32,11 +32,10 @@ export function accessRule({ scopes = [], allow }: AccessOptions, what: string):
 }
 
 export function isAllowed(rule: AccessRule | undefined, principal: Principal | undefined): boolean {
-  return rule === undefined || (hasScopes(rule, principal) && obeysRule(rule, principal))
-}
-
-function hasScopes({ scopes }: AccessRule, principal: Principal | undefined): boolean {
-  return scopes.every((scope) => principal?.scopes?.includes(scope))
+  return (
+    rule === undefined ||
+    (rule.scopes.every((scope) => principal?.scopes?.includes(scope)) && obeysRule(rule, principal))
+  )
 }
 
 /** A promise would count as true, so that an async rule would let everybody in. */

@@ -7,6 +7,7 @@ import {
   type Json,
   type OptionNames,
   type ParamHeader,
+  withoutUndefined,
 } from '../../protocol/index.ts'
 import type {
   CompletionHandler,
@@ -21,7 +22,7 @@ import type {
 } from './definitions.ts'
 import type { Need } from '../handler/askable.ts'
 import { compileSchema, type Schema, type SchemaLike } from '../schema/schema.ts'
-import { ACCESS_OPTIONS, accessRule, type AccessRule } from './access.ts'
+import { accessRule, type AccessRule, ACCESS_OPTIONS } from './access.ts'
 import { type Carry, CARRY_OPTIONS } from './carry.ts'
 import { assertSendable } from './promptArguments.ts'
 import { parseUriTemplate, type UriTemplate } from './uriTemplate.ts'
@@ -126,7 +127,7 @@ export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handle
   if (inputSchema['type'] !== 'object') {
     throw new TypeError(`The input of ${what} must be the schema of an object, such as z.object({ … }).`)
   }
-  const listed = defined({
+  const listed = withoutUndefined({
     name,
     title,
     description,
@@ -166,7 +167,14 @@ export function promptEntry(name: string, options: PromptOptions<SchemaLike>, ha
   const { input, title, description, icons, _meta } = options
   const args = input === undefined ? undefined : compileSchema(input, 'input', `The input of ${what}`)
   if (input !== undefined && args !== undefined) assertSendable(input, args.json, what)
-  const listed = defined({ name, title, description, arguments: args && promptArguments(args.json), icons, _meta })
+  const listed = withoutUndefined({
+    name,
+    title,
+    description,
+    arguments: args && promptArguments(args.json),
+    icons,
+    _meta,
+  })
   return { name, listed, access: accessRule(options, what), carry: options.carry, input: args, handler }
 }
 
@@ -210,7 +218,7 @@ function listedResource({
   icons,
   _meta,
 }: ResourceOptions): Json {
-  return defined({ name, title, description, mimeType, size, annotations, icons, _meta })
+  return withoutUndefined({ name, title, description, mimeType, size, annotations, icons, _meta })
 }
 
 /** Prompt arguments are listed one by one, not as a schema. */
@@ -219,7 +227,7 @@ function promptArguments(schema: Json): Json[] {
   const needed = new Set(Array.isArray(required) ? required : [])
   return Object.entries(isObject(properties) ? properties : {}).map(([name, property]) => {
     const { title, description } = isObject(property) ? property : {}
-    return defined({ name, title, description, required: needed.has(name) })
+    return withoutUndefined({ name, title, description, required: needed.has(name) })
   })
 }
 
@@ -249,8 +257,4 @@ export function completionEntry(handler: CompletionHandler): CompletionEntry {
 function assertHandler(handler: unknown, what: string): void {
   if (typeof handler !== 'function')
     throw new TypeError(`The ${what} needs a handler: a function as its last argument.`)
-}
-
-function defined(fields: Record<string, unknown>): Json {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

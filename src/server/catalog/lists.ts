@@ -1,7 +1,7 @@
 /**
  * List results, serialized once and cached as text until the registry changes. With rules or needs, each distinct set of visible entries is serialized once.
  */
-import { type Json, META, ProtocolError } from '../../protocol/index.ts'
+import { type Json, META, ProtocolError, setNewest } from '../../protocol/index.ts'
 import { isAllowed } from './access.ts'
 import type { TaskOptions } from './definitions.ts'
 import type { Guarded } from './entries.ts'
@@ -111,11 +111,7 @@ export class Lists {
       const nextCursor = index + 1 < all.length ? cursorOf(listing, index + 1) : undefined
       return this.#write(listing, entries, { ...(nextCursor !== undefined && { nextCursor }) }, { caching, meta })
     })
-    for (const oldest of list.written.keys()) {
-      if (list.written.size < MAX_SETS) break
-      list.written.delete(oldest)
-    }
-    list.written.set(set, pages)
+    setNewest(list.written, set, pages, MAX_SETS)
     return pages
   }
 

@@ -16,6 +16,7 @@ import {
   type Json,
   NOT_ACCEPTED,
   type OptionNames,
+  remembered,
 } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 import { compileSchema, type InferSchema, type SchemaLike } from '../schema/schema.ts'
@@ -192,17 +193,12 @@ function fingerprinted(request: InputRequest, pinned: boolean) {
   return { request, pinned, fingerprint: digestOf(request) }
 }
 
-const schemaDigests = new WeakMap<object, string>()
+/** Remembered: fields rarely change, while messages differ from call to call. */
+const fieldsDigest = remembered((requestedSchema: object) => digestOf(requestedSchema))
 
-/** The digest of the fields is cached: they rarely change, while messages differ from call to call. */
 function formFingerprint(request: InputRequest): string {
   const { message, requestedSchema } = request.params as { message: string; requestedSchema: object }
-  let fields = schemaDigests.get(requestedSchema)
-  if (fields === undefined) {
-    fields = digestOf(requestedSchema)
-    schemaDigests.set(requestedSchema, fields)
-  }
-  return digestOf([message, fields])
+  return digestOf([message, fieldsDigest(requestedSchema)])
 }
 
 const SIMPLE_TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean'])

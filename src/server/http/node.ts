@@ -1,6 +1,6 @@
 /** The endpoint as a handler for `node:http` and the frameworks built on it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HeaderReader } from '../../protocol/index.ts'
+import { type HeaderReader, rememberedTexts } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
 import { bodyGauge, chunksOf, limited, parseBody, parseBytes } from './body.ts'
 import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
@@ -170,9 +170,10 @@ function queryOf(address: string): string {
   return at < 0 ? '' : address.slice(at + 1)
 }
 
-// A cache of lower-case header names by their original spelling. Clients use few spellings.
-const lowerCase = new Map<string, string>()
 const MAX_SPELLINGS = 500
+
+/** A header's name in lower case, by its original spelling. Clients use few spellings. */
+const lowered = rememberedTexts((name) => name.toLowerCase(), MAX_SPELLINGS)
 
 /**
  * The number of names and values at which a request is refused. Node silently drops headers above it, perhaps the Origin,
@@ -195,12 +196,4 @@ export function rawHeaderReader(raw: readonly string[]): HeaderReader {
     }
     return found
   }
-}
-
-function lowered(name: string): string {
-  const known = lowerCase.get(name)
-  if (known !== undefined) return known
-  const lower = name.toLowerCase()
-  if (lowerCase.size < MAX_SPELLINGS) lowerCase.set(name, lower)
-  return lower
 }

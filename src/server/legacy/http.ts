@@ -172,13 +172,6 @@ export class LegacyHttp implements SessionHandler {
     return refusal(400, 'Only answers are forwarded.')
   }
 
-  /**
-   * Drains before the process ends: hands off the calls that wait for an answer; when the signal aborts, the rest fail.
-   */
-  drain(patience: AbortSignal): Promise<void> {
-    return this.#options.pushes.drain(patience)
-  }
-
   /** Resolves when no call of a session runs here. */
   idle(): Promise<void> {
     return this.#live.idle()

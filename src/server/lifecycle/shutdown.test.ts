@@ -16,8 +16,8 @@ function begin() {
   const assembly = {
     load,
     subscriptions: { close: note('subscriptions closed') },
-    sessions: { getStreams: { closeAll: note('streams closed') } },
-    legacyHttp: { drain: step('calls left'), handOffUnseen: step('unseen handed over'), idle: async () => {} },
+    sessions: { getStreams: { closeAll: note('streams closed') }, pushes: { drain: step('calls left') } },
+    legacyHttp: { handOffUnseen: step('unseen handed over'), idle: async () => {} },
     clusterPart: { cluster: { announceStop: step('told'), leave: step('left') } },
     tasks: { drain: step('tasks drained'), close: step('tasks closed') },
     logger: { current: { info: (_: object, text: string) => void log.push(text) } },

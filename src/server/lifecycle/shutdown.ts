@@ -83,7 +83,7 @@ export class Shutdown {
     const drained = drainAll(this.hosts, load, deadlineMs, awaited)
     subscriptions.close()
     sessions?.getStreams.closeAll()
-    await Promise.all([drained, legacyHttp?.drain(patience.signal), tasks?.drain(deadlineMs)])
+    await Promise.all([drained, sessions?.pushes.drain(patience.signal), tasks?.drain(deadlineMs)])
     await legacyHttp?.handOffUnseen()
     await clusterPart?.cluster.leave(clusterPart.scope)
     await tasks?.close()

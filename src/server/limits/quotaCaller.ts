@@ -36,7 +36,11 @@ export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const groups = groupsOf(address.split('%', 1).join(''))
   const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0)
-  if (isMapped) return bytesOf(groups.slice(6)).join('.')
+  if (isMapped)
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 255])
+      .join('.')
   return `${groups
     .slice(0, 4)
     .map((group) => group.toString(16))
@@ -54,8 +58,4 @@ function numbersIn(group: string): readonly number[] {
   if (!group.includes('.')) return [Number.parseInt(group, 16)]
   const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number)
   return [a * 256 + b, c * 256 + d]
-}
-
-function bytesOf(groups: readonly number[]): readonly number[] {
-  return groups.flatMap((group) => [group >> 8, group & 255])
 }

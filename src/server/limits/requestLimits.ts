@@ -1,5 +1,5 @@
 /** Limits of one caller: requests per minute, and concurrent calls. */
-import { assertOptionNames, type HeaderReader, type OptionNames } from '../../protocol/index.ts'
+import { assertOptionNames, type HeaderReader, type OptionNames, setNewest } from '../../protocol/index.ts'
 import { Quota } from '../../state/quota/index.ts'
 import { memoryRates, type RateStore } from '../../state/stores/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
@@ -133,12 +133,7 @@ export class RequestLimits {
     if (requestsPerMinute === undefined) return
     const waitMs = await this.#store.count(caller, requestsPerMinute)
     if (waitMs <= 0) return
-    this.#waiting.delete(caller)
-    for (const oldest of this.#waiting.keys()) {
-      if (this.#waiting.size < MAX_WAITING) break
-      this.#waiting.delete(oldest)
-    }
-    this.#waiting.set(caller, Date.now() + waitMs)
+    setNewest(this.#waiting, caller, Date.now() + waitMs, MAX_WAITING)
     throw this.#tooMany(waitMs)
   }
 

@@ -7,7 +7,7 @@ import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { hiddenCaller } from '../limits/quotaCaller.ts'
 import { WatchedResources } from '../limits/watchedResources.ts'
 import type { Results } from '../results.ts'
-import type { TaskService, TaskListening } from '../taskPort.ts'
+import type { TaskService } from '../taskPort.ts'
 
 export interface Filter {
   readonly toolsListChanged?: true
@@ -78,12 +78,12 @@ export class Subscriptions {
     for (const uri of asked.resourceSubscriptions ?? []) this.#guard.assertWatchable(call, uri)
     const mark = { _meta: { [META.subscription]: call.id } }
     const ended = (): string => this.#results.complete({ _meta: mark._meta }, call.peer)
-    const tasks = await this.#tasksFor(call, asked, (task) =>
+    const sendTask = (task: Json): void =>
       call.channel.notify('notifications/tasks', {
         ...task,
         _meta: { ...(task['_meta'] as Json | undefined), ...mark._meta },
-      }),
-    )
+      })
+    const tasks = asked.taskIds && (await this.#tasks()?.listen(call, asked.taskIds, sendTask))
     // Cancellation: servers MUST send this for a stream that they end, and Graceful Closure wants the result after it.
     const tearDown = (): void => call.channel.notify('notifications/cancelled', { ...mark, requestId: call.id })
     const acknowledge = (notifications: Filter): void =>
@@ -124,10 +124,6 @@ export class Subscriptions {
       this.#closers.add(close)
       call.channel.onCancel(() => close(true))
     })
-  }
-
-  async #tasksFor(call: Call, { taskIds }: Filter, send: (task: Json) => void): Promise<TaskListening | undefined> {
-    return taskIds === undefined ? undefined : this.#tasks()?.listen(call, taskIds, send)
   }
 
   /** Ends every subscription with its result, including later ones. */

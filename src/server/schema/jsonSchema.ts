@@ -72,13 +72,10 @@ function createCompiler(dialect: string, { Ajv, Ajv2020, addFormats }: AjvPackag
     type: 'array',
     schemaType: 'boolean',
     error: { message: 'must NOT have duplicate items' },
-    validate: (isUnique: boolean, items: readonly unknown[]) => !isUnique || areUnique(items),
+    validate: (isUnique: boolean, items: readonly unknown[]) =>
+      !isUnique || new Set(items.map(textOf)).size === items.length,
   })
   return ajv
-}
-
-function areUnique(items: readonly unknown[]): boolean {
-  return new Set(items.map(textOf)).size === items.length
 }
 
 /** The same text for equal JSON values, in whatever order their members come, and for no others. */

@@ -7,8 +7,8 @@
  *   method-scope) are part of the value, and have no effect.
  * - A name that cannot be stored is refused alone: its old value stays, and the rest of the change is applied.
  */
+import { unlessRefused } from '../internal.ts'
 import { isObject, STATE_SCOPES, type StateScope, utf8Length } from '../../protocol/index.ts'
-import { StateError } from '../errors.ts'
 import type { JarChange, JarEntry, JarNews, JarOwner } from './store.ts'
 import { jsonText } from '../jsonText.ts'
 
@@ -89,12 +89,7 @@ function planSet(value: unknown, { scope, name }: Pick<JarSet, 'scope' | 'name'>
 }
 
 function textOf(value: unknown): string | undefined {
-  try {
-    return jsonText(value)
-  } catch (error) {
-    if (error instanceof StateError) return undefined
-    throw error
-  }
+  return unlessRefused(() => jsonText(value))
 }
 
 /**

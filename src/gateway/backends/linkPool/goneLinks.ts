@@ -2,7 +2,7 @@
  * Links that ended together with state that their server kept for a caller. The caller's next tool result mentions it,
  * once.
  */
-import type { Json } from '../../../protocol/index.ts'
+import { type Json, setNewest } from '../../../protocol/index.ts'
 
 /** Maximum number of callers remembered. */
 const MAX_GONE = 10_000
@@ -18,12 +18,7 @@ export class GoneLinks {
 
   /** `why` ends a sentence about the process or session. */
   add(key: string, why: string): void {
-    this.#gone.delete(key)
-    for (const oldest of this.#gone.keys()) {
-      if (this.#gone.size < MAX_GONE) break
-      this.#gone.delete(oldest)
-    }
-    this.#gone.set(key, why)
+    setNewest(this.#gone, key, why, MAX_GONE)
   }
 
   /** Appends the notice to a caller's result, as content: models read it, and clients of both eras show it. */

@@ -1,11 +1,19 @@
 /** One task in the two forms of the protocol: that of the tasks extension, and that of revision 2025-11-25. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { hasEnded, isObject, isTaskStatus, type Json, readRelatedTask, relatedTask } from '../../../protocol/index.ts'
+import {
+  hasEnded,
+  isObject,
+  isTaskStatus,
+  type Json,
+  readRelatedTask,
+  relatedTask,
+  withoutUndefined,
+} from '../../../protocol/index.ts'
 
 /** A task of the extension, as a session-era client reads it. */
 export function sessionForm(task: Json): Json {
   const { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs = null, pollIntervalMs, _meta: meta } = task
-  return withoutAbsent({
+  return withoutUndefined({
     taskId,
     status: sessionStatus(task),
     statusMessage,
@@ -20,7 +28,7 @@ export function sessionForm(task: Json): Json {
 /** A task of the session era, as a client of the extension reads it. */
 export function modernForm(task: Json): Json {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl = null, pollInterval, _meta: meta } = task
-  return withoutAbsent({
+  return withoutUndefined({
     taskId,
     status,
     statusMessage,
@@ -55,8 +63,4 @@ export function askedFor(request: InputRequest, taskId: string): InputRequest {
   const params = (request.params ?? {}) as Json
   const _meta = { ...(params['_meta'] as Json | undefined), ...relatedTask(taskId) }
   return { ...request, params: { ...params, _meta } } as InputRequest
-}
-
-function withoutAbsent(task: Json): Json {
-  return Object.fromEntries(Object.entries(task).filter(([, value]) => value !== undefined))
 }

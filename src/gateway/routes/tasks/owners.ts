@@ -36,7 +36,8 @@ export class TaskIds {
   exposed(own: OwnTaskId, principal: Principal | undefined): string {
     const mark = this.#marks.of(marked(own, principal))
     // Addresses of replicas are hidden from clients.
-    const place = own.owner === undefined ? '' : `@${this.#marks.hidden(ownerText(own.owner), mark)}`
+    const place =
+      own.owner === undefined ? '' : `@${this.#marks.hidden(JSON.stringify(writeInstance(own.owner)), mark)}`
     return `${encodeURIComponent(own.server)}${place}:${own.id}:${mark}`
   }
 
@@ -45,7 +46,10 @@ export class TaskIds {
     const { server: written, place, id, mark } = PARTS.exec(exposed)?.groups ?? {}
     const server = written === undefined ? undefined : decoded(written)
     if (server === undefined || id === undefined || mark === undefined) return undefined
-    const owners = place === undefined ? [] : this.#marks.revealed(place, mark).flatMap((text) => readOwner(text) ?? [])
+    const owners =
+      place === undefined
+        ? []
+        : this.#marks.revealed(place, mark).flatMap((text) => readInstance(parseJson(text)) ?? [])
     const possible: OwnTaskId[] =
       place === undefined ? [{ server, id }] : owners.map((owner) => ({ server, id, owner }))
     return possible.find((own) => this.#marks.isOf(marked(own, principal), mark))
@@ -56,14 +60,6 @@ const PARTS = new RegExp(`^(?<server>[^:@]+)(?:@(?<place>[\\w-]+))?:(?<id>.+):(?
 
 function marked({ server, id, owner }: OwnTaskId, principal: Principal | undefined): string {
   return JSON.stringify([server, id, principal?.id ?? null, owner === undefined ? null : writeInstance(owner)])
-}
-
-function ownerText(owner: Instance): string {
-  return JSON.stringify(writeInstance(owner))
-}
-
-function readOwner(text: string): Instance | undefined {
-  return readInstance(parseJson(text))
 }
 
 function decoded(server: string): string | undefined {

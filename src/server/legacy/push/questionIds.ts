@@ -1,5 +1,5 @@
+import { unlessRefused } from '../../../state/internal.ts'
 import type { RequestId } from '../../../protocol/index.ts'
-import { StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import type { Caller } from '../../call.ts'
 import { type Instance, readInstance, type Self, writeInstance } from '../../../cluster/index.ts'
@@ -32,14 +32,10 @@ export class QuestionIds {
   /** Returns undefined for an id that is no question of this server in this session. */
   read(id: RequestId, caller: Caller): NamedQuestion | undefined {
     if (typeof id !== 'string' || caller.peer.session === undefined) return undefined
-    try {
-      const { id: question, body } = this.#sealer.open('question', bindingOf(caller), id)
-      const [instanceId, url, call = ''] = body as readonly [string, string | null, string?]
-      const instance = readInstance([instanceId, url])
-      return instance && { question, call, instance }
-    } catch (error) {
-      if (error instanceof StateError) return undefined
-      throw error
-    }
+    const opened = unlessRefused(() => this.#sealer.open('question', bindingOf(caller), id))
+    if (opened === undefined) return undefined
+    const [instanceId, url, call = ''] = opened.body as readonly [string, string | null, string?]
+    const instance = readInstance([instanceId, url])
+    return instance && { question: opened.id, call, instance }
   }
 }

@@ -2,8 +2,8 @@
  * Relays answers over the bus to the instance that asked. They are sealed for the session that answered, so that
  * neither the bus nor another session can read or forge one.
  */
+import { unlessRefused } from '../../../state/internal.ts'
 import { isObject, type ResponseMessage } from '../../../protocol/index.ts'
-import { StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import { LimitError } from '../../errors.ts'
 import type { EventBus, ServerEvent } from '../../lifecycle/eventBus.ts'
@@ -101,16 +101,11 @@ export class PushRelay {
 
   /** The answer; undefined if it is for another question, or from another session. */
   #open(question: string, answer: string, caller: Caller): RelayedAnswer | undefined {
-    try {
-      const { id, body } = this.#options.sealer.open('push', bindingOf(caller), answer)
-      if (id !== sealId(question) || !isObject(body)) return undefined
-      const { result, error, principal = caller.principal } = body as RelayedBody
-      const response = { kind: 'response', id: question, result, error, state: undefined } as const
-      return { response, answerer: { peer: caller.peer, principal } }
-    } catch (error) {
-      if (error instanceof StateError) return undefined
-      throw error
-    }
+    const { id, body } = unlessRefused(() => this.#options.sealer.open('push', bindingOf(caller), answer)) ?? {}
+    if (id !== sealId(question) || !isObject(body)) return undefined
+    const { result, error, principal = caller.principal } = body as RelayedBody
+    const response = { kind: 'response', id: question, result, error, state: undefined } as const
+    return { response, answerer: { peer: caller.peer, principal } }
   }
 }
 

@@ -1,6 +1,6 @@
 /** The session-era streams of this instance, by their sealed names. */
+import { unlessRefused } from '../../../state/internal.ts'
 import { ProtocolError, type RequestId, unref } from '../../../protocol/index.ts'
-import { StateError } from '../../../state/internal.ts'
 import { Quota } from '../../../state/quota/index.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import { bindingOf, newId } from '../../binding.ts'
@@ -163,15 +163,11 @@ export class LegacyStreams {
   }
 
   #read(name: string, caller: Caller): Pick<StreamPosition, 'kind' | 'instance' | 'request'> | undefined {
-    try {
-      const { body } = this.#sealer.open('stream', bindingOf(caller), name)
-      const [request, entry] = body as readonly [RequestId | null, unknown]
-      const instance = readInstance(entry)
-      return instance && { kind: request === null ? 'standalone' : 'call', instance, request: request ?? undefined }
-    } catch (error) {
-      if (error instanceof StateError) return undefined
-      throw error
-    }
+    const opened = unlessRefused(() => this.#sealer.open('stream', bindingOf(caller), name))
+    if (opened === undefined) return undefined
+    const [request, entry] = opened.body as readonly [RequestId | null, unknown]
+    const instance = readInstance(entry)
+    return instance && { kind: request === null ? 'standalone' : 'call', instance, request: request ?? undefined }
   }
 }
 
