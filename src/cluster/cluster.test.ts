@@ -234,7 +234,7 @@ describe('an instance', () => {
       members.meetAgain(gone)
       expect([await members.all(), members.known()]).toEqual([[], []])
       expect(await scope.forward(gone, { kind: 'request' })).toMatchObject({ kind: 'silent' })
-      expect(await cluster.ledger.claim(name, 60)).toEqual({ state: 'fresh' })
+      expect(await scope.ledger.claim(name, 60)).toEqual({ state: 'fresh' })
     }
     expect([heard, elsewhere].map(({ mock }) => mock.calls)).toEqual([[], []])
   })
@@ -244,7 +244,7 @@ describe('an instance', () => {
     const keeper = await instance((res, proof) => res.writeHead(500, proof).end('{"error":{"code":-32603}}'))
     vi.spyOn(keeper, 'id', 'get').mockReturnValue('-') // the least of all
     cluster.members.note(keeper)
-    await expect(cluster.ledger.claim('c', 60)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(cluster.scope('claims').ledger.claim('c', 60)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     expect(cluster.members.known()).toEqual([keeper])
   })
 

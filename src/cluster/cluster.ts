@@ -47,6 +47,9 @@ const REPLAYED: MessageReply = { status: 503 }
 export class Cluster {
   readonly mediaType = MESSAGE_TYPE
   readonly maxBytes = MAX_MESSAGE_BYTES
+  readonly self: Self
+  readonly members: Members
+  readonly discovery: Discovery
   /** The parts that all scopes share. */
   readonly #shared: SharedParts
   readonly #messenger: Messenger
@@ -59,10 +62,13 @@ export class Cluster {
 
   constructor({ advertise, addresses, sealer, ledger, clock, logger }: ClusterOptions) {
     const self = new Self(advertisedAddress(advertise))
+    this.self = self
     const messenger = new Messenger({ self, sealer, clock })
     const members = new Members({ self, messenger, clock, logger })
+    this.members = members
     const forwarding = new Forwarding(messenger, members)
     const discovery = new Discovery({ self, members, messenger, logger })
+    this.discovery = discovery
     const ownLedger = memberLedger({ self, members, messenger, local: memoryLedger({ clock }), clock })
     this.#shared = { self, members, discovery, ledger: ledger ?? ownLedger, forwarding, urgent: URGENT, logger }
     this.#messenger = messenger
@@ -76,22 +82,6 @@ export class Cluster {
       met: () => this.#heartbeat.start(),
       vacated: (url) => void discovery.seek(url),
     })
-  }
-
-  get self(): Self {
-    return this.#shared.self
-  }
-
-  get members(): Members {
-    return this.#shared.members
-  }
-
-  get discovery(): Discovery {
-    return this.#shared.discovery
-  }
-
-  get ledger(): Ledger {
-    return this.#shared.ledger
   }
 
   /**

@@ -55,6 +55,10 @@ export interface ScopeParts extends SharedParts {
 export class ClusterScope {
   readonly name: string
   readonly bus: ClusterBus
+  readonly self: Self
+  readonly members: Members
+  readonly discovery: Discovery
+  readonly ledger: Ledger
   readonly #parts: ScopeParts
   readonly #heard = new Set<(event: ClusterEvent) => void>()
   readonly #handlers = new Map<string, InstanceMessageHandler>()
@@ -64,26 +68,14 @@ export class ClusterScope {
   constructor(parts: ScopeParts) {
     this.#parts = parts
     this.name = parts.name
+    this.self = parts.self
+    this.members = parts.members
+    this.discovery = parts.discovery
+    this.ledger = parts.ledger
     this.bus = parts.bus === undefined ? this.#memberBus() : this.#withUrgent(parts.bus)
     this.handle('owns', async ({ of: kind, key }) =>
       jsonReply({ owns: this.#owns.get(String(kind))?.(String(key)) === true }),
     )
-  }
-
-  get self(): Self {
-    return this.#parts.self
-  }
-
-  get members(): Members {
-    return this.#parts.members
-  }
-
-  get discovery(): Discovery {
-    return this.#parts.discovery
-  }
-
-  get ledger(): Ledger {
-    return this.#parts.ledger
   }
 
   /** Registers the handler of a kind of message. */

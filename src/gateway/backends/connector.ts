@@ -61,8 +61,12 @@ export class Connector {
   demanded: LoginDemand | undefined
   readonly #options: ConnectorOptions
   readonly #stopped = new AbortController()
+  /** Aborts when the server is no longer needed. */
+  readonly stopped = this.#stopped.signal
   readonly #firstTry = Promise.withResolvers<void>()
-  readonly #refresher = new ListRefresher(() => this.#read(), this.#stopped.signal)
+  /** Resolves when the server was reached, or the first attempt has failed. */
+  readonly tried = this.#firstTry.promise
+  readonly #refresher = new ListRefresher(() => this.#read(), this.stopped)
   #link: Link | undefined
   /** The link that is being replaced. */
   #givenUp: Link | undefined
@@ -82,16 +86,6 @@ export class Connector {
       signal: this.stopped,
       onStale: () => this.refreshLists(),
     })
-  }
-
-  /** Aborts when the server is no longer needed. */
-  get stopped(): AbortSignal {
-    return this.#stopped.signal
-  }
-
-  /** Resolves when the server was reached, or the first attempt has failed. */
-  get tried(): Promise<void> {
-    return this.#firstTry.promise
   }
 
   /** Whether a link declares its client's capabilities when it is opened, as session-era servers require. */
@@ -117,7 +111,7 @@ export class Connector {
 
   /** Connects and stays connected, with unlimited retries. */
   async run(): Promise<void> {
-    const { signal } = this.#stopped
+    const signal = this.stopped
     for (let attempt = 1; !signal.aborted; attempt++) {
       const closed = Promise.withResolvers<string>()
       const connecting = this.#connect(closed.resolve)
@@ -170,7 +164,7 @@ export class Connector {
     })
     this.startedInMs = performance.now() - begunAt
     const read = await this.#readFirst(link)
-    if (this.#stopped.signal.aborted) return link.close()
+    if (this.stopped.aborted) return link.close()
     this.#link = link
     this.about = link.about
     this.lists.take(read)
@@ -196,10 +190,10 @@ export class Connector {
     const lister = await openLink(ownAddress(config.address), listing).catch(() => undefined)
     if (lister === undefined) return
     // Some of these servers extend their lists only a moment later.
-    await sleep(SETTLED_MS, this.#stopped.signal).catch(() => {})
+    await sleep(SETTLED_MS, this.stopped).catch(() => {})
     const found = await this.lists.read(lister).catch(() => undefined)
     const hasMore = found !== undefined && countOf(found.lists) > this.lists.count
-    if (!hasMore || this.#link !== link || this.#stopped.signal.aborted) return lister.close()
+    if (!hasMore || this.#link !== link || this.stopped.aborted) return lister.close()
     this.#lister = lister
     this.refreshLists()
   }

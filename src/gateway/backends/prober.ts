@@ -41,6 +41,8 @@ export class BackgroundProber {
   verdict: Verdict | undefined
   readonly #options: BackgroundProberOptions
   readonly #first = Promise.withResolvers<void>()
+  /** Resolves when there is a verdict, or none can be reached now. */
+  readonly judged = this.#first.promise
   #onDoubt: () => void = () => {}
   #isRunning = false
   #isDoubted = false
@@ -50,11 +52,6 @@ export class BackgroundProber {
 
   constructor(options: BackgroundProberOptions) {
     this.#options = options
-  }
-
-  /** Resolves when there is a verdict, or none can be reached now. */
-  get judged(): Promise<void> {
-    return this.#first.promise
   }
 
   /** The age of the verdict, in seconds; undefined if there is none. */

@@ -244,6 +244,8 @@ class MessageStream implements EventSink {
   readonly #notify: Relayed['notify']
   readonly #parse: (text: string) => unknown
   readonly #answer = Promise.withResolvers<unknown>()
+  /** The answer; undefined if the stream has ended without one. */
+  readonly whole = this.#answer.promise
   readonly #unreadable = new UnreadableRun()
   #isOver = false
 
@@ -251,12 +253,7 @@ class MessageStream implements EventSink {
     this.#id = id
     this.#notify = notify
     this.#parse = parse
-    this.#answer.promise.catch(() => {}) // perhaps it is never read
-  }
-
-  /** The answer; undefined if the stream has ended without one. */
-  get whole(): Promise<unknown> {
-    return this.#answer.promise
+    this.whole.catch(() => {}) // perhaps it is never read
   }
 
   event({ data }: { data: string }): void {

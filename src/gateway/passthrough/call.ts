@@ -53,8 +53,8 @@ export interface Admitted {
 
 /** Aborts requests on a timeout, or when the gateway stops. */
 interface RequestWarden {
-  add(request: PassthroughRequest): void
-  remove(request: PassthroughRequest): void
+  add(request: PassthroughRequest): unknown
+  delete(request: PassthroughRequest): unknown
 }
 
 type Resolve = (reply: HttpReply | undefined | Promise<HttpReply | undefined>) => void
@@ -178,7 +178,7 @@ export class PassthroughCall implements PassthroughOwner {
 
   #leave(): void {
     const { isListening, under } = this.#admitted
-    if (this.#passthrough !== undefined) under.remove(this.#passthrough)
+    if (this.#passthrough !== undefined) under.delete(this.#passthrough)
     if (this.#leaveBackend !== undefined) {
       this.#leaveBackend()
       this.#leaveBackend = undefined

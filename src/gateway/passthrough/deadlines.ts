@@ -41,7 +41,7 @@ export class Deadlines {
     this.#timer ??= setTimeout(this.#look, this.#timeoutMs)
   }
 
-  remove(request: LimitedRequest): void {
+  delete(request: LimitedRequest): void {
     const removed = request.queued
     if (removed === undefined) return
     const { before, after } = removed
@@ -63,7 +63,7 @@ export class Deadlines {
         this.#timer = setTimeout(this.#look, Math.ceil(first.lateAt - now))
         return
       }
-      this.remove(first.request)
+      this.delete(first.request)
       first.request.late()
     }
   }

@@ -22,26 +22,10 @@ import { LISTEN, PassthroughCall, type PassthroughOptions } from './call.ts'
 import { Deadlines } from './deadlines.ts'
 import type { PassthroughRequest } from './request.ts'
 
-class OpenStreams {
-  readonly #open = new Set<PassthroughRequest>()
-
-  add(request: PassthroughRequest): void {
-    this.#open.add(request)
-  }
-
-  remove(request: PassthroughRequest): void {
-    this.#open.delete(request)
-  }
-
-  close(): void {
-    for (const request of this.#open) request.close()
-  }
-}
-
 export class PassthroughHandler implements RequestHandler {
   readonly #options: PassthroughOptions
   /** Streams that stay open until the caller disconnects or the gateway stops. */
-  readonly #listening = new OpenStreams()
+  readonly #listening = new Set<PassthroughRequest>()
   readonly #deadlines = new WeakMap<Backend, Deadlines>()
 
   constructor(options: PassthroughOptions) {
@@ -76,7 +60,7 @@ export class PassthroughHandler implements RequestHandler {
 
   /** Ends the long-lived streams. */
   close(): void {
-    this.#listening.close()
+    for (const request of this.#listening) request.close()
   }
 
   #deadlinesOf(backend: Backend): Deadlines {

@@ -54,6 +54,7 @@ const LATER = 'Call again in a moment.'
 const MAX_LOOKS = 5
 
 export class ServerLeases {
+  readonly serverKey: string
   readonly #options: ServerLeasesOptions
   readonly #held = new Map<string, CallerLease>()
   readonly #elsewhere = new Map<string, PlacedGateway>()
@@ -62,11 +63,8 @@ export class ServerLeases {
   readonly #releasing = new Map<string, Promise<void>>()
 
   constructor(options: ServerLeasesOptions) {
+    this.serverKey = options.serverKey
     this.#options = options
-  }
-
-  get serverKey(): string {
-    return this.#options.serverKey
   }
 
   /** Finds the gateway that serves a caller. Claims a caller that no gateway serves. */

@@ -62,7 +62,8 @@ export function resolveUri(uri: string): { readonly server: string; readonly uri
   return server === undefined ? undefined : { server, uri: scheme + uri.slice(end + 1) }
 }
 
-function decoded(text: string): string | undefined {
+/** Undefined for a text that is not percent-encoded. */
+export function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -58,18 +58,14 @@ export class MiddlewareChain {
   }
 
   /** Runs the middlewares in the order they were added, and inside of them the round. */
-  run(call: HandlerCall, round: () => Promise<CallResult>): Promise<CallResult> {
-    return this.#from(0, call, round)
-  }
-
-  async #from(index: number, call: HandlerCall, round: () => Promise<CallResult>): Promise<CallResult> {
+  async run(call: HandlerCall, round: () => Promise<CallResult>, index = 0): Promise<CallResult> {
     const middleware = this.#middlewares[index]
     if (middleware === undefined) return round()
     let isCalled = false
     const result = await middleware(call, () => {
       if (isCalled) return Promise.reject(new TypeError('A middleware called next() twice.'))
       isCalled = true
-      const going = this.#from(index + 1, call, round)
+      const going = this.run(call, round, index + 1)
       going.catch(() => {}) // the middleware may not wait for it
       return going
     })

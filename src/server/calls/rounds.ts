@@ -89,11 +89,6 @@ export class RoundRunner {
     return this.#wrapped(call, invocation)
   }
 
-  /** Opens the journal of a request, or a new one. A resumed call already has its journal in `resumed`. */
-  async open(call: Call, subject: Subject): Promise<Journal> {
-    return this.#options.carrier.open(call, subject)
-  }
-
   /** Makes a task of a call before its handler runs. `create` gives the text of the result. */
   async createTask(call: Call, subject: Subject, create: (journal: Journal) => Promise<string>): Promise<string> {
     const { results, middleware } = this.#options

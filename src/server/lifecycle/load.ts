@@ -15,10 +15,6 @@ export class Load {
     return this.#inFlight
   }
 
-  get draining(): boolean {
-    return this.#draining
-  }
-
   shedding(): 'no' | 'busy' | 'draining' {
     if (this.#draining) return 'draining'
     return this.#inFlight - this.#leaving.size > this.#maxInFlight ? 'busy' : 'no'

@@ -171,15 +171,12 @@ class TextBody {
   readonly #chunks: Buffer[] = []
   readonly #sizeWith: SizeCounter = totalBytes()
   readonly #whole = Promise.withResolvers<string>()
+  readonly whole = this.#whole.promise
   readonly #maxBytes: number
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
-    this.#whole.promise.catch(() => {}) // perhaps it is never read
-  }
-
-  get whole(): Promise<string> {
-    return this.#whole.promise
+    this.whole.catch(() => {}) // perhaps it is never read
   }
 
   /** Returns false if it is too large. */

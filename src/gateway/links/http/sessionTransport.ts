@@ -75,6 +75,8 @@ export class SessionTransport implements Transport, StreamOwner {
   sessionId: string | undefined
   readonly #options: SessionTransportOptions
   readonly #listening = Promise.withResolvers<void>()
+  /** Resolves when the stream for messages of no request is open, or cannot be opened for now. */
+  readonly listening = this.#listening.promise
   readonly #requester: Requester
   readonly #streams = new OpenRequests<SessionStream>()
   readonly #unreadable = new UnreadableRun()
@@ -90,11 +92,6 @@ export class SessionTransport implements Transport, StreamOwner {
     this.#headers = options.headers
     this.sessionId = options.session?.id
     this.#version = options.session?.version
-  }
-
-  /** Resolves when the stream for messages of no request is open, or cannot be opened for now. */
-  get listening(): Promise<void> {
-    return this.#listening.promise
   }
 
   start(): Promise<void> {

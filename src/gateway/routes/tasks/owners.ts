@@ -6,6 +6,7 @@
  * A process owns a task if the server keeps it in a session or child process of that process. Requests about it may
  * reach any gateway, and are forwarded to the owner as requests of the stateless era.
  */
+import { decoded } from '../names.ts'
 import { type Json, parseJson } from '../../../protocol/index.ts'
 import { type Instance, readInstance, writeInstance } from '../../../cluster/index.ts'
 import type { Principal } from '../../../server/index.ts'
@@ -60,14 +61,6 @@ const PARTS = new RegExp(`^(?<server>[^:@]+)(?:@(?<place>[\\w-]+))?:(?<id>.+):(?
 
 function marked({ server, id, owner }: OwnTaskId, principal: Principal | undefined): string {
   return JSON.stringify([server, id, principal?.id ?? null, owner === undefined ? null : writeInstance(owner)])
-}
-
-function decoded(server: string): string | undefined {
-  try {
-    return decodeURIComponent(server)
-  } catch {
-    return undefined
-  }
 }
 
 export class TaskOwners {

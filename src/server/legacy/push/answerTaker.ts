@@ -148,7 +148,7 @@ export class AnswerTaker {
   async #takeEarlier(asking: PushedCall, answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
     const { calls, states, self } = this.#options
     const { question, instance, response, echo } = answer
-    let key = asking.earlier.keyOf(question)
+    let key = asking.earlier.keys.get(question)
     if (key === undefined && instance.id !== self.id) {
       const brought = echo ?? (await states.readStored(question, caller))
       key = brought?.state.key
@@ -160,7 +160,7 @@ export class AnswerTaker {
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
     if (calls.get(asking.name) !== asking) return undefined
     const { carried, generation } = asking.claims
-    const isNew = !asking.earlier.isTaken(response.id)
+    const isNew = !asking.earlier.taken.has(response.id)
     const other = isNew && carried ? await this.#claimNext(asking, generation) : undefined
     if (other !== undefined) return { kind: 'elsewhere', instance: other }
     if (asking.takeAnswer(key, response, caller)) report()
@@ -222,7 +222,7 @@ export class AnswerTaker {
     const asking = calls.get(call)
     if (asking === undefined) return
     states.inherit(question)
-    asking.earlier.inherit(question)
+    asking.earlier.inherited.add(question)
   }
 
   /**
@@ -270,7 +270,7 @@ export class AnswerTaker {
     owners.note([call], self)
     const result = bareResult(response)
     if (result === undefined) asking.takeAnswer(key, response, caller)
-    else asking.earlier.markTaken(response.id)
+    else asking.earlier.taken.add(response.id)
     const params = { ...request.params, inputResponses: result === undefined ? {} : { [key]: result } }
     return { kind: 'resumed', call: { id: request.id, method: request.method, params, stream, journal }, state }
   }

@@ -235,7 +235,7 @@ export class PushBroker {
     if (claimant !== 'fresh' && !(claimant === 'unknown' && isHandedOff)) return undefined
     if (carried) for (const { question } of questions) this.#states.inherit(question)
     owners.note([call], self)
-    this.#calls.resume(call, carried ? generation + 1 : generation, questions)
+    this.#calls.enter(call, carried ? generation + 1 : generation).earlier.resume(questions)
     return { ...request, stream, journal: readJournal(call, 0, journal) }
   }
 

@@ -15,25 +15,20 @@ interface EarlyAnswer {
 export class EarlierQuestions {
   readonly #resumed = new Map<string, ResumedQuestion>()
   /** The keys of all resumed questions, including those that the handler has asked again. */
-  readonly #keys = new Map<string, string>()
+  readonly keys = new Map<string, string>()
   /** Answers to questions that the handler has not asked again yet, by key. */
-  readonly #answers = new Map<string, EarlyAnswer>()
+  readonly answers = new Map<string, EarlyAnswer>()
   /** Questions that have been answered. */
-  readonly #taken = new Set<RequestId>()
+  readonly taken = new Set<RequestId>()
   /** Questions whose states are kept until the call ends, because their answers may be repeated. */
-  readonly #inherited = new Set<string>()
+  readonly inherited = new Set<string>()
 
   /** Adds questions that another instance has asked, so that they are not asked again. */
   resume(questions: readonly ResumedQuestion[]): void {
     for (const resumed of questions) {
       this.#resumed.set(resumed.key, resumed)
-      this.#keys.set(resumed.question, resumed.key)
+      this.keys.set(resumed.question, resumed.key)
     }
-  }
-
-  /** The key of a question that another instance asked. */
-  keyOf(question: string): string | undefined {
-    return this.#keys.get(question)
   }
 
   takeResumed(key: string): ResumedQuestion | undefined {
@@ -42,40 +37,17 @@ export class EarlierQuestions {
     return resumed
   }
 
-  /** Keeps the state of a question from which the call was resumed until the call ends. */
-  inherit(question: string): void {
-    this.#inherited.add(question)
-  }
-
-  get inherited(): ReadonlySet<string> {
-    return this.#inherited
-  }
-
-  isTaken(question: RequestId): boolean {
-    return this.#taken.has(question)
-  }
-
-  /** Marks the question as answered. */
-  markTaken(question: RequestId): void {
-    this.#taken.add(question)
-  }
-
-  /** Keeps an answer until the handler asks for it. */
-  keepAnswer(key: string, answer: EarlyAnswer): void {
-    this.#answers.set(key, answer)
-  }
-
   /**
    * The answer that came before the handler asked again, if its sender may answer. Throws if the client answered with
    * an error.
    */
   takeAnswer({ key, mayAnswer, onAnswer }: CarriedCall): Json | undefined {
-    const early = this.#answers.get(key)
+    const early = this.answers.get(key)
     if (early === undefined) return undefined
     const { response, answerer } = early
-    this.#answers.delete(key)
+    this.answers.delete(key)
     if (mayAnswer?.(answerer) === false) {
-      this.#taken.delete(response.id)
+      this.taken.delete(response.id)
       return undefined
     }
     onAnswer?.(answerer)

@@ -82,11 +82,11 @@ export class PushedCall {
    * answered by this caller.
    */
   takeAnswer(key: string, response: ResponseMessage, answerer: Caller): boolean {
-    if (this.earlier.isTaken(response.id)) return false
+    if (this.earlier.taken.has(response.id)) return false
     const question = this.open.withKey(key)
     if (question !== undefined && !this.open.accepts(question, answerer)) return false
-    this.earlier.markTaken(response.id)
-    if (question === undefined) this.earlier.keepAnswer(key, { response, answerer })
+    this.earlier.taken.add(response.id)
+    if (question === undefined) this.earlier.answers.set(key, { response, answerer })
     else this.open.settle(question, response, answerer)
     return true
   }

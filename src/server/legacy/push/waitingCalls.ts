@@ -3,7 +3,6 @@ import type { Call } from '../../call.ts'
 import type { Instance, Owners } from '../../../cluster/index.ts'
 import { quotaCaller } from '../../limits/quotaCaller.ts'
 import { unanswered } from './answer.ts'
-import type { ResumedQuestion } from './handOff.ts'
 import { PushedCall } from './pushedCall.ts'
 
 export interface WaitingCallsOptions {
@@ -86,11 +85,6 @@ export class WaitingCalls {
   /** Whether the call was left to others. */
   isLeft(name: string): boolean {
     return this.#left.has(name)
-  }
-
-  /** Adds a call of another instance with its open questions. */
-  resume(name: string, generation: number, questions: readonly ResumedQuestion[]): void {
-    this.enter(name, generation).earlier.resume(questions)
   }
 
   /** Counts a call that is about to wait, and evicts others for it. Throws if none may be evicted. */
