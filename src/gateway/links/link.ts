@@ -138,5 +138,5 @@ export function ownRequest(method: string, params: Json = {}, more: Partial<Rela
 
 /** Cancels a request of the gateway itself with a signal. */
 export function cancelledBy(signal: AbortSignal): Relayed['onCancel'] {
-  return (listener) => signal.addEventListener('abort', listener, { once: true })
+  return (listener) => (signal.aborted ? listener() : signal.addEventListener('abort', listener, { once: true }))
 }
