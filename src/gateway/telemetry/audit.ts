@@ -1,5 +1,6 @@
 /** The audit log of a gateway: each call to a server, what rules decided over it, and what became of it. */
 import { dirname, resolve } from 'node:path'
+import { inspect } from 'node:util'
 import * as telemetry from '@opentelemetry/api'
 import { type AuditCaller, type AuditedCall, type AuditEntry, auditFolder, type AuditLog } from '../../audit/index.ts'
 import type { Json } from '../../protocol/index.ts'
@@ -145,17 +146,16 @@ export class CallAudit {
   }
 }
 
-/** A call that was sent is recorded, whatever its arguments are: some have no canonical text, such as the number 1e400. */
+/**
+ * A call that was sent is recorded, whatever its arguments are: some have no canonical text, such as the number 1e400, or
+ * values that are nested too deep.
+ */
 function digestFor(args: Json): string {
   try {
     return digestOf(args)
   } catch {
-    return digestOf(JSON.stringify(args, infinityAsText))
+    return digestOf(inspect(args, { depth: Infinity, maxArrayLength: null, maxStringLength: null, compact: true }))
   }
-}
-
-function infinityAsText(_: string, value: unknown): unknown {
-  return value === Infinity || value === -Infinity ? String(value) : value
 }
 
 function callerOf(principal: Principal | undefined, client: string | undefined): AuditCaller | undefined {
