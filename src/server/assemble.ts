@@ -85,7 +85,7 @@ export function assemble<Part extends ClusterPart | undefined>(
   const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable, relaying?.keepsState)
   const carrying = new CarryRules(options.carry, store !== undefined)
   const onDifference = differenceReporter(log, options.onDifference)
-  const registry = new Registry(carrying)
+  const registry = new Registry(carrying, relaying?.capabilities)
   const access = new AccessControl(registry, scopeChallengeOf(options.principal))
   const telemetry = wings.telemetry?.(registry)
   const results = new Results(identity, options.maxResultBytes)
@@ -94,7 +94,7 @@ export function assemble<Part extends ClusterPart | undefined>(
   const { listMeta: meta, listCaching: cachingBehind } = relaying ?? {}
   const listed = { registry, identity, caching, cachingBehind, pageSize, logger: log, meta }
   const lists = new Lists({ ...wings, ...listed, callsWait: () => questionsPart !== undefined, listUncallable })
-  const watched = new WatchedResources()
+  const watched = new WatchedResources(relaying?.watched)
   const lifeMs = streamLifeMs(options)
   const subscriptions = new Subscriptions(
     clusterPart?.news ?? bus,
@@ -245,7 +245,6 @@ export function assemble<Part extends ClusterPart | undefined>(
     keyring,
     declaration,
     subscriptions,
-    watched,
     calls,
     endpoint,
     clusterPart,

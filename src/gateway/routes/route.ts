@@ -127,6 +127,8 @@ export class Route {
           return routeMethods(shared, parts, ruled)
         },
         ownLists: own.of,
+        capabilities,
+        watched: { max: MAX_WATCHED, onChange: (uri, isWatched) => this.#watch(uri, isWatched) },
         instructions,
         listMeta: options.listMeta ?? (() => undefined),
         listCaching: (listing) => directory.caching(listing),
@@ -135,13 +137,9 @@ export class Route {
         keepsState: () => directory.keepsState,
       },
     )
-    // Servers that come up later may have any capability, and clients read capabilities only once.
-    this.assembly.registry.declared = capabilities
-    this.assembly.watched.max = MAX_WATCHED
     this.assembly.scope.handleOwned('caller', (key) =>
       scope.backends().some(({ leases }) => leases?.holds(key) === true),
     )
-    this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
     this.assembly.bus.subscribe((event) => {
       if (event.kind !== 'session-ended') return
       for (const { sender } of scope.backends()) sender.sessionEnded(event.session)

@@ -2,9 +2,10 @@
 import type { Cluster, ClusterScope } from '../../cluster/index.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Listing, Lists } from '../catalog/lists.ts'
-import type { Registry } from '../catalog/registry.ts'
+import type { Capability, Registry } from '../catalog/registry.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
+import type { ResourceWatching } from '../limits/watchedResources.ts'
 import type { DebounceOptions } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
 import type { Caching } from '../options.ts'
@@ -31,6 +32,9 @@ export interface Relaying {
   /** Names the route in the cluster. */
   readonly scope: string
   readonly handlers: (parts: MethodParts) => HandlerMethods
+  /** Declared whatever is listed: servers that come up later may have any, and clients read capabilities only once. */
+  readonly capabilities: ReadonlySet<Capability>
+  readonly watched: ResourceWatching
   readonly instructions: () => string | undefined
   /** The lists of this caller; undefined where they are those of everyone. */
   readonly ownLists?: (call: Call) => Promise<CallerLists | undefined> | undefined

@@ -27,9 +27,8 @@ export class Registry {
   readonly resources = new Map<string, ResourceEntry>()
   readonly templates = new Map<string, TemplateEntry>()
   readonly completions = new Map<string, CompletionEntry>()
-  /** Capabilities that are declared before there are entries. */
-  declared: ReadonlySet<Capability> = new Set()
   readonly #carrying: CarryRules
+  readonly #declared: ReadonlySet<Capability>
   /** The rules of current and removed entries. */
   readonly #rules = new Map<string, AccessRule>()
   #guardsResources = false
@@ -37,8 +36,10 @@ export class Registry {
   /** Called after each change, so that cached lists can be dropped. `entry` names an entry with a rule. */
   onChange: (list: ListName, entry?: string) => void = () => {}
 
-  constructor(carrying: CarryRules = new CarryRules(undefined, false)) {
+  /** `declared`: capabilities that are declared before there are entries. */
+  constructor(carrying = new CarryRules(undefined, false), declared: ReadonlySet<Capability> = new Set()) {
     this.#carrying = carrying
+    this.#declared = declared
   }
 
   addTool(entry: ToolEntry): void {
@@ -146,19 +147,19 @@ export class Registry {
   }
 
   get hasTools(): boolean {
-    return this.tools.size > 0 || this.declared.has('tools')
+    return this.tools.size > 0 || this.#declared.has('tools')
   }
 
   get hasPrompts(): boolean {
-    return this.prompts.size > 0 || this.declared.has('prompts')
+    return this.prompts.size > 0 || this.#declared.has('prompts')
   }
 
   get hasResources(): boolean {
-    return this.resources.size > 0 || this.templates.size > 0 || this.declared.has('resources')
+    return this.resources.size > 0 || this.templates.size > 0 || this.#declared.has('resources')
   }
 
   get hasCompletions(): boolean {
-    return this.completions.size > 0 || this.declared.has('completions')
+    return this.completions.size > 0 || this.#declared.has('completions')
   }
 }
 

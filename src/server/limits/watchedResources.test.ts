@@ -3,16 +3,12 @@ import { WatchedResources } from './watchedResources.ts'
 
 const many = (count: number, name = 'item') => Array.from({ length: count }, (_, index) => `${name}://${index}`)
 
-function limited(max: number): WatchedResources {
-  const watched = new WatchedResources()
-  watched.max = max
-  return watched
-}
+const limited = (max: number) => new WatchedResources({ max })
 
 test('without a limit everybody watches what they like, and only the first and the last watcher are told of', () => {
   const told: string[] = []
-  const watched = new WatchedResources()
-  watched.onChange = (uri, isWatched) => void told.push(`${isWatched ? '+' : '-'}${uri}`)
+  const onChange = (uri: string, isWatched: boolean) => void told.push(`${isWatched ? '+' : '-'}${uri}`)
+  const watched = new WatchedResources({ onChange })
   for (const caller of ['ann', 'bob']) expect(watched.add(['a', 'b'], caller)).toEqual(['a', 'b'])
   for (const caller of ['ann', 'bob']) watched.remove(['a'], caller)
   expect(told).toEqual(['+a', '+b', '-a'])

@@ -4,14 +4,24 @@
  */
 import { groupOf, Quota } from '../../state/quota/index.ts'
 
+export interface ResourceWatching {
+  /** Maximum number of resources that all callers watch together. Callers of one network count as one. */
+  readonly max: number
+  /** Called when a resource gets its first watcher, and when it loses its last. */
+  readonly onChange: (uri: string, isWatched: boolean) => void
+}
+
 export class WatchedResources {
   readonly #watchers = new Map<string, number>()
   readonly #quota = new Quota()
 
-  /** Maximum number of resources that all callers watch together. Callers of one network count as one. */
-  max = Number.POSITIVE_INFINITY
-  /** Called when a resource gets its first watcher, and when it loses its last. */
-  onChange: (uri: string, isWatched: boolean) => void = () => {}
+  readonly #max: number
+  readonly #onChange: ResourceWatching['onChange']
+
+  constructor({ max = Number.POSITIVE_INFINITY, onChange = () => {} }: Partial<ResourceWatching> = {}) {
+    this.#max = max
+    this.#onChange = onChange
+  }
 
   /** Returns the resources within the share of the caller. */
   add(uris: Iterable<string>, caller = ''): string[] {
@@ -21,7 +31,7 @@ export class WatchedResources {
       added.push(uri)
       const before = this.#watchers.get(uri) ?? 0
       this.#watchers.set(uri, before + 1)
-      if (before === 0) this.onChange(uri, true)
+      if (before === 0) this.#onChange(uri, true)
     }
     return added
   }
@@ -32,14 +42,14 @@ export class WatchedResources {
       this.#quota.release(groupOf(caller))
       const left = (this.#watchers.get(uri) ?? 0) - 1
       if (left > 0) this.#watchers.set(uri, left)
-      else if (this.#watchers.delete(uri)) this.onChange(uri, false)
+      else if (this.#watchers.delete(uri)) this.#onChange(uri, false)
     }
   }
 
   #take(caller: string): boolean {
     const { places } = this.#quota.of(caller)
     const callers = this.#quota.callers + (places === 0 ? 1 : 0)
-    const share = this.#quota.all.places < this.max ? this.max / 2 : Math.max(1, this.max / callers)
+    const share = this.#quota.all.places < this.#max ? this.#max / 2 : Math.max(1, this.#max / callers)
     if (places < share) this.#quota.take(caller)
     return places < share
   }
