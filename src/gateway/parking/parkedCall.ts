@@ -130,7 +130,7 @@ export class ParkedCall {
       this.#hasEnded = true
       this.#cancels.length = 0 // a finished call is kept for a while, and must not hold the connection to its server
       this.#stopWatching?.()
-      this.#questions.giveBack(this.#noAnswer())
+      if (this.#questions.size > 0) this.#questions.giveBack(this.#noAnswer())
       this.#waiting.wakeAll()
     }
     outcome.then(end, end)
