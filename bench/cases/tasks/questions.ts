@@ -8,6 +8,8 @@ import { type Database, withDatabases } from './databases.ts'
 /** One page of a list, in milliseconds, and what lists may add to the memory of their process, in MB. */
 const REQUIRED = { ms: 20, megabytes: 8 }
 const MEGABYTE = 1_000_000
+/** How many questions are asked in one request to the program. */
+const PORTION = 2_000
 
 /** Lists of open questions, while there are many of others. */
 export const questions: Case = {
@@ -26,7 +28,9 @@ function measureOver(bench: Bench, database: Database): Promise<CaseResult> {
   const { tasks: count } = bench.plan.growth
   return withChild(bench.startProgram('openQuestions', role), async (server) => {
     const lists = (): Promise<Record<string, number[]>> => server.ask('measureLists', bench.plan.tasks.answers)
-    await server.ask('fill', count)
+    await server.ask('fill', { count: 1, addressee: 'sub:kim' })
+    for (let open = 0; open < count; open += PORTION)
+      await server.ask('fill', { count: Math.min(PORTION, count - open), addressee: 'role:manager' })
     await lists()
     const before = await server.ask<NodeJS.MemoryUsage>('memory')
     const measured = await bench.undisturbed([server, ...database.processes], async () => ({ times: await lists() }))

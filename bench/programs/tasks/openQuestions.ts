@@ -22,12 +22,10 @@ const server = createServer({
   questions: true,
 })
 
-/** The first is for one person; all others are for the managers. */
-let left = 0
+let by = ''
 const asking = new Map<string, () => void>()
 
 async function ask(lease: Lease): Promise<void> {
-  const by = left-- === 1 ? 'sub:kim' : 'role:manager'
   const approvers = { by: [by], fourEyes: false }
   await lease.ask([{ key: KEY, request: QUESTION, question: undefined, times: 1, approvers }], undefined)
   asking.get(lease.id)?.()
@@ -67,11 +65,13 @@ async function measureLists(count: number): Promise<Record<string, number[]>> {
 }
 
 let middle = '0'
+let asked = 0
 
-async function fill(count: number): Promise<void> {
-  left = count
-  middle = String(Math.floor(count / 2))
+async function fill({ count, addressee }: { count: number; addressee: string }): Promise<void> {
+  by = addressee
   await loopInParallel({ count }, AT_ONCE, oneMore)
+  asked += count
+  middle = String(Math.floor(asked / 2))
 }
 
 serveRequests({ fill, measureLists })
