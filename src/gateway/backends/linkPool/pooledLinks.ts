@@ -14,36 +14,23 @@ export interface PooledLink extends LinkUse, PlacedLink {
   idle: ReturnType<typeof setTimeout> | undefined
 }
 
-export class PooledLinks {
-  readonly #all = new Set<PooledLink>()
+export class PooledLinks extends Set<PooledLink> {
   readonly #byKey = new Map<string, readonly PooledLink[]>()
-
-  get size(): number {
-    return this.#all.size
-  }
-
-  has(link: PooledLink): boolean {
-    return this.#all.has(link)
-  }
 
   /** The oldest first. */
   ofKey(key: string): readonly PooledLink[] {
     return this.#byKey.get(key) ?? []
   }
 
-  add(link: PooledLink): void {
-    this.#all.add(link)
+  override add(link: PooledLink): this {
     this.#byKey.set(link.key, [...this.ofKey(link.key), link])
+    return super.add(link)
   }
 
-  delete(link: PooledLink): boolean {
+  override delete(link: PooledLink): boolean {
     const others = this.ofKey(link.key).filter((each) => each !== link)
     if (others.length > 0) this.#byKey.set(link.key, others)
     else this.#byKey.delete(link.key)
-    return this.#all.delete(link)
-  }
-
-  [Symbol.iterator](): Iterator<PooledLink> {
-    return this.#all.values()
+    return super.delete(link)
   }
 }
