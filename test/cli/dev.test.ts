@@ -9,6 +9,7 @@ import { StreamableHTTPClientTransport as SessionTransport } from '@modelcontext
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { root } from '../../scripts/repository.ts'
+import { rows } from '../amount.ts'
 import { freePort } from '../fixtures/httpHost.ts'
 import { startPannier } from './fixtures/program.ts'
 import { KEYS, openPty, type Pty } from './fixtures/pty.ts'
@@ -167,12 +168,14 @@ app.all('/mcp', createMyServer().nodeHandler())
 app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')
 `
 
-test.each([
+const FILES: readonly [string, string, string][] = [
   ['calls stdio', 'mine.ts', "import { createMyServer } from './server.ts'\nawait createMyServer().stdio()"],
+  ['mounts its server in Express', 'mine.ts', EXPRESS],
   ['exports a function that makes a server', 'server.ts', SERVER],
   ['exports a server', 'mine.ts', "import { createMyServer } from './server.ts'\nexport default createMyServer()"],
-  ['mounts its server in Express', 'mine.ts', EXPRESS],
-])('a file that %s is served over HTTP', async (_, file, text) => {
+]
+
+test.each(rows(FILES, 2))('a file that %s is served over HTTP', async (_, file, text) => {
   const { pty, url } = await develop(project({ [file]: text }), file)
   await pty.see(`Serving ${url}`)
   const call = await waitingCall(http(url))

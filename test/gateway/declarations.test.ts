@@ -1,5 +1,6 @@
 /** What a session-era server learns of the clients of its callers. */
 import { describe, expect, test } from 'vitest'
+import { rows } from '../amount.ts'
 import { newDatabase, runSql } from '../postgres/database.ts'
 import { untilAllEnd } from './fixtures/bothEras.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
@@ -28,12 +29,14 @@ async function declaredBy(client: AnyClient): Promise<Record<string, unknown>> {
   return JSON.parse(await call(client, 'it_declared')) as Record<string, unknown>
 }
 
-describe.each([
+const SERVERS: readonly [string, string][] = [
   ['stdio', 'stateful'],
+  ['http', 'stateless'],
   ['http', 'stateful'],
   ['stdio', 'stateless'],
-  ['http', 'stateless'],
-])('a server over %s that is %s', (over, state) => {
+]
+
+describe.each(rows(SERVERS, 2))('a server over %s that is %s', (over, state) => {
   test.each(CLIENTS)('proceeds for a client that cannot be asked, beside one that can: %s', async (kind) => {
     const { url } = await startGateway({ it: await entryOf(over, state) }, { principal })
     const [asked, unasked] = [await connectClient(kind, url, {}, FORMS), await connectClient(kind, url, {}, {})]

@@ -1,5 +1,6 @@
 /** Gateways with PostgreSQL that read a file again in which the entry of a server has changed, while callers use the server. */
 import { expect, onTestFinished, test } from 'vitest'
+import { rows } from '../amount.ts'
 import { call as byHand } from '../fixtures/modernClient.ts'
 import { newDatabase, runSql } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
@@ -25,7 +26,7 @@ async function start() {
   return { first, second, change, database, http }
 }
 
-test.each(['http', 'stdio'])(
+test.each(rows(['stdio', 'http'], 1))(
   'a caller of %s has one place while the old server ends, and after it: no other gateway takes the caller',
   async (server) => {
     const { first, second, change, database } = await start()

@@ -1,6 +1,7 @@
 /** Callers of servers that keep something, when gateways without PostgreSQL are added, or end. */
 import type { Gateway } from 'pannier/gateway'
 import { beforeAll, expect, test } from 'vitest'
+import { rows } from '../amount.ts'
 import { call as byHand } from '../fixtures/modernClient.ts'
 import { principal, serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
 import { call, CLIENTS, connectClient, startGateway } from './fixtures/gateways.ts'
@@ -59,7 +60,7 @@ async function joinUntil(members: Member[], hasMoved: () => Promise<boolean>): P
   while (!(await hasMoved()) && members.length < 8)
 }
 
-test.each(['http', 'stdio'])(
+test.each(rows(['stdio', 'http'], 1))(
   'callers of %s whom a new gateway serves begin anew, find what they left before when it ends, and all others keep what they have',
   async (server) => {
     const members = await start()

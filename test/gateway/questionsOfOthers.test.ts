@@ -7,6 +7,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { type Answerer, connect } from 'pannier/client'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { rows } from '../amount.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { untilAllEnd } from './fixtures/bothEras.ts'
@@ -170,7 +171,7 @@ test(
   },
 )
 
-test.each([true, false])(
+test.each(rows([true, false], 1))(
   'a question is asked again in another call when the connection is cut on which it was asked; there is the server: %j',
   LONG,
   async (isAtOwner) => {

@@ -6,6 +6,7 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { newKey } from 'pannier/state'
 import { expect, onTestFinished, test } from 'vitest'
+import { rows } from '../amount.ts'
 import { storePath } from '../tasks/fixtures/echoServer.ts'
 import {
   ASKLESS,
@@ -76,7 +77,9 @@ test.each(ASKLESS)('%s gets a link to a page of this machine, also after the pro
   expect(textOf(await second.call('continue_call', { ticket }))).toBe('erased')
 })
 
-test.each(ASKLESS.flatMap((kind) => [[kind, 'answer_question'] as const, [kind, 'task_answer'] as const]))(
+const ANSWERERS = ASKLESS.flatMap((kind) => [[kind, 'answer_question'] as const, [kind, 'task_answer'] as const])
+
+test.each(rows(ANSWERERS, 2))(
   'the model of %s answers by %s, also after the process was killed',
   async (kind, tool) => {
     const env = { STORE: storePath(), PANNIER_KEYS: newKey(), ...(tool === 'task_answer' && { AS_TOOLS: 'yes' }) }
