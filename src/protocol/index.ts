@@ -87,11 +87,13 @@ export {
   offersTasks,
   readRelatedTask,
   progressMeta,
+  questionOfTask,
   readProgressMeta,
   relatedTask,
   TaskFailed,
   TASKS_EXTENSION,
   type TaskStatus,
+  withRelatedTask,
 } from './tasks.ts'
 export { createAsyncContext } from './runtime/asyncContext.ts'
 export { findNodeModule, host, nodeModule } from './runtime/nodeModule.ts'

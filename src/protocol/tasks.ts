@@ -1,5 +1,5 @@
 /** What both dialects of tasks (SEP-2663 and 2025-11-25) have in common, for servers and clients. */
-import type { ClientCapabilities } from '@modelcontextprotocol/client'
+import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json } from './jsonRpc.ts'
 import type { Era } from './versions.ts'
 
@@ -57,6 +57,16 @@ export function offersTasks(era: Era, declared: Json): boolean {
 /** The `_meta` that ties a message to a task. */
 export function relatedTask(taskId: string): Json {
   return { [RELATED_TASK]: { taskId } }
+}
+
+export function withRelatedTask(message: Json, taskId: string): Json {
+  const { _meta: meta } = message
+  return { ...message, _meta: { ...(isObject(meta) ? meta : {}), ...relatedTask(taskId) } }
+}
+
+/** A question of a task, as it is pushed to a client. */
+export function questionOfTask(request: InputRequest, taskId: string): InputRequest {
+  return { ...request, params: withRelatedTask(request.params ?? {}, taskId) } as InputRequest
 }
 
 /** The task that a message says it belongs to. */

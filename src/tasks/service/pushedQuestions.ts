@@ -1,6 +1,5 @@
 /** Pushes the questions of a task on the stream of a `tasks/result` request, as revision 2025-11-25 has it. */
-import type { InputRequest } from '@modelcontextprotocol/client'
-import { isObject, type Json, ProtocolError, relatedTask } from '../../protocol/index.ts'
+import { isObject, type Json, ProtocolError, questionOfTask } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
 import { answerTask, type DialectOptions } from './dialect.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
@@ -38,7 +37,7 @@ export async function pushQuestions(
   }
   const answered = Array.from(task.questions, async ([key, request]) => {
     const asking = { ...carried, key, mayAnswer: (answerer: Viewer) => mayAnswer(key, answerer) }
-    const response = await channel.push?.(related(request, task.id), asking)
+    const response = await channel.push?.(questionOfTask(request, task.id), asking)
     await answer({ [key]: response })
   })
   const moved = new AbortController()
@@ -54,10 +53,4 @@ export async function pushQuestions(
     moved.abort()
     for (const answer of answered) answer.catch(() => {}) // the task no longer waits for these
   }
-}
-
-function related(request: InputRequest, taskId: string): InputRequest {
-  const params = (request.params ?? {}) as Json
-  const _meta = { ...(params['_meta'] as Json | undefined), ...relatedTask(taskId) }
-  return { ...request, params: { ...params, _meta } } as InputRequest
 }

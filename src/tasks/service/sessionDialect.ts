@@ -15,6 +15,7 @@ import {
   relatedTask,
   TaskFailed,
   toObject,
+  withRelatedTask,
 } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
 import {
@@ -181,9 +182,7 @@ function toWireKeys(task: TaskRecord, responses: Json): Json {
 
 /** The result or error that the call would have had without a task. */
 function ended({ id, status, result, failure }: TaskRecord): Json {
-  if (status === 'completed' && result !== undefined) {
-    return { ...result, _meta: { ...(result['_meta'] as Json | undefined), ...relatedTask(id) } }
-  }
+  if (status === 'completed' && result !== undefined) return withRelatedTask(result, id)
   throw new TaskFailed(failure ?? { code: CODES.INTERNAL_ERROR, message: 'The task was cancelled.' })
 }
 

@@ -4,11 +4,11 @@
  * completed tasks.
  */
 import { randomUUID } from 'node:crypto'
-import { isObject, type Json, ProtocolError, relatedTask, unref } from '../../../protocol/index.ts'
+import { type Json, ProtocolError, unref } from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'
 import { Quota } from '../../../state/quota/index.ts'
 import { callerOf } from '../../links/callers.ts'
-import { sessionForm } from './forms.ts'
+import { resultForm, sessionForm } from './forms.ts'
 import type { TaskSource } from './source.ts'
 
 interface FinishedTask {
@@ -64,8 +64,7 @@ export class FinishedTasks implements TaskSource {
   }
 
   async result(call: Call, id: string, exposed: string): Promise<Json> {
-    const { resultType: _type, _meta: meta, ...rest } = this.#find(call, id).result
-    return { ...rest, _meta: { ...(isObject(meta) ? meta : {}), ...relatedTask(exposed) } }
+    return resultForm(this.#find(call, id).result, exposed)
   }
 
   async answer(): Promise<void> {}

@@ -1,5 +1,4 @@
 /** One task in the two forms of the protocol: that of the tasks extension, and that of revision 2025-11-25. */
-import type { InputRequest } from '@modelcontextprotocol/client'
 import {
   hasEnded,
   isObject,
@@ -8,6 +7,7 @@ import {
   readRelatedTask,
   relatedTask,
   withoutUndefined,
+  withRelatedTask,
 } from '../../../protocol/index.ts'
 
 /** A task of the extension, as a session-era client reads it. */
@@ -58,9 +58,8 @@ export function relatedTo(message: Json, taskId: string | undefined): Json {
   return { ...message, _meta: { ...rest, ...(taskId !== undefined && relatedTask(taskId)) } }
 }
 
-/** A question of a task, as it is pushed to a client. */
-export function askedFor(request: InputRequest, taskId: string): InputRequest {
-  const params = (request.params ?? {}) as Json
-  const _meta = { ...(params['_meta'] as Json | undefined), ...relatedTask(taskId) }
-  return { ...request, params: { ...params, _meta } } as InputRequest
+/** The result of a task for the session era, which has no types of results. */
+export function resultForm(given: Json, taskId: string): Json {
+  const { resultType: _, ...result } = given
+  return withRelatedTask(result, taskId)
 }

@@ -7,7 +7,7 @@ import {
   CODES,
   isObject,
   type Json,
-  relatedTask,
+  questionOfTask,
   RemoteError,
   remoteErrorIn,
   sleep,
@@ -18,7 +18,7 @@ import type { Backend } from '../../backends/backend.ts'
 import { BackendError } from '../../errors.ts'
 import { withTasks } from '../../links/relayed.ts'
 import { askerOf } from '../relayedCall.ts'
-import { askedFor, sessionForm } from './forms.ts'
+import { resultForm, sessionForm } from './forms.ts'
 import { requestFor, type TaskSource } from './source.ts'
 
 const POLL_MS = { usual: 1000, least: 100, most: 10_000 }
@@ -60,7 +60,7 @@ export class ModernTaskSource implements TaskSource {
     for (;;) {
       const task = await this.whole(poll, id)
       const { status, result, error, inputRequests } = task
-      if (status === 'completed' && isObject(result)) return ended(result, exposed)
+      if (status === 'completed' && isObject(result)) return resultForm(result, exposed)
       if (status === 'failed' || status === 'cancelled') throw failureOf(error)
       const open = isObject(inputRequests) ? Object.entries(inputRequests) : []
       const questions = new Map(open.filter(([key]) => !answered.has(key)) as [string, InputRequest][])
@@ -87,7 +87,7 @@ export class ModernTaskSource implements TaskSource {
     if (ask === undefined) throw new BackendError('BACKEND_REFUSED', this.#server, NOT_ASKED)
     const over = new AbortController()
     const asked = Array.from(questions, async ([key, request]) => {
-      const response = await ask(askedFor(request, exposed))
+      const response = await ask(questionOfTask(request, exposed))
       await this.answer(call, id, { [key]: response })
     })
     try {
@@ -148,11 +148,6 @@ export function requestsTo(backend: Backend): TaskRequest {
 }
 
 const NOT_ASKED = 'asks something for this task, and the client cannot be asked on this connection.'
-
-function ended(result: Json, exposed: string): Json {
-  const { resultType: _, _meta: meta, ...rest } = result
-  return { ...rest, _meta: { ...(isObject(meta) ? meta : {}), ...relatedTask(exposed) } }
-}
 
 const CANCELLED = new RemoteError(CODES.INTERNAL_ERROR, 'The task was cancelled.')
 

@@ -6,11 +6,11 @@
  *   the task.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isObject, type Json, sleep, unref } from '../../../protocol/index.ts'
+import { isObject, type Json, questionOfTask, sleep, unref } from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'
 import type { Relayed } from '../../links/relayed.ts'
 import { askerOf } from '../relayedCall.ts'
-import { askedFor, relatedTo } from './forms.ts'
+import { relatedTo } from './forms.ts'
 
 interface TaskQuestion {
   readonly request: InputRequest
@@ -109,7 +109,7 @@ export class OpenResult {
    * others.
    */
   #pass({ call, ask, exposed }: Follower, key: string, { request, refuse }: TaskQuestion): void {
-    ask?.(askedFor(request, exposed)).then(
+    ask?.(questionOfTask(request, exposed)).then(
       (response) => this.answer({ [key]: response }),
       (error: unknown) => {
         if (!call.channel.cancelled && this.#questions.delete(key)) refuse(error)
