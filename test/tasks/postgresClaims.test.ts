@@ -81,13 +81,17 @@ test.each([
   }
 })
 
-test('where very many callers wait, those who have waited longest are among those whose turn it is', async () => {
+test('where very many callers wait, the oldest task is run within one rotation', async () => {
   const { store, tool } = await backlog('patience', "md5('caller ' || n)")
   const ready = new ReadyTasks(store)
-  const { claimed } = await store.driver.transaction(() =>
-    claimReady(store, { worker: 'w', holdMs: 1000, ready, tool, slots: 1 }),
-  )
-  expect(claimed.map(({ task }) => task)).toEqual([1])
+  const claimOne = async (): Promise<number | undefined> => {
+    const options = { worker: 'w', holdMs: 60_000, ready, tool, slots: 1 }
+    const { claimed } = await store.driver.transaction(() => claimReady(store, options))
+    return claimed[0]?.task
+  }
+  let claims = 1
+  while ((await claimOne()) !== 1) claims++
+  expect(claims).toBeLessThanOrEqual(Math.ceil((WAITING + 1) / MAX_CALLERS))
 })
 
 test('where more callers wait than were looked at, more tasks may be ready, also with slots left', async () => {
