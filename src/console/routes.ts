@@ -1,6 +1,7 @@
 /** The pages, by the first part of the address after `#/`. */
 import type { ComponentType } from 'preact'
 import type { PageProps } from './address.ts'
+import { Calls } from './pages/calls.tsx'
 import { Definitions } from './pages/definitions.tsx'
 import { Overview } from './pages/overview.tsx'
 
@@ -11,6 +12,7 @@ interface PageRoute {
 
 export const PAGES: ReadonlyMap<string, PageRoute> = new Map([
   ['overview', { title: 'Overview', page: Overview }],
+  ['calls', { title: 'Calls', page: Calls }],
   ['definitions', { title: 'Definitions', page: Definitions }],
 ])
 

@@ -1,6 +1,7 @@
 /** The topics and actions of the console, from the parts of a gateway. */
 import type { Logger } from '../server/internal.ts'
 import { acceptAction, type DefinitionsParts, definitionsTopic } from './admin/console/definitions.ts'
+import { callsTopic } from './admin/console/calls.ts'
 import { ConsoleDesk } from './admin/console/desk.ts'
 import { overviewTopic } from './admin/console/overview.ts'
 import type { GatewayReport } from './options.ts'
@@ -18,10 +19,12 @@ export interface ConsoleSite {
 }
 
 export function gatewayConsole({ report, metrics, routes, definitions, audit, logger }: ConsoleSite): ConsoleDesk {
+  metrics.recent.showsArguments = audit?.showsArguments === true
   const desk = new ConsoleDesk({
     topics: {
       overview: overviewTopic({ report, history: metrics.history, routes }),
       definitions: definitionsTopic(definitions),
+      calls: callsTopic(metrics.recent),
     },
     actions: { 'definitions.accept': acceptAction(definitions) },
     scope: () => routes.union.assembly.scope,

@@ -207,11 +207,14 @@ export class Relay {
     const { recorded, target, params } = relaying
     const { call } = recorded
     const { requestState: _, inputResponses: __, ...first } = params
-    const ask = askerOf(call, target.backend.config.settings.parkSeconds * 1000)
+    recorded.isAskedInPlace = true
+    const ask = recordedAsk(askerOf(call, target.backend.config.settings.parkSeconds * 1000), recorded)
     return this.#parts.rounds.run<Json>(call, {
       subject: { name: `${target.backend.name} ${target.name}`, args: params },
-      invoke: async (ctx) =>
-        questionsOr(await this.#send(relaying, { ...first, ...broughtTo(target.backend, ctx) }, ask)),
+      invoke: async (ctx) => {
+        for (const [key, answer] of Object.entries(ctx.inputResponses)) recorded.round.answered(key, answer)
+        return questionsOr(await this.#send(relaying, { ...first, ...broughtTo(target.backend, ctx) }, ask))
+      },
       finish: (result) => result,
     })
   }
@@ -243,6 +246,17 @@ export class Relay {
       const named = this.#options.tasks.asked(this.#options.addressed(result, call, backend), call, backend)
       return this.#parts.results.complete(shaped(named, call, backend), call.peer)
     })
+  }
+}
+
+/** Records the questions that a server pushes during the call. */
+function recordedAsk(ask: Relayed['ask'], { round }: RecordedCall): Relayed['ask'] {
+  if (ask === undefined) return undefined
+  return async (request) => {
+    round.asked({ question: request })
+    const answer = await ask(request)
+    round.answered('question', answer)
+    return answer
   }
 }
 

@@ -8,7 +8,7 @@ import type { AnswerWay } from '../../server/index.ts'
 import { type Call, isLaterRound, type Logger, type Principal, shortened } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Keyring } from '../../state/seal/index.ts'
-import type { CallOutcome, CallTarget } from './metrics.ts'
+import type { CallOutcome, CallTarget } from './outcome.ts'
 import { traceIdOf, type TraceFields } from './tracing.ts'
 
 /** Where the audit log is written, and what it says. */
@@ -62,11 +62,11 @@ export interface AuditedChange {
 
 export class CallAudit {
   readonly #log: AuditLog
-  readonly #showsArguments: boolean
+  readonly showsArguments: boolean
 
   constructor(log: AuditLog, settings: Pick<AuditSettings, 'arguments'>) {
     this.#log = log
-    this.#showsArguments = settings.arguments === 'full'
+    this.showsArguments = settings.arguments === 'full'
   }
 
   ended(subject: AuditSubject, { outcome, error, ms }: AuditEnd): void {
@@ -140,7 +140,7 @@ export class CallAudit {
       ...(target.name !== undefined && { name: target.name }),
       ...(caller !== undefined && { caller }),
       ...(args !== undefined && { argumentsDigest: digestFor(args) }),
-      ...(args !== undefined && this.#showsArguments && { arguments: args }),
+      ...(args !== undefined && this.showsArguments && { arguments: args }),
       ...(traceId !== undefined && { traceId }),
     }
   }

@@ -3,7 +3,15 @@
  * messages of errors.
  */
 import type { Attributes } from '@opentelemetry/api'
-import { CODES, type HeaderReader, isServerError, type Json, type RequestId, remembered } from '../../protocol/index.ts'
+import {
+  CODES,
+  type HeaderReader,
+  isObject,
+  isServerError,
+  type Json,
+  type RequestId,
+  remembered,
+} from '../../protocol/index.ts'
 import {
   type Call,
   type Logger,
@@ -14,7 +22,9 @@ import {
 } from '../../server/internal.ts'
 import { backendCodeOf } from '../errors.ts'
 import type { AuditApproval, AuditDecision, CallAudit } from './audit.ts'
-import type { CallOutcome, CallTarget, GatewayMetrics } from './metrics.ts'
+import type { GatewayMetrics } from './metrics.ts'
+import type { CallOutcome, CallTarget } from './outcome.ts'
+import { callerText, type RoundRecorder } from './recentCalls.ts'
 import { type BackendSpan, startSpan, traceIdOf, type TraceFields } from './tracing.ts'
 
 export interface CallRecorderOptions {
@@ -39,20 +49,41 @@ export class CallRecorder {
   }
 
   /** Runs a call, and records how it ended. `work` reports the result, `args` is what the server gets. */
-  async record<T>(
+  async record(
     call: Call,
     target: CallTarget,
     args: Json | undefined,
-    work: (recorded: RecordedCall) => Promise<T>,
-  ): Promise<T> {
-    const recorded = new RecordedCall(call, target, args)
+    work: (recorded: RecordedCall) => Promise<string>,
+  ): Promise<string> {
+    const { metrics, route } = this.#options
+    const recorded = new RecordedCall(call, target, args, metrics.recent.begun(call, route, target, args))
     try {
       const answer = await recorded.span.run(() => work(recorded))
-      this.#end(recorded, recorded.outcome, recorded.error)
+      this.#end(recorded, recorded.outcome, recorded.error, answer)
       return answer
     } catch (error) {
       const code = codeOf(error)
       this.#end(recorded, call.channel.cancelled ? 'cancelled' : outcomeOf(error), code)
+      throw error
+    }
+  }
+
+  /** Runs a round of a call that waits for an approval, or whose questions are answered elsewhere. */
+  async hold(
+    call: Call,
+    target: CallTarget,
+    args: Json,
+    work: (round: RoundRecorder) => Promise<string>,
+  ): Promise<string> {
+    const { metrics, route } = this.#options
+    const round = metrics.recent.begun(call, route, target, args)
+    try {
+      const answer = await work(round)
+      const isAsked = answer.includes('"input_required"')
+      round.end(isAsked ? 'asked' : 'complete', undefined, undefined, answer)
+      return answer
+    } catch (error) {
+      round.end(outcomeOf(error), codeOf(error), undefined)
       throw error
     }
   }
@@ -93,8 +124,14 @@ export class CallRecorder {
     audit?.approved({ call, route, target, args }, approval)
   }
 
-  #end({ call, target, args, span, startedAt }: RecordedCall, outcome: CallOutcome, error: string | undefined): void {
+  #end(
+    { call, target, args, span, round, startedAt }: RecordedCall,
+    outcome: CallOutcome,
+    error: string | undefined,
+    answer?: string,
+  ): void {
     span.end(outcome === 'failed' ? (error ?? 'failed') : undefined)
+    round.end(outcome, error, traceIdOf(span.fields), answer)
     if (call.forwardedBy) return // the gateway that the caller reached records the call
     const { id, method, principal, header } = call
     const { route, audit } = this.#options
@@ -115,11 +152,15 @@ export class RecordedCall {
   readonly target: CallTarget
   readonly args: Json | undefined
   readonly span: BackendSpan
+  readonly round: RoundRecorder
   readonly startedAt = performance.now()
   outcome: CallOutcome = 'complete'
   error: string | undefined
+  /** Whether questions are asked on the stream of the call, so that one round holds them all. */
+  isAskedInPlace = false
 
-  constructor(call: Call, target: CallTarget, args: Json | undefined) {
+  constructor(call: Call, target: CallTarget, args: Json | undefined, round: RoundRecorder) {
+    this.round = round
     this.call = call
     this.target = target
     this.args = args
@@ -136,6 +177,7 @@ export class RecordedCall {
   result(result: Json): void {
     const isError = result['isError'] === true
     this.error = isError ? TOOL_ERROR : undefined
+    if (this.isAskedInPlace && isObject(result['inputRequests'])) this.round.asked(result['inputRequests'])
     this.outcome = isError ? 'failed' : result['resultType'] === 'input_required' ? 'asked' : 'complete'
     if (isError) this.call.observer?.toolFailed()
   }
@@ -200,6 +242,18 @@ export function recordPassthrough(options: CallRecorderOptions, record: Passthro
   const trace = traceparent === undefined ? {} : { traceparent }
   const target = targetOf(backend, method, header)
   report(options, { method, target, outcome, error, startedAt, principal, header, trace })
+  const traceId = traceIdOf(trace)
+  options.metrics.recent.passed({
+    server: target.server,
+    method,
+    route: options.route,
+    ms: Math.round((performance.now() - startedAt) * 10) / 10,
+    outcome,
+    ...(target.name !== undefined && { name: shortened(target.name) }),
+    ...(error !== undefined && { error }),
+    ...(principal && { caller: callerText(principal) }),
+    ...(traceId !== undefined && { traceId }),
+  })
 }
 
 /** A call as it is reported. */

@@ -15,17 +15,8 @@ import {
 } from '@opentelemetry/api'
 import { escapeUnprintable } from '../../state/internal.ts'
 import { CallHistory } from './history.ts'
-
-/** `asked`: the caller has to answer first. `refused`: the request is invalid, over a limit, or lacks credentials. */
-export type CallOutcome = 'complete' | 'asked' | 'failed' | 'refused' | 'cancelled'
-
-export interface CallTarget {
-  readonly server: string
-  /** The name of a tool or prompt; undefined for resources. */
-  readonly name: string | undefined
-  /** Whether the server lists it; otherwise the caller chose the name. */
-  readonly isListed: boolean
-}
+import type { CallOutcome, CallTarget } from './outcome.ts'
+import { RecentCalls } from './recentCalls.ts'
 
 /** The current measurements of one server. */
 export interface ServerMeasures {
@@ -71,6 +62,7 @@ const BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 
 export class GatewayMetrics {
   readonly history = new CallHistory()
+  readonly recent = new RecentCalls()
   readonly #measure: () => GatewayMeasures
   readonly #tools = new Map<string, Set<string>>()
   #registered: Registration | undefined

@@ -12,6 +12,7 @@ import { asAskable, plainly } from '../../links/relayed.ts'
 import { isReplayable } from '../../parking/claim.ts'
 import { approvalQuestion, GatewayQuestions, type HeldCall, type HeldInput } from '../../questions/index.ts'
 import type { RuleDecision } from '../../rules/index.ts'
+import { callerText } from '../../telemetry/recentCalls.ts'
 import type { BackendTarget } from '../contents.ts'
 import type { RouteDirectory } from '../directory.ts'
 import type { OwnLists } from '../ownLists.ts'
@@ -118,12 +119,23 @@ export class RuledCalls {
     if (typeof approval === 'string') return this.#refuse(call, approval)
     const input = this.#inputOf(call, decided, named)
     const { rule = '' } = decision
-    if (approval !== undefined) this.#options.recorder.waits(call, recordedTarget(call, found), input.arguments, rule)
-    return questions.run(call, {
-      input,
-      held: this.#heldCall(call, found, input, approval, rule),
-      hasOutput: listed?.['outputSchema'] !== undefined,
-      answerSeconds: approval?.seconds ?? backend.config.settings.parkSeconds,
+    const { recorder } = this.#options
+    const target = recordedTarget(call, found)
+    if (approval !== undefined) recorder.waits(call, target, input.arguments, rule)
+    return recorder.hold(call, target, input.arguments, (round) => {
+      if (approval !== undefined) round.event('approval', `waits by the rule ${rule}`)
+      const held = this.#heldCall(call, found, input, approval, rule)
+      const answered: typeof held.answered = (answer) => {
+        const by = answer.by === undefined ? '' : ` by ${callerText(answer.by)}`
+        round.event('approval', `${answer.isApproved ? 'approved' : 'declined'}${by}`)
+        return held.answered(answer)
+      }
+      return questions.run(call, {
+        input,
+        held: { ...held, answered },
+        hasOutput: listed?.['outputSchema'] !== undefined,
+        answerSeconds: approval?.seconds ?? backend.config.settings.parkSeconds,
+      })
     })
   }
 
