@@ -49,16 +49,27 @@ export interface DecidedEntry extends AuditedCall {
   readonly failure?: string
 }
 
-/** What a person decided over a call that a rule wanted to be approved. */
-export interface ApprovalEntry extends AuditedCall {
-  readonly kind: 'approval'
-  readonly rule: string
-  readonly outcome: 'approved' | 'declined'
+/** Who answered a question, and where. */
+export interface AuditedAnswer {
   readonly answeredBy?: AuditCaller
   /** Where it was answered: in the client of the call, on a page, or by a program. */
   readonly way?: string
   /** The id of the question; absent where it was asked in the client of the call. */
   readonly question?: string
+}
+
+/** What was answered to a question of a server. The answer itself is in no entry. */
+export interface AnswerEntry extends AuditedCall, AuditedAnswer {
+  readonly kind: 'answer'
+  /** `accept`, `decline` or `cancel`. */
+  readonly action: string
+}
+
+/** What a person decided over a call that a rule wanted to be approved. */
+export interface ApprovalEntry extends AuditedCall, AuditedAnswer {
+  readonly kind: 'approval'
+  readonly rule: string
+  readonly outcome: 'approved' | 'declined'
 }
 
 /** A change that a person made, or tried to make, in the console. */
@@ -74,4 +85,4 @@ export interface ConsoleEntry {
   readonly caller?: AuditCaller
 }
 
-export type AuditEntry = CallEntry | DecidedEntry | ApprovalEntry | ConsoleEntry
+export type AuditEntry = CallEntry | DecidedEntry | ApprovalEntry | AnswerEntry | ConsoleEntry

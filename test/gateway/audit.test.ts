@@ -134,6 +134,24 @@ test.each(STORES)('with %s, approvers are notified, and the log names who decide
   expect(calls).toMatchObject([{ ...about, outcome: 'complete' }])
 })
 
+test.each(STORES)('with %s, the log names who answered a question of a server, and where', async (store) => {
+  const folder = auditFolderOfTest()
+  const { url: bank } = await startBank()
+  const servers = { bank: { url: bank, pannier: { state: 'stateless' } } }
+  const { url } = await startAsking(servers, { ...(await newStore(store)), audit: { folder } })
+  const ann = await askless('SDK v2', url, 'ann')
+  const { ticket, questions } = waitingIn(await ann.call('bank_transfer', { amount: 5 }))
+  const { id, url: page = '' } = questions[0]!
+  await fetch(page, { method: 'POST', body: new URLSearchParams({ action: 'accept', 'field.sure': 'yes' }) })
+  expect(textOf(await ann.call('continue_call', { ticket }))).toBe('transferred 5')
+  const about = { server: 'bank', name: 'transfer', caller: { subject: 'ann' } }
+  expect(entriesIn(folder).filter((entry) => 'kind' in entry)).toMatchObject([
+    { kind: 'call', outcome: 'asked', ...about },
+    { kind: 'answer', action: 'accept', answeredBy: { subject: 'ann' }, way: 'page', question: id, ...about },
+    { kind: 'call', outcome: 'complete', ...about },
+  ])
+})
+
 test('channels of the file are checked when it is read', async () => {
   const given = [{ webhook: 'https://x.example' }, { chat: 'x' }, { mail: 'smtp://x', from: 'a@b.c' }, {}]
   const { settings, ...read } = await gatewayConfigOf({ mcpServers: {}, gateway: { store: 'q.db' } })

@@ -33,7 +33,7 @@ import {
 } from '../../server/internal.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import { isObject, type Json, MODERN_VERSION } from '../../protocol/index.ts'
-import { type ApproverAnswer, type HeldCall, runHeld } from './heldCall.ts'
+import { type HeldAnswer, type HeldCall, runHeld } from './heldCall.ts'
 
 /** What identifies a call: an approval counts for exactly this. It is stored, and its digest finds the same call again. */
 export interface HeldInput {
@@ -141,8 +141,8 @@ export class GatewayQuestions {
     this.fetch = fetchHandler(endpoint, guards)
   }
 
-  /** Where an approver has answered. */
-  async wayOf({ question, by }: ApproverAnswer): Promise<AnswerWay | undefined> {
+  /** Where a question was answered. */
+  async wayOf({ question, by }: HeldAnswer): Promise<AnswerWay | undefined> {
     if (question === undefined) return 'client'
     return by && (await this.list.find(question, by))?.outcome.way
   }

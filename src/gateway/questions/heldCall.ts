@@ -13,12 +13,21 @@ import { Context, MAX_ROUNDS, toWireError } from '../../server/internal.ts'
 import { BackendError, callLost, tooLongForPeople } from '../errors.ts'
 import type { ApprovalQuestion } from './approval.ts'
 
-/** What an approver answered to the question of a call. */
-export interface ApproverAnswer {
-  readonly isApproved: boolean
+/** An answer to a question of a call. */
+export interface HeldAnswer {
   readonly by: AnsweredBy | undefined
   /** The id of the question; undefined if it was asked in the client of the call. */
   readonly question: string | undefined
+}
+
+/** What an approver answered. */
+export interface ApproverAnswer extends HeldAnswer {
+  readonly isApproved: boolean
+}
+
+/** What was answered to a question of the server. */
+export interface ServerAnswer extends HeldAnswer {
+  readonly action: string
 }
 
 export interface HeldCall {
@@ -32,6 +41,8 @@ export interface HeldCall {
   mayRepeat(round: number): boolean
   /** Records what an approver answered. */
   answered(answer: ApproverAnswer): Promise<void>
+  /** Records what was answered to a question of the server. */
+  answeredServer(answer: ServerAnswer): Promise<void>
   /** Sends a round: the result, or the questions of the server. */
   send(brought: Json): Promise<Json>
 }
@@ -64,8 +75,7 @@ async function refusalOf(
   const until = await ctx.step('until', () => clock() + seconds * 1000)
   const { action, content } = await Context.relay(ctx, APPROVAL, shownAs(request, call), approvers)
   const isApproved = action === 'accept' && isObject(content) && content['approve'] === true
-  const question = ctx.taskId === undefined ? undefined : `${ctx.taskId}:${APPROVAL}`
-  await ctx.step('recorded', () => call.answered({ isApproved, by: ctx.answeredBy(APPROVAL), question }))
+  await ctx.step('recorded', () => call.answered({ isApproved, ...answerOf(ctx, APPROVAL) }))
   if (!isApproved)
     return `Not approved: ${ctx.answeredBy(APPROVAL)?.subject ?? 'the approver'} declined. Nothing was sent.`
   return clock() > until ? 'The approval expired before the call was sent. Call again for another one.' : undefined
@@ -120,7 +130,16 @@ async function answersTo(ctx: Context, call: HeldCall, round: number, requests: 
     const response = await Context.relay(ctx, `${round} ${key}`, shownAs(request as InputRequest, call))
     return [key, response] as const
   })
-  return Object.fromEntries(await Promise.all(asked))
+  const answers = await Promise.all(asked)
+  for (const [key, { action }] of answers) {
+    const answer = { action: String(action), ...answerOf(ctx, `${round} ${key}`) }
+    if (action !== undefined) await ctx.step(`recorded ${round} ${key}`, () => call.answeredServer(answer))
+  }
+  return Object.fromEntries(answers)
+}
+
+function answerOf(ctx: Context, key: string): HeldAnswer {
+  return { by: ctx.answeredBy(key), question: ctx.taskId === undefined ? undefined : `${ctx.taskId}:${key}` }
 }
 
 /** The question with the tool that it is about. */

@@ -2,7 +2,14 @@
 import { dirname, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import * as telemetry from '@opentelemetry/api'
-import { type AuditCaller, type AuditedCall, type AuditEntry, auditFolder, type AuditLog } from '../../audit/index.ts'
+import {
+  type AuditCaller,
+  type AuditedAnswer,
+  type AuditedCall,
+  type AuditEntry,
+  auditFolder,
+  type AuditLog,
+} from '../../audit/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { AnswerWay } from '../../server/index.ts'
 import { type Call, isLaterRound, type Logger, type Principal, shortened } from '../../server/internal.ts'
@@ -44,12 +51,19 @@ export interface AuditDecision {
   readonly failure: string | undefined
 }
 
-export interface AuditApproval {
-  readonly rule: string
-  readonly isApproved: boolean
+interface Answered {
   readonly by: Principal | undefined
   readonly way: AnswerWay | undefined
   readonly question: string | undefined
+}
+
+export interface AuditApproval extends Answered {
+  readonly rule: string
+  readonly isApproved: boolean
+}
+
+export interface AuditAnswer extends Answered {
+  readonly action: string
 }
 
 export interface AuditedChange {
@@ -97,18 +111,14 @@ export class CallAudit {
   }
 
   /** An approver has answered. */
-  approved(subject: AuditSubject, { rule, isApproved, by, way, question }: AuditApproval): void {
-    const answeredBy = by && callerOf(by, undefined)
+  approved(subject: AuditSubject, { rule, isApproved, ...answer }: AuditApproval): void {
     const outcome = isApproved ? 'approved' : 'declined'
-    this.#write({
-      kind: 'approval',
-      ...this.#audited(subject),
-      rule,
-      outcome,
-      ...(answeredBy && { answeredBy }),
-      ...(way !== undefined && { way }),
-      ...(question !== undefined && { question }),
-    })
+    this.#write({ kind: 'approval', ...this.#audited(subject), rule, outcome, ...answered(answer) })
+  }
+
+  /** A question of a server was answered. */
+  answered(subject: AuditSubject, { action, ...answer }: AuditAnswer): void {
+    this.#write({ kind: 'answer', ...this.#audited(subject), action, ...answered(answer) })
   }
 
   /** A change in the console, or an attempt. */
@@ -143,6 +153,15 @@ export class CallAudit {
       ...(args !== undefined && this.showsArguments && { arguments: args }),
       ...(traceId !== undefined && { traceId }),
     }
+  }
+}
+
+function answered({ by, way, question }: Answered): AuditedAnswer {
+  const answeredBy = by && callerOf(by, undefined)
+  return {
+    ...(answeredBy && { answeredBy }),
+    ...(way !== undefined && { way }),
+    ...(question !== undefined && { question }),
   }
 }
 

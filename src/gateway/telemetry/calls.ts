@@ -21,7 +21,7 @@ import {
   toWireError,
 } from '../../server/internal.ts'
 import { backendCodeOf } from '../errors.ts'
-import type { AuditApproval, AuditDecision, CallAudit } from './audit.ts'
+import type { AuditAnswer, AuditApproval, AuditDecision, CallAudit } from './audit.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { CallOutcome, CallTarget } from './outcome.ts'
 import { callerText, type RoundRecorder } from './recentCalls.ts'
@@ -122,6 +122,12 @@ export class CallRecorder {
   approved(call: Call, target: CallTarget, args: Json, approval: AuditApproval): void {
     const { route, audit } = this.#options
     audit?.approved({ call, route, target, args }, approval)
+  }
+
+  /** Records what was answered to a question of a server. */
+  answered(call: Call, target: CallTarget, args: Json, answer: AuditAnswer): void {
+    const { route, audit } = this.#options
+    audit?.answered({ call, route, target, args }, answer)
   }
 
   #end(

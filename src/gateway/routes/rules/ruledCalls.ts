@@ -158,6 +158,10 @@ export class RuledCalls {
         const way = await this.#options.questions?.wayOf(answer)
         this.#options.recorder.approved(call, recordedTarget(call, target), input.arguments, { ...answer, rule, way })
       },
+      answeredServer: async (answer) => {
+        const way = await this.#options.questions?.wayOf(answer)
+        this.#options.recorder.answered(call, recordedTarget(call, target), input.arguments, { ...answer, way })
+      },
       send: (brought) => this.#send(call, input, brought),
     }
   }
