@@ -110,15 +110,12 @@ export class CallAudit {
     this.#write({ kind: 'decision', ...this.#audited(subject), rule, outcome: 'approve' })
   }
 
-  /** An approver has answered. */
-  approved(subject: AuditSubject, { rule, isApproved, ...answer }: AuditApproval): void {
-    const outcome = isApproved ? 'approved' : 'declined'
-    this.#write({ kind: 'approval', ...this.#audited(subject), rule, outcome, ...answered(answer) })
-  }
-
-  /** A question of a server was answered. */
-  answered(subject: AuditSubject, { action, ...answer }: AuditAnswer): void {
-    this.#write({ kind: 'answer', ...this.#audited(subject), action, ...answered(answer) })
+  /** An approver has answered, or somebody whom a server asks. */
+  answered(subject: AuditSubject, answer: AuditApproval | AuditAnswer): void {
+    const about = { ...this.#audited(subject), ...answered(answer) }
+    if ('action' in answer) return this.#write({ kind: 'answer', ...about, action: answer.action })
+    const outcome = answer.isApproved ? 'approved' : 'declined'
+    this.#write({ kind: 'approval', ...about, rule: answer.rule, outcome })
   }
 
   /** A change in the console, or an attempt. */

@@ -118,14 +118,8 @@ export class CallRecorder {
     audit?.waits({ call, route, target, args }, rule)
   }
 
-  /** Records what an approver answered. */
-  approved(call: Call, target: CallTarget, args: Json, approval: AuditApproval): void {
-    const { route, audit } = this.#options
-    audit?.approved({ call, route, target, args }, approval)
-  }
-
-  /** Records what was answered to a question of a server. */
-  answered(call: Call, target: CallTarget, args: Json, answer: AuditAnswer): void {
+  /** Records what was answered to a question of a call. */
+  answered(call: Call, target: CallTarget, args: Json, answer: AuditAnswer | AuditApproval): void {
     const { route, audit } = this.#options
     audit?.answered({ call, route, target, args }, answer)
   }

@@ -156,7 +156,7 @@ export class RuledCalls {
       mayRepeat: (round) => isReplayable(call, backend, listed) || (round > 1 && backend.era === 'legacy'),
       answered: async (answer) => {
         const way = await this.#options.questions?.wayOf(answer)
-        this.#options.recorder.approved(call, recordedTarget(call, target), input.arguments, { ...answer, rule, way })
+        this.#options.recorder.answered(call, recordedTarget(call, target), input.arguments, { ...answer, rule, way })
       },
       answeredServer: async (answer) => {
         const way = await this.#options.questions?.wayOf(answer)
