@@ -69,7 +69,8 @@ let asked = 0
 
 async function fill({ count, addressee }: { count: number; addressee: string }): Promise<void> {
   by = addressee
-  await loopInParallel({ count }, AT_ONCE, oneMore)
+  if (count === 1) await oneMore()
+  else await loopInParallel({ count }, AT_ONCE, oneMore)
   asked += count
   middle = String(Math.floor(asked / 2))
 }
