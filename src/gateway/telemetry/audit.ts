@@ -51,18 +51,18 @@ export interface AuditDecision {
   readonly failure: string | undefined
 }
 
-interface Answered {
+interface AnswerDetails {
   readonly by: Principal | undefined
   readonly way: AnswerWay | undefined
   readonly question: string | undefined
 }
 
-export interface AuditApproval extends Answered {
+export interface AuditApproval extends AnswerDetails {
   readonly rule: string
   readonly isApproved: boolean
 }
 
-export interface AuditAnswer extends Answered {
+export interface AuditAnswer extends AnswerDetails {
   readonly action: string
 }
 
@@ -153,7 +153,7 @@ export class CallAudit {
   }
 }
 
-function answered({ by, way, question }: Answered): AuditedAnswer {
+function answered({ by, way, question }: AnswerDetails): AuditedAnswer {
   const answeredBy = by && callerOf(by, undefined)
   return {
     ...(answeredBy && { answeredBy }),
