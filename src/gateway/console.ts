@@ -3,6 +3,7 @@ import type { Logger } from '../server/internal.ts'
 import { acceptAction, type DefinitionsParts, definitionsTopic } from './admin/console/definitions.ts'
 import { callsTopic } from './admin/console/calls.ts'
 import { ConsoleDesk } from './admin/console/desk.ts'
+import { callAction, toolsTopic } from './admin/console/tools.ts'
 import { overviewTopic } from './admin/console/overview.ts'
 import type { GatewayReport } from './options.ts'
 import type { Routes } from './routes/routes.ts'
@@ -25,8 +26,12 @@ export function gatewayConsole({ report, metrics, routes, definitions, audit, lo
       overview: overviewTopic({ report, history: metrics.history, routes }),
       definitions: definitionsTopic(definitions),
       calls: callsTopic(metrics.recent),
+      tools: toolsTopic(() => routes.union.fetch),
     },
-    actions: { 'definitions.accept': acceptAction(definitions) },
+    actions: {
+      'definitions.accept': acceptAction(definitions),
+      'tools.call': callAction(() => routes.union.fetch),
+    },
     scope: () => routes.union.assembly.scope,
     logger,
     changed: ({ viewer: { role, principal }, ...change }) => {
