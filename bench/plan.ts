@@ -14,7 +14,7 @@ export interface Plan {
   jar: { rounds: Rounds; warmUpMs: number }
   /** For each load on each task store; `answers` is how many answers are timed. */
   tasks: { rounds: Rounds; warmUpMs: number; answers: number }
-  /** Rounds of flows; answers that are timed in each of so many batches; calls that wait at once. */
+  /** Rounds of flows; timed answers per batch, and the number of batches; concurrent waiting calls. */
   bridge: { rounds: Rounds; warmUpMs: number; batches: number; answers: number; parked: number }
   /** Of each framework: rounds with a fresh process, CPU time of the warm-up, the time that is measured, and starts. */
   frameworks: { rounds: number; warmUpMs: number; ms: number; unrecorded: number; launches: number }

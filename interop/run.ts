@@ -1,6 +1,6 @@
-// `npm run interop`: published clients against this server, one after the other. Prints a table for each place and writes
-// docs/reference/interop.md. `-- --only mastra` runs only clients with that in their name, and writes nothing. Ends with 1 when an
-// outcome differs from what is expected (`expected.ts`).
+// `npm run interop`: published clients against this server, one after the other. Prints a table for each place and
+// writes docs/reference/interop.md. `-- --only mastra` runs only clients with that name part, and writes nothing. Ends
+// with 1 when an outcome differs from what is expected (`expected.ts`).
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

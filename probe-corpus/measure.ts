@@ -37,9 +37,15 @@ export function measure(): readonly Measured[] {
   const { program, together: both } = crossValidatedPrograms()
   return [
     { title: 'that the weights were made from', judged: fit.map(byTools) },
-    { title: 'the same, each judged by weights made without its family', judged: crossValidated().map(asJudged) },
-    { title: 'those whose files can be read, by files alone, in the same way', judged: program.map(asJudged) },
-    { title: 'those of the third to sixth set, by both, in the same way', judged: both.map(asJudged) },
+    {
+      title: 'the same, each server judged by weights that were fitted without servers like it',
+      judged: crossValidated().map(asJudged),
+    },
+    { title: 'the servers with readable files, by files alone, in the same way', judged: program.map(asJudged) },
+    {
+      title: 'the servers of the third to sixth set, by tools and files together, in the same way',
+      judged: both.map(asJudged),
+    },
     ...SETS.flatMap(({ set, title }) => keptAside(inSet(set), title)),
   ]
 }

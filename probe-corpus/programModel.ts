@@ -119,8 +119,8 @@ export function programWeightsFile(fitted: FittedProgram): string {
   const unseen = togetherCalibration.reduce((sum, row) => sum + row.servers, 0)
   return `/**
  * The weights of the signals, written by \`npm run probe:fit\`: a logistic regression on the files of ${servers} servers from npm
- * (probe-corpus/recordings.json, the part "fit"). By cross-validation it is right for ${percentOf(rightOf(calibration), servers)} of them; together with
- * what tools said of ${unseen} of them that they had not been made from, for ${percentOf(rightOf(togetherCalibration), unseen)}.
+ * (probe-corpus/recordings.json, the part "fit"). By cross-validation it is right for ${percentOf(rightOf(calibration), servers)} of them; combined with
+ * the weights of tools, for ${percentOf(rightOf(togetherCalibration), unseen)} of the ${unseen} servers that those had not seen.
  */
 import type { ProgramSignalName } from './signals.ts'
 
@@ -148,7 +148,7 @@ export const PROGRAM_CALIBRATION: readonly Calibration[] = [
 ${rowsOf(calibration, '  ')}
 ]
 
-/** What tools and files say together: how much the log odds of each count. */
+/** The weights of the log odds of tools and files in their combination. */
 export const TOGETHER = {
   intercept: ${base},
   tools: ${tools},

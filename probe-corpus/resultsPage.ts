@@ -24,12 +24,12 @@ export function resultsPage(all: readonly JudgedServer[], limits: Limits): strin
     '### Confusion matrix',
     table(matrixRows(all)),
     '### By kind of decision',
-    'The verdict without known names, so that all of it was found out.',
+    'The verdict without known names, from findings alone.',
     table(decisionRows(all)),
     '### Requests and times',
     table(limitRows(limits)),
     '### The servers',
-    'What is wrong or UNKNOWN is in bold. Times are those of the combination.',
+    'Wrong and UNKNOWN judgements are in bold. Times are of the combination.',
     table(configurationRows(all)),
   ].join('\n\n')
 }

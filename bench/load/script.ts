@@ -6,7 +6,7 @@ export interface Script {
   next(): Buffer | string
   /** Checks a response; true when it ends a unit of work (a call, an elicitation). Throws `WrongResponse`. */
   take(response: RawResponse): boolean
-  /** Goes on with a new unit of work after a wrong response. */
+  /** Continues with a new unit of work after a wrong response. */
   reset(): void
 }
 

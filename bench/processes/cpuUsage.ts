@@ -16,7 +16,7 @@ interface Usage {
   wall: number
   /** The measured processes and the bench itself. */
   used: number
-  /** Both cores, whoever used them. */
+  /** Both cores, for all processes together. */
   cores: number | undefined
 }
 

@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util'
 import { isTemplate, TEMPLATE_NAMES, TEMPLATES, type TemplateName } from './templates.ts'
 
 export interface Options {
-  /** Where the project is made; asked for when it is missing. */
+  /** The folder of the project; asked for if it is missing. */
   folder?: string | undefined
   template?: TemplateName | undefined
-  /** Whether defaults stand in for what is missing, in place of questions. */
+  /** Whether missing options get defaults instead of questions. */
   yes: boolean
   install: boolean
   help: boolean

@@ -15,7 +15,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   _env: '.env',
 }
 
-/** What files of templates say where each project has something of its own. */
+/** The placeholders in template files. */
 const PLACEHOLDERS = /\/path\/to\/my-server|my-server|a-key-of-your-own|"pannier": "\*"/g
 
 export interface Project {
@@ -71,7 +71,7 @@ function filesOf(project: Project): Map<string, string> {
   return files
 }
 
-/** Puts what a project has of its own in the place of what the files of templates say. */
+/** Replaces the placeholders of template files by the project's values. */
 function fillIn(text: string, { folder, name }: Project): string {
   const own: Readonly<Record<string, string>> = {
     '/path/to/my-server': folder.replaceAll('\\', '/'),

@@ -14,7 +14,7 @@ export interface Choice {
   template: TemplateName
 }
 
-/** Asks at the terminal for what the command line does not say. */
+/** Asks at the terminal for options that the command line lacks. */
 export async function askMissing({ folder, template, yes }: Options): Promise<Choice> {
   if (folder !== undefined) assertEmpty(folder)
   if (yes) return { folder: folder ?? DEFAULT_FOLDER, template: template ?? DEFAULT_TEMPLATE }

@@ -1,4 +1,4 @@
-/** What can be made. A project gets the files of `folders`, those of later folders in place of earlier ones. */
+/** The kinds of projects. A project gets the files of `folders`; a later folder overrides an earlier one. */
 export const TEMPLATES = {
   http: {
     title: 'an MCP server over HTTP',

@@ -47,7 +47,7 @@ export interface Form {
   readonly message: string
   readonly fields: Readonly<Record<string, object>>
   readonly required: readonly string[]
-  /** Aborted when nobody needs the answer any more: close the window. */
+  /** Aborted when the answer is no longer needed: close the window. */
   readonly signal: AbortSignal
 }
 

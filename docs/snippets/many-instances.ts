@@ -60,7 +60,7 @@ export function migrating(carry: Carry, store: CarryStore, onDifference: (found:
 export function selective(store: CarryStore): Server {
   const server = createServer({ name: 'selective', version: '1.0.0', store, carry: { sampling: 'process' } })
   const form = { message: 'Which account?', schema: z.object({ account: z.string() }) }
-  // The journal of this tool stays with the server, whoever asks.
+  // The journal of this tool stays with the server, for all kinds of questions.
   return server.tool('transfer', { description: 'Transfers money.', carry: 'store' }, async (_, ctx) => {
     const { account } = await ctx.ask('account', form)
     return `Transferred to ${account}.`

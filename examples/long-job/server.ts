@@ -1,4 +1,7 @@
-/** A job that runs as a task: it goes on in another process when this one is killed, and somebody else approves its end. */
+/**
+ * A job that runs as a task: it continues in another process when this one is killed, and another person approves its
+ * result.
+ */
 // #region server
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AuthError, createServer } from 'pannier/server'

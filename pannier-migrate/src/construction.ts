@@ -5,7 +5,7 @@ import type { Source } from './source.ts'
 import { bare, propertiesOf } from './syntax.ts'
 
 const IDENTITY = new Set(['name', 'version', 'title', 'websiteUrl', 'icons'])
-/** What Pannier declares or does by itself. */
+/** Options that Pannier does not need. */
 const BY_ITSELF = new Set([
   'capabilities',
   'enforceStrictCapabilities',
@@ -65,7 +65,7 @@ function checkIdentity(run: Run, source: Source, identity: ObjectExpression): vo
   }
 }
 
-/** The options that createServer takes over, as text; undefined where they cannot be read. */
+/** The options that createServer accepts, as text; undefined if they cannot be read. */
 function membersOf(run: Run, source: Source, options: Node, object: Node | undefined): string[] | undefined {
   const properties = object?.type === 'ObjectExpression' ? propertiesOf(object) : undefined
   if (properties === undefined) {

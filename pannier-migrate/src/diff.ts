@@ -87,7 +87,7 @@ function hunkText(lines: readonly Line[], { from, to }: Hunk): string {
   return [`@@ -${range('-')} +${range('+')} @@`, ...part.map(([kind, text]) => kind + text)].join('\n')
 }
 
-/** The line of the new text at which a line of the old one is; where it went away, the one that stands in its place. */
+/** The number in the new text of a line of the old text; for a removed line, the number of its replacement. */
 export function lineAfter(before: string, after: string, line: number): number {
   let [old, now] = [0, 0]
   const wanted = before.split('\n')[line - 1]?.trim()

@@ -8,7 +8,7 @@ import type { Source } from './source.ts'
 import { bare, keyOf, propertiesOf, propertyOf, stringOf } from './syntax.ts'
 
 const SERVER_OPTIONS = new Set(['name', 'version', 'instructions', 'icons', 'title', 'websiteUrl'])
-/** What FastMCP does to keep sessions; there is nothing to do here. */
+/** Session settings of FastMCP, which have no counterpart here. */
 const DROPPED = new Set(['ping', 'roots'])
 const SERVER_HOW: Readonly<Record<string, string>> = {
   authenticate: 'createServer({ principal: (call) => … }), or bearer() of pannier/server; ctx.principal is the caller',

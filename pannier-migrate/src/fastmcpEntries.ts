@@ -16,9 +16,9 @@ interface Kind {
   readonly first: string
   readonly handler: string
   readonly options: ReadonlySet<string>
-  /** The property that goes out, and what is done with it. */
+  /** The removed property, and its replacement. */
   readonly renamed: Readonly<Record<string, string>>
-  /** Where FastMCP gives the context, and how many arguments come before it here. */
+  /** The position of the context in FastMCP, and the number of arguments before it in Pannier. */
   readonly index: number
   readonly before: number
 }
@@ -193,7 +193,7 @@ function rewriteFastHandler(
   else if (needsUri && auth === undefined) addParameters(source, fn, [uri])
 }
 
-/** FastMCP takes one item of content as a result, and nothing at all. */
+/** FastMCP also accepts a single item of content, or no value, as a result. */
 function rewriteToolResults(run: Run, source: Source, fn: FunctionNode, what: string, hasOutput: boolean): void {
   const values = returnedBy(fn, childrenOf)
   if (values.length === 0)
@@ -251,7 +251,10 @@ function rewriteResourceResults(run: Run, source: Source, fn: FunctionNode, what
   return needsUri
 }
 
-/** The arguments of a prompt become a JSON Schema; those of a template are in its address. Completions are added beside. */
+/**
+ * The arguments of a prompt become a JSON Schema; the arguments of a template are in its address. Completions are added
+ * beside.
+ */
 function rewriteArguments(
   run: Run,
   source: Source,

@@ -1,4 +1,4 @@
-/** What is left by hand: where, what, why, and what to do. */
+/** A change left by hand: its place, the code, the reason and the advice. */
 export interface Finding {
   readonly path: string
   readonly line: number

@@ -1,4 +1,4 @@
-/** The context of a handler: what it is called, and what each use of it becomes. */
+/** The context of a handler: its variable, and the replacement of each use. */
 import type { CallExpression, Node, ObjectExpression } from 'oxc-parser'
 import { type Binding, bindingOf, namesIn, referencesTo } from './names.ts'
 import { dropAwait } from './objects.ts'
@@ -12,7 +12,7 @@ export interface Handler {
   readonly source: Source
   readonly fn: FunctionNode
   readonly sdk: Sdk
-  /** Where the SDK gives the context. */
+  /** The position of the context among the SDK's parameters. */
   readonly index: number
   /** How many arguments come before the context in Pannier. */
   readonly before: number
@@ -58,7 +58,7 @@ function prependParameters(source: Source, fn: FunctionNode, first: Node, names:
   if (isBare) source.insert(first.end, ')')
 }
 
-/** Adds parameters at the end, with parentheses where an arrow function has none. */
+/** Adds parameters at the end, and parentheses if an arrow function lacks them. */
 export function addParameters(source: Source, fn: FunctionNode, names: readonly string[]): void {
   const last = fn.params.at(-1)
   if (last === undefined) {
@@ -71,7 +71,7 @@ export function addParameters(source: Source, fn: FunctionNode, names: readonly 
   source.insert(last.end, `, ${names.join(', ')}${isBare ? ')' : ''}`)
 }
 
-/** One use of the context: the longest path of members, the node that has it, and those that have less of it. */
+/** One use of the context: the longest path of members with its node, and the nodes of shorter paths. */
 interface Use {
   readonly path: readonly string[]
   readonly node: Node
@@ -169,7 +169,7 @@ function replaceState({ source, ctx }: Asker, call: CallExpression): true {
 
 const FAST_LEVELS: Readonly<Record<string, string>> = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' }
 
-/** FastMCP sends what it logs as `{ message, context }`. */
+/** FastMCP sends log messages as `{ message, context }`. */
 function rewriteFastLog({ source, ctx }: Asker, call: CallExpression, level: string): boolean {
   const [message, data] = call.arguments
   source.replace(call, () => {

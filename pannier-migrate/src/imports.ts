@@ -1,11 +1,14 @@
-/** The imports of a file after its edits: what is no longer used goes, types of the protocol move, Pannier's come. */
+/**
+ * The imports of a file after its edits: unused imports are removed, types of the protocol are moved, and Pannier's are
+ * added.
+ */
 import type { ImportDeclaration, ImportDeclarationSpecifier, Node } from 'oxc-parser'
 import { isReference } from './names.ts'
 import { sdkOfModule } from './project.ts'
 import type { Run } from './run.ts'
 import { Source } from './source.ts'
 
-/** Where the types of the protocol are, for all who write servers. */
+/** The module with the types of the protocol. */
 const PROTOCOL_TYPES = '@modelcontextprotocol/client'
 
 const MOVED = new Set(

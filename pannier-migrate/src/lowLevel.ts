@@ -1,6 +1,6 @@
 /**
- * `setRequestHandler` of the class Server: the list of tools and the one handler of all of them become a loop over the
- * same list that registers each with the same handler.
+ * `setRequestHandler` of the class Server: becomes a loop over the list of tools, which registers each tool with the
+ * common handler.
  */
 import type { CallExpression, Node } from 'oxc-parser'
 import { rewriteHandler } from './handler.ts'
@@ -110,7 +110,7 @@ function removeWith(source: Source, statement: Node): void {
   source.replace({ start: lineStart, end: statement.end + rest }, '')
 }
 
-/** The expression of all tools, where the list handler does nothing but return it. */
+/** The expression of all tools, if the list handler only returns it. */
 function toolsIn(run: Run, source: Source, list: CallExpression): Node | undefined {
   const [, handler] = list.arguments
   const found = handler && run.servers.functionOf(source, handler)

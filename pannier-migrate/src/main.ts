@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `npx pannier-migrate`: rewrites what is mechanical, and says what is left by hand. */
+/** `npx pannier-migrate`: makes the mechanical changes, and lists the changes left by hand. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ function main(args: readonly string[]): void {
   const migration = migrate(project)
   if (migration.sdks.size === 0)
     throw new Error(
-      `No file in ${project.folder} imports @modelcontextprotocol/sdk, @modelcontextprotocol/server or fastmcp.`,
+      `No file in ${project.folder} imports @modelcontextprotocol/sdk, @modelcontextprotocol/server or fastmcp. Folders of built files, such as dist, are not read.`,
     )
   if (options.command === 'init') return console.log(initText(migration, options.folder))
   if (options.write) write(project, migration, options.force)
@@ -31,7 +31,7 @@ function write(project: Project, { changes }: Migration, force: boolean): void {
   for (const { path, after } of changes) writeFileSync(join(project.folder, path), after)
 }
 
-/** What git has not committed could not be told from what is written now. */
+/** Uncommitted changes could not be distinguished from the changes of the migration. */
 function assertClean(folder: string): void {
   const changed = git(folder, ['status', '--porcelain', '--', '.'])
   if (changed === undefined)

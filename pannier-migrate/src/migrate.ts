@@ -1,4 +1,4 @@
-/** Looks at every server of a project and rewrites what is mechanical. Nothing is written to disk here. */
+/** Finds every server of a project and makes the mechanical changes. Nothing is written to disk here. */
 import type { CallExpression, Node } from 'oxc-parser'
 import { rewriteConstruction } from './construction.ts'
 import { rewriteFastCall, rewriteFastMcp } from './fastmcp.ts'
@@ -153,7 +153,7 @@ function renameCallee(source: Source, call: CallExpression, name: string): void 
   source.replace(call.callee, `${outerServer(source, call)}.${name}`)
 }
 
-/** What the SDK sends is a promise; here it is done at once. */
+/** The SDK returns a promise for a notification; Pannier sends it at once. */
 function rewriteNews(run: Run, { source, call }: Registration, text: string): void {
   const parent = source.parentOf(call)
   const news = `${outerServer(source, call)}.${text}`
@@ -184,7 +184,7 @@ function rewriteUpdated(run: Run, registration: Registration): void {
   rewriteNews(run, registration, `updated(${source.textOf(property.value)})`)
 }
 
-/** Types that name a server, or what handlers in explicit style return. */
+/** Types that name a server, or the result of handlers in explicit style. */
 function rewriteTypes(run: Run, source: Source): void {
   for (const node of source.nodes) {
     if (node.type !== 'TSTypeReference') continue
@@ -210,9 +210,9 @@ const HOW: Readonly<Record<string, string>> = {
   experimental:
     "server.tool(name, { task: 'optional', … }, handler): the handler is the same, without a store of its own",
   sendLoggingMessage: 'ctx.log(level, data) in a handler; there is no client to send to outside of a call',
-  elicitInput: 'ctx.ask(key, { message, schema }) in a handler; outside of one there is nobody to ask',
-  createMessage: 'ctx.sample(key, params) in a handler; outside of one there is nobody to ask',
-  listRoots: 'ctx.roots(key) in a handler; outside of one there is nobody to ask',
+  elicitInput: 'ctx.ask(key, { message, schema }) in a handler; outside of a handler no client can be asked',
+  createMessage: 'ctx.sample(key, params) in a handler; outside of a handler no client can be asked',
+  listRoots: 'ctx.roots(key) in a handler; outside of a handler no client can be asked',
 }
 
 /** Members of servers that nothing above has moved. */

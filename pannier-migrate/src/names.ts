@@ -1,11 +1,11 @@
-/** What a name in a file stands for. */
+/** The meaning of a name in a file. */
 import type { Class, ImportDeclaration, Node, VariableDeclarator } from 'oxc-parser'
 import type { Source } from './source.ts'
 import { type FunctionNode, isFunction, keyOf } from './syntax.ts'
 
 type Id = Node & { type: 'Identifier' }
 
-/** `id` is the place where the name is declared. `path` are the keys that a pattern takes it out by. */
+/** `id` is the place of the declaration. `path` are the keys that a pattern takes it out by. */
 export type Binding =
   | { readonly kind: 'import'; readonly id: Id; readonly module: string; readonly imported: string }
   | { readonly kind: 'variable'; readonly id: Id; readonly node: VariableDeclarator; readonly path: readonly string[] }

@@ -1,4 +1,4 @@
-/** Edits of object literals that keep the rest of them as it is. */
+/** Edits of object literals that leave the rest unchanged. */
 import type { CallExpression, Node, ObjectExpression, ObjectProperty } from 'oxc-parser'
 import type { Range, Source } from './source.ts'
 
@@ -45,7 +45,7 @@ export function indentAt(source: Source, offset: number): string {
   return /^[ \t]*/.exec(source.text.slice(lineStart))?.[0] ?? ''
 }
 
-/** The text of a node at another indentation. What lies in a template literal keeps its own. */
+/** The text of a node at another indentation. Lines of a template literal keep their indentation. */
 export function shifted(source: Source, node: Node, to: string): string {
   const from = indentAt(source, node.start)
   const text = source.render(node)
@@ -70,13 +70,13 @@ export function quoted(source: Source, text: string): string {
   return (double ?? 0) > (single ?? 0) ? JSON.stringify(text) : `'${text.replaceAll("'", "\\'")}'`
 }
 
-/** Puts a statement into a line of its own after another. */
+/** Adds a statement on its own line after another statement. */
 export function addAfter(source: Source, statement: Node, text: string): void {
   const isEnded = source.text[statement.end - 1] === ';'
   source.insert(statement.end, `\n${indentAt(source, statement.start)}${text}${isEnded ? ';' : ''}`)
 }
 
-/** What was a promise in the SDK is done at once here. */
+/** The SDK's promise has no counterpart here: the work is done at once. */
 export function dropAwait(source: Source, call: Node): void {
   const parent = source.parentOf(call)
   if (parent?.type === 'AwaitExpression') source.replace({ start: parent.start, end: call.start }, '')

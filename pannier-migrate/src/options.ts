@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util'
 export interface Options {
   readonly command: 'migrate' | 'init'
   readonly folder: string
-  /** Whether files are written; else the difference is printed. */
+  /** Whether files are written; otherwise the difference is printed. */
   readonly write: boolean
-  /** Whether files are written also where git has changes that are not committed. */
+  /** Whether files are written also if git has changes that are not committed. */
   readonly force: boolean
   readonly help: boolean
   readonly version: boolean
@@ -21,8 +21,8 @@ Commands:
   init        says what the server has, what keeps it to one process, and which way is the shorter one
 
 Options:
-  --write     writes the files; refuses where git has changes that are not committed
-  --force     writes also then
+  --write     writes the files; refuses if git has uncommitted changes
+  --force     writes even then
   --dry-run   prints what would change; the default
   --version   prints the version
   --help      prints this`

@@ -1,4 +1,4 @@
-/** A folder with a package.json, its sources, and what a name of one file means in another. */
+/** A folder with a package.json and its sources; resolves names across files. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix, relative, resolve, sep } from 'node:path'
 import type { Node } from 'oxc-parser'
@@ -86,7 +86,7 @@ export class Project {
   }
 }
 
-/** Tests drive a server in ways of their own; they are read, and left as they are. */
+/** Tests drive a server in their own ways, so they are read and not changed. */
 export function isTest({ path }: Source): boolean {
   return TEST.test(path)
 }

@@ -1,4 +1,4 @@
-/** What a handler asks of the client: elicitation, sampling and roots of an SDK, as questions of a context. */
+/** A handler's questions: elicitation, sampling and roots of an SDK, rewritten as questions of a context. */
 import type { CallExpression, Node } from 'oxc-parser'
 import type { Run } from './run.ts'
 import { sdkName } from './project.ts'

@@ -12,7 +12,7 @@ import { bare, isString, propertiesOf, propertyOf, returnedBy, stringOf } from '
 const TOOL_OPTIONS = new Set(['title', 'description', 'inputSchema', 'outputSchema', 'annotations', 'icons', '_meta'])
 const PROMPT_OPTIONS = new Set(['title', 'description', 'argsSchema', 'icons', '_meta'])
 
-/** One call that registers something, and what is known of it. */
+/** A call that registers something, with its parsed parts. */
 export interface Registration {
   readonly source: Source
   readonly call: CallExpression
@@ -93,7 +93,7 @@ function memberText(source: Source, call: CallExpression): string {
   return source.textOf(call.callee).includes('rompt') ? 'prompt' : 'tool'
 }
 
-/** The object that an expression is or names, where nothing but a registration uses it. */
+/** The object of an expression or of its variable, if only a registration uses it. */
 function objectOf(
   run: Run,
   source: Source,
@@ -154,7 +154,7 @@ function describedBy(run: Run, { source, call, what }: Registration, name: Node)
   return source.textOf(name)
 }
 
-/** The SDK gives the arguments only where there is a schema, and the context after them. */
+/** The SDK gives the arguments only if there is a schema, and the context after them. */
 function rewriteFunction(run: Run, { source, server, what, call }: Registration, handler: Node, index: number): void {
   const found = run.servers.functionOf(source, handler)
   if (found === undefined) {

@@ -1,4 +1,4 @@
-/** What is printed at the end: what was moved, what is left by hand, and the next command. */
+/** The report at the end: the moved parts, the parts left by hand, and the next command. */
 import { lineAfter } from './diff.ts'
 import { findingText } from './findings.ts'
 import type { Migration } from './migrate.ts'
@@ -6,7 +6,7 @@ import { stateIn } from './state.ts'
 
 const NAMES = { v1: '@modelcontextprotocol/sdk', v2: '@modelcontextprotocol/server', fastmcp: 'fastmcp' } as const
 
-/** `written` says that the lines are those of the new texts. */
+/** `written`: the line numbers refer to the new texts. */
 export function leftText({ run, changes }: Migration, written: boolean): string {
   const texts = new Map(written ? changes.map((change) => [change.path, change]) : [])
   const all = run.project.findings.all.map((finding) => {
@@ -34,7 +34,7 @@ function many(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
-/** `init`: what a server has and what would have to change. */
+/** `init`: the parts of a server, and the necessary changes. */
 export function initText(migration: Migration, folder: string): string {
   const { run, sdks } = migration
   const findings = run.project.findings.all

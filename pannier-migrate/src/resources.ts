@@ -1,4 +1,4 @@
-/** Resources of the official SDK, fixed and by template. Its handlers get a URL, those of Pannier a string. */
+/** Resources of the official SDK, fixed and by template. Its handlers get a URL; Pannier's handlers get a string. */
 import type { CallExpression, NewExpression, Node, ObjectExpression } from 'oxc-parser'
 import { rewriteHandler } from './handler.ts'
 import { bindingOf, referencesTo } from './names.ts'
@@ -126,7 +126,7 @@ function writeCompletions(
   }
 }
 
-/** Where the handler reads only `uri.href`, the string is that; else it makes a URL of it. */
+/** If the handler reads only `uri.href`, it uses the string; otherwise it makes a URL from the string. */
 function rewriteUrl(run: Run, source: Source, fn: FunctionNode): void {
   const [param] = fn.params
   if (param === undefined || run.isDone(fn)) return

@@ -1,4 +1,6 @@
-/** What one migration shares: the project, its servers, the names to import, what was counted, and what is left. */
+/**
+ * The state of one migration: the project, its servers, the names to import, the counts, and the parts left by hand.
+ */
 import type { Node } from 'oxc-parser'
 import { namesIn } from './names.ts'
 import { type Project, sdkName } from './project.ts'

@@ -20,7 +20,7 @@ function formOf(run: Run, source: Source, expression: Node): SchemaForm {
   return form === 'shape of' ? 'shape' : form
 }
 
-/** Makes a schema of what the SDK took. `what` names the tool or prompt. */
+/** Makes a schema from the SDK's arguments. `what` names the tool or prompt. */
 export function rewriteSchema(run: Run, source: Source, expression: Node, what: string): void {
   const form = formOf(run, source, expression)
   if (form === 'schema') return

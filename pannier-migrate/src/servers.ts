@@ -85,7 +85,7 @@ export class Servers {
     return undefined
   }
 
-  /** The kind of what a call returns, where the function is one of the project. */
+  /** The kind of a call's result, if the function belongs to the project. */
   #ofCall(source: Source, { callee }: CallExpression, kindOf: (at: Source, value: Node) => ServerKind | undefined) {
     const found = this.functionOf(source, callee)
     if (found === undefined) return undefined

@@ -1,10 +1,13 @@
-/** One file of a project: its text, its tree, and the edits to make. What no edit touches stays as it is, to the byte. */
+/**
+ * One file of a project: its text, its tree, and the edits to make. Text outside of edits stays unchanged, byte by
+ * byte.
+ */
 import { type Comment, type Node, type ParserOptions, parseSync, type Program, visitorKeys } from 'oxc-parser'
 
 interface Edit {
   readonly start: number
   readonly end: number
-  /** A function is called when the text is put together, so that it may have edits of its own inside. */
+  /** A function is called when the text is assembled, so that its text can contain further edits. */
   readonly text: string | (() => string)
 }
 
@@ -19,7 +22,7 @@ export class Source {
   readonly text: string
   readonly program: Program
   readonly comments: readonly Comment[]
-  /** All nodes, each before what is in it. */
+  /** All nodes, in pre-order. */
   readonly nodes: readonly Node[]
   readonly #parents = new Map<Node, Node>()
   readonly #edits: Edit[] = []

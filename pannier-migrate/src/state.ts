@@ -1,4 +1,4 @@
-/** Variables of modules that calls change: what a second process would not see. */
+/** Variables of modules that calls change, and that a second process would not see. */
 import type { Node } from 'oxc-parser'
 import { type Binding, bindingOf, referencesTo } from './names.ts'
 import { isTest, type Project } from './project.ts'

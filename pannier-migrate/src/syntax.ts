@@ -31,14 +31,14 @@ export function bare(node: Node): Node {
   }
 }
 
-/** The name that a key has; undefined where it is computed. */
+/** The name of a key; undefined if it is computed. */
 export function keyOf(property: ObjectProperty): string | undefined {
   const { key, computed } = property
   if (key.type === 'Identifier' && !computed) return key.name
   return key.type === 'Literal' && typeof key.value === 'string' ? key.value : undefined
 }
 
-/** The properties of an object by their names; undefined where it has one without a name, such as a spread. */
+/** The properties of an object by their names; undefined if one has no name, such as a spread. */
 export function propertiesOf(object: ObjectExpression): Map<string, ObjectProperty> | undefined {
   const found = new Map<string, ObjectProperty>()
   for (const property of object.properties) {
@@ -76,7 +76,7 @@ export function callOf(node: Node, parent: Node | undefined): CallExpression | u
   return parent?.type === 'CallExpression' && parent.callee === node ? parent : undefined
 }
 
-/** What a function returns: of its own return statements only, and each branch of a condition by itself. */
+/** The results of a function: of its own return statements only, with each branch of a condition separately. */
 export function returnedBy(fn: FunctionNode, children: (node: Node) => Node[]): Node[] {
   return statedBy(fn, children).flatMap(branches)
 }

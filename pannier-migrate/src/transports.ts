@@ -47,7 +47,7 @@ export function rewriteConnect(run: Run, source: Source, call: CallExpression): 
   const parent = source.parentOf(call)
   const awaited = parent?.type === 'AwaitExpression' ? parent : undefined
   const statement = awaited && source.parentOf(awaited)
-  // server.stdio() resolves at the end of the input, so that what follows would wait for that.
+  // server.stdio() resolves at the end of the input, so later statements would wait for that.
   if (awaited && statement?.type === 'ExpressionStatement' && !isLast(source, statement))
     source.replace(awaited, `void ${text}`)
   else source.replace(call, text)
@@ -74,7 +74,7 @@ function isLast(source: Source, statement: Node): boolean {
 interface Made {
   readonly name: string
   readonly node: Node
-  /** The declaration, where nothing else uses the transport. */
+  /** The declaration, if nothing else uses the transport. */
   readonly statement: Node | undefined
 }
 

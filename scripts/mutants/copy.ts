@@ -57,7 +57,7 @@ export class Copy {
 
   async #start(): Promise<ChildProcess> {
     const path = [join(root, 'node_modules/.bin'), process.env['PATH']].join(delimiter)
-    // To bundle programs anew for each change takes longer than to run them from their sources.
+    // Bundling programs again for each change takes longer than running them from their sources.
     const env = { ...process.env, PATH: path, NO_COLOR: '1', PANNIER_BUNDLES: 'none' }
     const program = join(this.folder, 'scripts/mutants/testProcess.ts')
     // Its own process group, so that what it started ends with it.

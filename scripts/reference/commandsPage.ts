@@ -62,7 +62,7 @@ function additions(command: Command): string {
   return more === '' ? '' : `\`\`\`text\n${withoutPaths(more)}\n\`\`\``
 }
 
-/** The default file of the jar is that of whoever asks. */
+/** The default file of the jar depends on the user. */
 function withoutPaths(text: string): string {
   return text.replaceAll(defaultJarPath(), 'your own jar')
 }

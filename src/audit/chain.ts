@@ -80,7 +80,7 @@ export class AuditChain {
 
 const DIGEST_END = /^(.*),"digest":"([\w-]{43})"\}$/s
 
-/** A line without its digest, and that digest; undefined if there is none, or it is another line's. */
+/** A line without its digest, and the digest; undefined if the digest is missing or belongs to another line. */
 export function openedLine(line: string): { readonly text: string; readonly digest: string } | undefined {
   const [, open, digest] = DIGEST_END.exec(line) ?? []
   if (open === undefined || digest === undefined || digestOfLine(open) !== digest) return undefined

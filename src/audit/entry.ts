@@ -22,9 +22,9 @@ export interface AuditedCall {
   readonly caller?: AuditCaller
   /** A digest of the arguments: equal arguments have equal digests. */
   readonly argumentsDigest?: string
-  /** The arguments themselves, where the settings say so. */
+  /** The arguments themselves, if the settings require them. */
   readonly arguments?: Json
-  /** The trace, by which entries of one call are found together. */
+  /** The trace id that all entries of one call share. */
   readonly traceId?: string
 }
 
@@ -38,12 +38,12 @@ export interface CallEntry extends AuditedCall {
   readonly isLaterRound?: true
 }
 
-/** A rule that denied a call, made it wait, or would have. */
+/** A rule that denied a call or made it wait, or a dry run of such a rule. */
 export interface DecidedEntry extends AuditedCall {
   readonly kind: 'decision'
   readonly rule: string
   readonly outcome: 'deny' | 'approve'
-  /** Whether the rule only would have decided. */
+  /** Whether the rule is in a dry run, which only reports its decision. */
   readonly dryRun?: true
   /** Why the rule could not be decided. */
   readonly failure?: string

@@ -1,7 +1,7 @@
 /**
  * An audit log in a folder: a file for each process and day, `audit-2026-11-19-INSTANCE.jsonl`.
  *
- * - A line is written before `write` returns, so that a process that is killed loses none. It is not flushed to the disk.
+ * - `write` returns after its line is in the file, so a killed process loses no line. It is not flushed to the disk.
  * - Files of days before the last `keepDays` are deleted when a process starts, and at the first entry of a day.
  */
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'

@@ -124,7 +124,7 @@ export function storedLoginFor(url: string): Promise<Authorizer | undefined> {
   return storedLogin(url, defaultLoginsPath())
 }
 
-/** Asks for progress only where it can be drawn. */
+/** Asks for progress only if it can be drawn. */
 function callOptions({ display, signal }: CommandContext): CallOptions {
   const options = { signal, timeout: NO_LIMIT_MS }
   return process.stderr.isTTY ? { ...options, onprogress: display.progress } : options
@@ -153,7 +153,7 @@ const LAST_LINES = 20
 const HELD_OPEN =
   'note: A server of the session era holds its call open while it asks, so this one cannot be suspended.'
 
-/** Notices of the connection: shown at once with --verbose, else only where they explain a failure. */
+/** Notices of the connection: shown at once with --verbose, else only if they explain a failure. */
 export function noticesOf(display: Display, verbose: boolean) {
   const lines: string[] = []
   const shown = new Set<string>()

@@ -5,7 +5,7 @@ import { CODES } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import { serverText } from './output/layout.ts'
 
-/** The exit codes. Scripts rely on them, so none ever changes its meaning. */
+/** The exit codes. Scripts rely on exit codes, so their meanings never change. */
 export const EXIT = {
   ok: 0,
   toolError: 1,
@@ -75,7 +75,10 @@ function taskHint(error: Error): string {
   return `\nIts task stays on the server. Follow it with: pannier task watch TARGET ${plainLine(id)}`
 }
 
-/** Replaces what is for programmers: an option by that of the program, and `error.data.cause` by the cause itself. */
+/**
+ * Rewrites advice for programmers: names the program's option instead of the library's, and the cause instead of
+ * `error.data.cause`.
+ */
 function withCause(error: Error): string {
   const own = ownMessage(error.message)
   const message = clientCode(error) === 'ROUNDS_ENDLESS' ? own.replace('"maxRounds"', '--max-rounds') : own

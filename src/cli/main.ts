@@ -14,6 +14,7 @@ process.on('uncaughtException', (error: unknown) => {
 })
 
 await runProgram(process.argv.slice(2))
-// A connection that another process holds open keeps this one no longer. What was printed is written before.
+// A connection that another process holds open keeps this one no longer. Output that was printed earlier is flushed
+// first.
 await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write('', done))))
 process.exit()

@@ -4,7 +4,7 @@ import { EXIT, type ExitCode, failureOf } from './exit.ts'
 import { readTargetOperands, type TargetOperands } from './options/operands.ts'
 import { createDisplay, type Display } from './output/display.ts'
 
-/** What every command is given. */
+/** The input of every command. */
 export interface CommandContext {
   readonly display: Display
   readonly signal: AbortSignal

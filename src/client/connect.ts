@@ -41,8 +41,8 @@ export interface ConnectOptions {
   /** Also keeps state for localhost and IP addresses, for development. @default false */
   allowLocal?: boolean
   /**
-   * Also refuses what a session-era server asks on the GET stream, which belongs to no request (SEP-2260). Many servers
-   * ask there, and their revisions allow it. @default false
+   * Also refuses questions on a session's GET stream, which belongs to no request (SEP-2260). Many servers ask there,
+   * and their revisions allow it. @default false
    */
   strictScope?: boolean
   /** Sent with each HTTP request. */

@@ -67,7 +67,7 @@ export interface FailureReason {
   readonly why: string | undefined
 }
 
-/** What an error of the SDK, of `fetch` or of a process means. */
+/** The reason behind an error of the SDK, of `fetch` or of a process. */
 export function failureReason(error: unknown): FailureReason {
   const chain = [...causesOf(error)]
   const status = first(chain, statusOf)
@@ -77,7 +77,7 @@ export function failureReason(error: unknown): FailureReason {
     status,
     isPage: chain.some(({ code }) => code === SdkErrorCode.ClientHttpUnexpectedContent),
     isLate: chain.some(({ code }) => code === SdkErrorCode.RequestTimeout),
-    // A TypeError is all that `fetch` gives for a failed request. With an HTTP response there is none.
+    // A TypeError is all that `fetch` gives for a failed request. Undefined if there was an HTTP response.
     why: first(chain, reasonIn) ?? (chain.some(isFetchFailure) ? 'the request could not be made.' : undefined),
   }
 }

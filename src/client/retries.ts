@@ -1,6 +1,6 @@
 /**
- * Repeats of a message that reached no server: the connection was refused or cut, or a balancer found no instance. The
- * message may have arrived after all, so this is only for messages that a server may get twice.
+ * Repeats of a message that reached no server: the connection was refused or cut, or a balancer found no instance. Only
+ * for messages that a server may get twice, because the first copy may have arrived.
  */
 import { type FetchLike, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import { backoffMs, isObject } from '../protocol/index.ts'
@@ -39,7 +39,7 @@ function versionOneStatus(error: unknown): number | undefined {
   return typeof code === 'number' && code >= 400 ? code : undefined
 }
 
-/** The wait that a response demands with Retry-After, in seconds or as a date; 0 where it demands none. */
+/** The wait of a Retry-After header, in seconds or as a date; 0 without the header. */
 export function retryAfterMsOf({ headers }: Response): number {
   const value = headers.get('retry-after')
   if (value === null) return 0

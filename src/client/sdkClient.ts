@@ -78,7 +78,7 @@ function resultInvalid(tool: string, cause: ProtocolError): ClientError {
 const LIMIT_MS = 1_000
 
 export interface FlushOnClose {
-  /** Sees what is being sent. The innermost layer, and one more below each layer that sends messages of its own. */
+  /** Sees what is being sent. The innermost layer, and another one below each layer that sends its own messages. */
   readonly layer: Layer
   /** Resolves when everything was sent and the session is ended, or when the time for that is over. */
   flush(): Promise<void>

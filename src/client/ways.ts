@@ -1,6 +1,6 @@
 /**
- * The ways to connect to a server, and which one comes next when one has failed. Servers of the session era may answer
- * anything to the first request of the stateless era, and those of 2024-11-05 are reached over another transport.
+ * The ways to connect to a server, and their order after a failure. Servers of the session era may answer anything to
+ * the first request of the stateless era, and those of 2024-11-05 are reached over another transport.
  */
 import { type PriorDiscovery, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { ClientError } from './errors.ts'
@@ -28,7 +28,7 @@ export function firstWay(era: ServerEra | undefined, prior: PriorDiscovery | und
   return era ?? (prior?.kind === 'legacy' ? 'session' : 'ask')
 }
 
-/** The way to try next; undefined where the error is final. */
+/** The way to try next; undefined if the error is final. */
 export function nextWay({ way, error, isProcess, hasEnded }: FailedAttempt): ConnectWay | undefined {
   if (way === 'stateless' || way === 'sse' || isFinal(error)) return undefined
   const isProbe = way === 'ask' && isProbeFailure(error)
@@ -45,13 +45,13 @@ function isFinal(error: unknown): boolean {
   return error instanceof ClientError || isUnauthorized || status === 429 || (why !== undefined && !/cut/.test(why))
 }
 
-/** The server gave no usable reply to the first request, or none at all. */
+/** The server gave no usable reply to the first request. */
 function isProbeFailure(error: unknown): boolean {
   const code = error instanceof SdkError ? error.code : undefined
   return code === SdkErrorCode.EraNegotiationFailed || code === SdkErrorCode.RequestTimeout
 }
 
-/** The error to report when no way has led to the server: that of the last one which is not only for old servers. */
+/** The error to report if all ways failed: from the last way that is not only for old servers. */
 export function mostTelling(tried: readonly FailedAttempt[]): FailedAttempt | undefined {
   const last = tried.at(-1)
   if (last === undefined || last.way !== 'sse' || failureReason(last.error).isUnauthorized) return last

@@ -108,7 +108,10 @@ export class AddressCheck {
     if (left > 0) this.#timer = unref(setTimeout(() => void check(), ADDRESS_CHECK_EVERY_MS))
   }
 
-  /** The reason why messages to this address do not arrive here, if any. Behind a balancer only some of them would. */
+  /**
+   * The reason why messages to this address do not arrive here, if any. Behind a balancer, only some of the others
+   * would do so.
+   */
   async #strayed(url: string | undefined): Promise<string | undefined> {
     for (let sent = 0; sent < ADDRESS_CHECKS; sent++) {
       const delivery = await this.#options.messenger.send({ id: this.#options.self.id, url }, { kind: 'hello' })

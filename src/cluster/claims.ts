@@ -8,7 +8,7 @@ import { type Instance, readInstance, type Self, writeInstance } from './instanc
 import { CLAIM_LONGER_SECONDS, SIGNED_LOOK_MS, SIGNED_WITHIN_MS } from './times.ts'
 
 /**
- * The claimant of a generation. `fresh`: this instance, by this claim. `ended`: none, because the thing has ended.
+ * The claimant of a generation. `fresh`: this instance, by this claim. `ended`: the thing has ended and has no owner.
  * `unknown`: the ledger failed, or the claim is not signed. Otherwise the instance that claimed it earlier.
  */
 export type Claimant = 'fresh' | 'ended' | 'unknown' | Instance

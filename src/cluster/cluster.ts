@@ -123,9 +123,7 @@ export class Cluster {
     return this.#addressCheck.check()
   }
 
-  /**
-   * Announces the stop of this process, so that the others do not count it as crashed while it hands off what it owns.
-   */
+  /** Announces the stop of this process, so that others do not take it for crashed while it hands off its things. */
   announceStop(): Promise<void> {
     return this.#stop.announce()
   }

@@ -58,7 +58,7 @@ export class Discovery {
     await this.#look(search, 1)
   }
 
-  /** The instance at an address; 'nobody' if no process is there, undefined if that is unknown. */
+  /** The instance at an address; 'nobody' if no process listens there, undefined if that is unknown. */
   async find(url: string): Promise<Instance | 'nobody' | undefined> {
     const { members, messenger } = this.#options
     const known = members.known().find((peer) => peer.url === url)

@@ -1,7 +1,7 @@
 /**
  * Ring heartbeat: each instance pings its successor by id every second. If the successor is gone without notice, the
- * pinging instance reports it to the others, which check for themselves. It does so however it noticed: after a message
- * that did not arrive, it would not ping that instance again.
+ * pinging instance reports it to the others, which check for themselves. This holds for every way of noticing, because
+ * a lost message also ends the pings to that instance.
  */
 import { unref } from '../protocol/index.ts'
 import type { ClusterEvent } from './events.ts'

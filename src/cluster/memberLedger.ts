@@ -61,7 +61,7 @@ export function memberLedger(options: MemberLedgerOptions): MemberLedger {
     }
   }
 
-  /** Sends all claims to one member; starts again with the next one if that is gone, or stops as well. */
+  /** Sends all claims to one member; if that member is gone or stopping, starts again with the next. */
   const handOffAll = async (): Promise<void> => {
     const claims = kept.live()
     for (let at = 0; at < claims.length; ) {

@@ -1,12 +1,13 @@
 /**
  * Loop detection between gateways, as the Via header does for proxies (RFC 9110, 7.6.3).
  *
- * - Each gateway has a random name, which its workers share. Each HTTP request names the gateways that it came through. A
- *   gateway that finds its own name answers 508.
- * - Lists are answered from a cache and never travel around a ring. So a gateway that lists its tools to another gateway first
- *   asks its own servers in the name of both. A 508 from one of them is its answer: one entry of a ring stays down.
- * - Programs get the names of the gateways above them in a variable, with the files that these serve. A gateway whose own
- *   file is among them does not start.
+ * - Each gateway has a random name, which its workers share. Each HTTP request names the gateways that it came through.
+ *   A gateway that finds its own name answers 508.
+ * - Lists are answered from a cache and never travel around a ring. So a gateway that lists its tools to another
+ *   gateway first asks its own servers in the name of both. A 508 from one of the servers is an answer: one entry of a
+ *   ring stays down.
+ * - Programs get the names of the gateways above them in a variable, with the files that these serve. A gateway whose
+ *   own file is among them does not start.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { realpathSync } from 'node:fs'

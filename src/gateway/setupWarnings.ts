@@ -37,7 +37,7 @@ export interface SetupWarningsOptions {
   readonly backends: () => readonly Backend[]
   /** Names and patterns in the configuration that fit no tool, as sentences. */
   readonly unfitting: () => readonly string[]
-  /** The workers of this gateway, which log a sentence once for all; undefined if there are none. */
+  /** The workers of this gateway, which log a sentence once for all of them; undefined without workers. */
   readonly siblings: () => WorkerSiblings | undefined
   readonly logger: () => Logger
 }

@@ -4,8 +4,8 @@
  * - An answer is found by its key. A pinned question accepts only an answer to exactly the same text; when its text has
  *   changed, it is asked again.
  * - A question is asked again when its answer is missing, has the wrong shape or does not fit its form, at most
- *   `maxAsks` times. A question whose text changed is still the same one, and so is one that comes in place of all those of
- *   the last round: handlers that are repeatable ask these again.
+ *   `maxAsks` times. A question whose text changed counts as the same question. So does a question that replaces all
+ *   questions of the last round, because repeatable handlers ask those again.
  * - An answer of the client is kept in the journal even when this round does not need it.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
@@ -71,7 +71,10 @@ export class Asks {
   /** How many answers this run added to the journal. */
   gained = 0
 
-  /** `waitElsewhere` ends the round, so that the call waits for an answer elsewhere; it resolves where that is not possible. */
+  /**
+   * `waitElsewhere` ends the round, so that the call waits for an answer elsewhere; it resolves if that is not
+   * possible.
+   */
   constructor(journal: Journal, lifecycle: RoundLifecycle, options: AskOptions, waitElsewhere: () => Promise<void>) {
     this.#waitElsewhere = waitElsewhere
     this.#journal = journal
@@ -110,7 +113,7 @@ export class Asks {
     return this.#keyChanges()
   }
 
-  /** A question in place of all those of the last round is one of these, with another key. */
+  /** A question that replaces all questions of the last round is one of them under another key. */
   #keyChanges(): JournalError | undefined {
     const before = [...(this.#openBefore ?? [])]
     if (before.length === 0 || before.some(([key]) => this.#inRun.has(key))) return undefined

@@ -1,12 +1,12 @@
 /**
- * The promises that a handler got from its context. A handler that returns before it has waited for each of them has
- * forgotten an `await`: it went on without the answer, or before its step had ended.
+ * The promises that a handler got from its context. A handler that returns before each of these promises is settled has
+ * forgotten an `await`: it did not use the answer, or did not wait for its step.
  *
  * - A promise is waited for when somebody called its `then`, as `await` does, and it has settled.
- * - `then(f)` without a second function passes a rejection on, so the promise it returns must be waited for as well, unless
- *   it was fulfilled.
- * - A promise derived from a given one counts as forgotten, too, when its rejection is unhandled: as that of an async function
- *   that is not awaited.
+ * - `then(f)` without a second function passes a rejection on, so the promise it returns must be waited for as well,
+ *   unless it was fulfilled.
+ * - A derived promise, such as that of an async function without `await`, counts as forgotten when its rejection is
+ *   unhandled.
  */
 import { isRoundEnded } from './roundLifecycle.ts'
 
@@ -49,7 +49,7 @@ export class GivenPromises {
     return this.#open.size > 0 || this.#hasRejected
   }
 
-  /** The handler has returned. Gives what it did not wait for. */
+  /** The handler has returned. Returns the keys that it did not wait for. */
   returned(): string[] {
     this.#returned = true
     for (const { what, rejection } of this.#open) {
@@ -167,7 +167,7 @@ export function isGivenRejection(reason: unknown, promise: unknown): boolean {
 
 const MAX_CAUSES = 8
 
-/** Looks into causes, and into what Promise.any has collected. */
+/** Looks into causes, and into the errors of an AggregateError. */
 function givenErrorsIn(reason: unknown, depth = 0): { given: Source[]; hasRoundEnded: boolean } {
   if (isRoundEnded(reason)) return { given: [], hasRoundEnded: true }
   const own = typeof reason === 'object' && reason !== null ? givenErrors.get(reason) : givenValues.get(reason)

@@ -10,7 +10,7 @@ import { JournalError } from './errors.ts'
 /** The principal who answered a question, as it was at that time. */
 export interface AnsweredBy {
   readonly id: string
-  /** Who that is at the issuer; the id where the issuer is not known. */
+  /** The subject at the issuer; the id if the issuer is unknown. */
   readonly subject: string
   readonly claims: Readonly<Record<string, unknown>>
 }
@@ -19,7 +19,7 @@ interface RecordedAnswer {
   /** The fingerprint of the question that was answered; undefined when the question was not pinned. */
   readonly question: string | undefined
   readonly response: Readonly<Record<string, unknown>>
-  /** Who answered, where that was checked. @default the caller */
+  /** Who answered, if that was checked. @default the caller */
   readonly by?: AnsweredBy | undefined
 }
 
@@ -27,7 +27,7 @@ interface RecordedAnswer {
 export interface Approvers {
   /** Roles or subjects, as the handler writes them; one match is enough. */
   readonly by: readonly string[]
-  /** Whether the caller may not answer, even if one of them fits. */
+  /** Whether the caller may not answer, even if a name in `by` fits. */
   readonly fourEyes: boolean
 }
 
@@ -37,7 +37,7 @@ interface UnansweredQuestion {
   readonly times: number
   /** How often its text has changed since it was asked first. @default 0 */
   readonly changes?: number
-  /** How many other questions came before it, where all that were ever asked are open. @default 0 */
+  /** The number of earlier questions, if all questions so far are open. @default 0 */
   readonly earlier?: number
   /** Undefined when the caller is asked. */
   readonly approvers?: Approvers | undefined
@@ -55,7 +55,7 @@ export interface Journal {
   own: unknown
   /** When the first round ended or asked in place, in seconds since 1970; undefined before. */
   begunAt: number | undefined
-  /** Absent where no span of the call was recorded. */
+  /** Absent if no span of the call was recorded. */
   trace?: CallTrace | undefined
 }
 
@@ -77,7 +77,7 @@ export function newJournal(id: string | (() => string)): Journal {
   return new LazyJournal(id)
 }
 
-/** A journal whose Maps and id are made when they are first used: most calls use none of them. */
+/** A journal whose Maps and id are made at their first use, because most calls do not use them. */
 class LazyJournal implements Journal {
   readonly round = 0
   begunAt: number | undefined = undefined
@@ -118,7 +118,7 @@ export function nextRound({ id, round, answers, steps, open, own, begunAt, trace
   return { id, round: round + 1, answers, steps, open, own, begunAt, trace }
 }
 
-/** Whether nothing would be lost if this journal were not kept. */
+/** Whether the journal may be dropped without a loss. */
 export function isBlank(journal: Journal): boolean {
   if (journal.answers.size > 0 || journal.steps.size > 0 || journal.own !== undefined) return false
   for (const { question, times } of journal.open.values()) {

@@ -25,11 +25,11 @@ export type Reading<T> =
   | { readonly ok: false; readonly issues?: string }
 
 /**
- * Who may answer, for questions that name their approvers. These accept only an answer whose giver was checked: by the task
- * service, which recorded the giver, or here, where the answer comes with the caller's request.
+ * Who may answer, for questions that name their approvers. Such a question accepts an answer only if its author was
+ * checked: by the task service, which recorded the author, or here, if the answer comes with the caller's request.
  */
 export interface ApprovalOptions {
-  /** The caller, if it is one of these; absent where callers are not known. */
+  /** The caller, if it may answer; absent if callers are not known. */
   readonly approver?: (approvers: Approvers) => AnsweredBy | undefined
   /** Whether questions may be for others than the caller, as in a task. @default false */
   readonly asksOthers?: boolean
@@ -48,7 +48,7 @@ export function answererOf(
 
 type Approvable = Pick<Question<unknown>, 'approvers'>
 
-/** The caller, where the question names who may answer and the caller is one of them. */
+/** The caller, if the question has `by` and the caller fits. */
 export function approvingCaller(
   key: string,
   { approvers }: Approvable,

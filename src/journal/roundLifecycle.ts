@@ -1,5 +1,5 @@
 /**
- * When a round ends, and what that does to the promises that wait in it.
+ * The end of a round, and its effect on waiting promises.
  *
  * - A round is open, then ended or closed. `wait` requests the end. The round ends as soon as the event loop has run
  *   everything that was ready and no step is running. So asks that were started together are sent together, and no

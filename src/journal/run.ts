@@ -1,7 +1,7 @@
 /**
  * One run of a handler over its journal: one round of a call, or one run of a task. The handler runs from its start. An
- * answered ask and a recorded step return at once; an unanswered ask ends the round. The outcome is decided here, and
- * not by what the handler does with the rejection that unwinds it.
+ * answered ask and a recorded step return at once; an unanswered ask ends the round. The outcome is decided here,
+ * whatever the handler does with the rejection that unwinds it.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type AskOptions, Asks } from './asks.ts'
@@ -107,8 +107,8 @@ export class Run implements RoundListener, GivenListener {
     this.#lifecycle.assertOutsideSteps('A checkpoint')
     const shedding = this.#options.shedding()
     if (shedding === 'no' || this.#options.push !== undefined) return
-    // A busy process makes progress on a call before it hands it over; else two busy processes would pass it to and
-    // fro for ever.
+    // A busy process makes progress on a call before it hands it over. Otherwise two busy processes would pass it back
+    // and forth forever.
     if (shedding === 'busy' && this.#steps.gained + this.#asks.gained === 0) return
     this.#options.onHandOff?.()
     await ignoreRejection(this.#lifecycle.wait())
@@ -154,7 +154,7 @@ export class Run implements RoundListener, GivenListener {
     return this.#given.abortReason()
   }
 
-  /** Whether the client can still be sent something. What comes after the answer is reported once. */
+  /** Whether the client can still be sent something. A use after the answer is reported once. */
   isOpen(what: string): boolean {
     if (this.#lifecycle.closed && !this.#isLate) {
       this.#isLate = true
@@ -167,7 +167,7 @@ export class Run implements RoundListener, GivenListener {
     if (!isRoundEnded(error) && !(error instanceof JournalError)) this.#options.onLost(what, error)
   }
 
-  /** Runs the handler for one round. Never throws or rejects, and gives no promise where the handler gives none. */
+  /** Runs the handler for one round. Never throws or rejects. Synchronous if the handler is. */
   execute<T>(handler: () => T | Promise<T>): Outcome<T> | Promise<Outcome<T>> {
     const value = start(handler)
     if (!isThenable(value) && this.#given === undefined) {
@@ -189,7 +189,7 @@ export class Run implements RoundListener, GivenListener {
     if (this.#lifecycle.ended) return
     this.#lifecycle.close()
     const given = this.#given
-    // What follows from rejections is known at the end of this turn.
+    // The effects of rejections are known at the end of this turn.
     if (outcome.kind === 'complete' && given?.isUndecided) this.#later(() => this.#finish(outcome, given))
     else this.#finish(outcome, given)
   }
@@ -226,7 +226,7 @@ function forgotten(unawaited: readonly string[]): JournalError {
   )
 }
 
-/** Calls the handler. What it throws is a rejection. */
+/** Calls the handler. A throw becomes a rejection. */
 function start<T>(handler: () => T | Promise<T>): T | Promise<T> {
   try {
     return handler()

@@ -23,7 +23,7 @@ export interface SingleUse {
   release(id: string): Promise<void>
 }
 
-/** Claims that calls with the same id share: those of one caller and one tool. */
+/** Claims that calls with the same id share, for the same caller and tool. */
 export interface SharedClaims {
   readonly ledger: SingleUse
   /** Names the caller and the tool. */
@@ -32,7 +32,7 @@ export interface SharedClaims {
   readonly caller: () => string | undefined
 }
 
-/** Observes what a handler does, for tests and tracing. It must not change what the handler gets. */
+/** Observes what a handler does, for tests and tracing. It must not change the handler's results. */
 export interface Watch {
   /** Called for a step that runs and is not replayed. It calls `work` and returns its result. */
   step<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T>
@@ -47,7 +47,7 @@ export interface Watch {
 }
 
 export interface StepOptions {
-  /** Where a `once` with an id of the caller claims. */
+  /** The ledger name of a `once` with an `id`. */
   readonly shared: SharedClaims
   /** How long the ledger keeps a claim of `once`, in seconds: longer than a call can live. @default 172800 */
   readonly claimSeconds?: number | undefined
@@ -60,8 +60,8 @@ export interface StepOptions {
 
 export interface OnceOptions {
   /**
-   * What the caller's request is about, such as an order number. All calls of this tool by this caller with the same id
-   * share one claim, so that a first request that is sent again does not run `fn` again. Callers without a principal
+   * The subject of the caller's request, such as an order number. All calls of this tool by this caller with the same
+   * id share one claim, so that a first request that is sent again does not run `fn` again. Callers without a principal
    * share their ids. @default every call has its own claim
    */
   id?: string

@@ -1,6 +1,6 @@
 /**
- * `createServer` of the stateless era alone, for places where nothing stays: no sessions, and no messages between instances. A
- * bundle has the code of neither.
+ * `createServer` of the stateless era alone, for places where nothing stays: no sessions, and no messages between
+ * instances. A bundle contains the code of neither.
  */
 import type { OptionNames } from '../protocol/index.ts'
 import type { Server, ServerOptions } from '../server/index.ts'
@@ -27,7 +27,7 @@ export {
 export { openTelemetry }
 export type { Server }
 
-/** What only sessions need, and instances that reach each other. */
+/** The parts that only sessions and connected instances need. */
 type ElsewhereOptions = Pick<
   ServerOptions,
   'legacy' | 'architecture' | 'assume' | 'sessionTtlSeconds' | 'getStream' | 'advertise' | 'peers'

@@ -6,10 +6,10 @@ import { failure } from '../server/index.ts'
 import { faultOf } from './check.ts'
 import type { Operation } from './operations.ts'
 
-/** What an error tells of the body. */
+/** The part of the body that an error quotes. */
 const MAX_ERROR_CHARACTERS = 4000
 
-/** Resolves with undefined where the body is longer. */
+/** Resolves with undefined if the body is longer. */
 export async function bodyOf(response: Response, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = []
   let size = 0

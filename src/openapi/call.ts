@@ -14,11 +14,11 @@ export interface ApiCallOptions {
   readonly base: URL
   readonly timeoutMs: number
   readonly maxResponseBytes: number
-  /** What is added to the error of an API that refuses the credentials. */
+  /** Advice for an API that refuses the credentials. */
   readonly credentialsAdvice: string
 }
 
-/** Never rejects for what the API does. */
+/** Never rejects because of the API. */
 export async function callApi(
   operation: Operation,
   args: Json,

@@ -7,11 +7,11 @@ import { OpenApiError, Unsupported } from './errors.ts'
 
 export interface OpenApiDocument {
   readonly root: Json
-  /** Whether its schemas are those of OpenAPI 3.0, and not JSON Schema 2020-12. */
+  /** Whether its schemas have the dialect of OpenAPI 3.0 instead of JSON Schema 2020-12. */
   readonly is30: boolean
 }
 
-/** The largest document. That of GitHub has 12 MB. */
+/** The largest document. GitHub's document has 12 MB. */
 export const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
 /** Parsing YAML takes 30 times as long as parsing JSON. */
 const MAX_YAML_CHARACTERS = 8 * 1024 * 1024

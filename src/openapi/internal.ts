@@ -1,4 +1,4 @@
-/** What other folders of this package need, and its users do not. Nothing is promised about these names. */
+/** Exports for other folders of this package, not for users. Nothing is promised about these names. */
 export { bodyOf as readBody } from './answer.ts'
 export { MAX_DOCUMENT_BYTES } from './document.ts'
 export { OpenApiError } from './errors.ts'

@@ -1,4 +1,4 @@
-/** What an operation reads and answers, by media type. */
+/** Requests and responses of an operation, by media type. */
 import { isObject, type Json } from '../protocol/index.ts'
 import { member, memberObject, memberText, type OpenApiDocument, resolved } from './document.ts'
 import { Unsupported } from './errors.ts'
@@ -6,17 +6,17 @@ import type { NameSet } from './names.ts'
 import { type Parameter, STYLES } from './parameters.ts'
 import { isOfType, SchemaWriter, shortText } from './schemas.ts'
 
-/** What of an argument is sent as the body. */
+/** The body made of an argument. */
 export interface RequestBody {
   readonly argument: string
   readonly mediaType: string
   readonly kind: 'json' | 'form' | 'text'
-  /** How the properties of a form are written, where the document says so. */
+  /** The serialization of a form's properties, if the document has one. */
   readonly encoding: ReadonlyMap<string, Pick<Parameter, 'style' | 'explode'>>
 }
 
 interface AnswerForm {
-  /** Undefined where the answers have no one form, or one that is too large to be shown. */
+  /** Undefined if responses have different schemas, or one that is too large for a model. */
   readonly output: Json | undefined
   readonly accept: string
 }
@@ -70,7 +70,7 @@ function encodingOf(media: unknown): RequestBody['encoding'] {
   )
 }
 
-/** The form of successful answers, and what is accepted. */
+/** The schema of successful responses, and the accepted media types. */
 export function answerOf(document: OpenApiDocument, operation: Json): AnswerForm {
   const successes = Object.entries(memberObject(operation, 'responses')).filter(([status]) => status.startsWith('2'))
   const contents = successes.map(([, value]) => memberObject(resolved(document, value), 'content'))

@@ -1,4 +1,4 @@
-/** The operations of a document: what each becomes as a tool, or why it becomes none. */
+/** The operations of a document: each as a tool, or the reason why it is left out. */
 import type { ToolAnnotations } from '@modelcontextprotocol/client'
 import { isObject, type Json } from '../protocol/index.ts'
 import { member, memberObject, memberText, type OpenApiDocument, resolved } from './document.ts'
@@ -19,7 +19,7 @@ export interface Operation {
   readonly parameters: readonly Parameter[]
   readonly body: RequestBody | undefined
   readonly input: Json
-  /** Undefined where the answers have no one form, or one that is too large to be shown. */
+  /** Undefined if responses have different schemas, or one that is too large for a model. */
   readonly output: Json | undefined
   readonly accept: string
   readonly annotations: ToolAnnotations
@@ -39,7 +39,7 @@ export interface Operations {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 const MAX_OPERATIONS = 2000
-/** The schemas of all tools. Those of GitHub have 2 million characters. */
+/** The schemas of all tools. GitHub's schemas have 2 million characters. */
 const MAX_SCHEMAS_CHARACTERS = 8_000_000
 const TOO_LARGE = `The schemas in the OpenAPI document have more than ${MAX_SCHEMAS_CHARACTERS} characters. Give a document with the paths that are needed.`
 const OPERATIONS_AT_ONCE = 10
@@ -90,11 +90,11 @@ interface DeclaredOperation {
   readonly method: string
   readonly path: string
   readonly operation: Json
-  /** The path item: its parameters are those of all its operations. */
+  /** The path item; its parameters apply to all its operations. */
   readonly item: Json
 }
 
-/** The operations of all paths. A path that cannot be read is left out with all of them. */
+/** The operations of all paths. An unreadable path is left out with all its operations. */
 function declaredIn(document: OpenApiDocument, leftOut: LeftOut[]): readonly DeclaredOperation[] {
   const paths = Object.entries(memberObject(document.root, 'paths')).filter(([path]) => !path.startsWith('x-'))
   return paths.flatMap(([path, value]) => {

@@ -68,14 +68,14 @@ function simpleText(
   return members.map((each) => each.join(explode ? '=' : ',')).join(',')
 }
 
-/** A value inside a list or an object has no style of its own. */
+/** A value inside a list or an object has no style. */
 function plainText(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
 }
 
 /**
- * A path with its arguments. Each one stays in its segment: characters that would end it are encoded, and what would climb out of it
- * is refused, encoded or not.
+ * A path with its arguments. Each argument stays in its segment: characters that would end the segment are encoded, and
+ * `.` and `..` are refused, encoded or not.
  */
 export function filledPath(template: string, parameters: readonly Parameter[], args: Json): string {
   const byName = new Map(parameters.map((each) => [each.name, each]))

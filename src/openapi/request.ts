@@ -1,4 +1,7 @@
-/** The HTTP request for a call of a tool. Its origin and the beginning of its path are those of the base address. */
+/**
+ * The HTTP request for a call of a tool. It has the origin of the base address, and its path begins with that address's
+ * path.
+ */
 import { isObject, type Json } from '../protocol/index.ts'
 import { member } from './document.ts'
 import type { RequestBody } from './media.ts'
@@ -63,7 +66,7 @@ function addressOf(
   const [template = '', fixed = ''] = path.split('?', 2)
   const start = base.pathname.replace(/\/+$/, '')
   const decided = new URLSearchParams(`${base.search.slice(1)}&${fixed}`)
-  const asked = query.filter(([name]) => !decided.has(name)) // what the operator or the path sets is not set again
+  const asked = query.filter(([name]) => !decided.has(name)) // keeps headers of the operator and of the path
   const queries = [base.search.slice(1), fixed, encodedPairs(asked)].filter(Boolean).join('&')
   const url = new URL(base.origin + start + filledPath(template, parameters, args) + (queries && `?${queries}`))
   if (url.origin === base.origin && url.pathname.startsWith(`${start}/`)) return url
@@ -76,7 +79,7 @@ function bodyText({ kind, encoding, argument }: RequestBody, content: unknown): 
   if (!isObject(content)) throw new Unsendable(`${argument} must be an object`)
   const pairs = Object.entries(content).flatMap(([name, value]) => {
     const { style, explode } = encoding.get(name) ?? { style: 'form', explode: true }
-    // An object has no usual form; its members would be mixed with those of the body.
+    // An object has no usual form, and its members could collide with members of the body.
     const isJson = isObject(value) && !encoding.has(name)
     return pairsOf({ name, style, explode, isJson }, value)
   })

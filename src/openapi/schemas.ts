@@ -1,12 +1,12 @@
 /**
- * Schemas of a document as one JSON Schema 2020-12: what it refers to is in its `$defs`, and the dialect of OpenAPI 3.0 is
- * translated. Its size is limited. Within one schema the parts that come last in breadth are left open, so that they
+ * Schemas of a document as one JSON Schema 2020-12. Referenced schemas are in `$defs`, and the dialect of OpenAPI 3.0
+ * is translated. Its size is limited. Within one schema the parts that come last in breadth are left open, so that they
  * accept anything.
  */
 import { isObject, type Json } from '../protocol/index.ts'
 import { member, memberObject, memberText, type OpenApiDocument, resolved } from './document.ts'
 
-/** Input: what the API reads. Output: what it answers. */
+/** Input: the API's requests. Output: its responses. */
 export type SchemaUse = 'input' | 'output'
 
 /** The largest schema of a tool, in characters. All tools of a list are sent to models. */
@@ -29,7 +29,7 @@ const VALUES = [
   'minProperties',
   'maxProperties',
 ] as const
-/** What models should know, and no answer is refused for. APIs keep to their own formats loosely. */
+/** Constraints that models should know, but that refuse no response. APIs keep to their own formats loosely. */
 const HINTS = ['format', 'pattern', 'default', 'uniqueItems', 'multipleOf'] as const
 const SCHEMA = ['items', 'additionalProperties', 'not', 'contains', 'propertyNames'] as const
 const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const
@@ -78,7 +78,7 @@ export class SchemaWriter {
   }
 
   #named(reference: string): string {
-    resolved(this.#document, { $ref: reference }) // throws where it leads to nothing
+    resolved(this.#document, { $ref: reference }) // throws if the reference has no target
     const last = reference.slice(reference.lastIndexOf('/') + 1).replace(/[^\w.-]/g, '_')
     let name = `${last.slice(0, 60) || 'schema'}`
     for (let count = 2; this.#taken.has(name) || name === '__proto__'; count++) name = `${last.slice(0, 60)}_${count}`
@@ -148,7 +148,7 @@ export class SchemaWriter {
   }
 }
 
-/** Of several fitting choices, `oneOf` would refuse the answer. Documents seldom mean that. */
+/** If several choices fit, `oneOf` would refuse the response. Documents seldom mean that. */
 function loosenChoice(members: Record<string, unknown>): void {
   if (members['oneOf'] === undefined || members['anyOf'] !== undefined) return
   members['anyOf'] = members['oneOf']

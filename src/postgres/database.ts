@@ -134,7 +134,7 @@ function closedError(): StateError {
   return new StateError('STORE_UNAVAILABLE', 'The connection to the database was closed by this program.')
 }
 
-/** Rejects where the optional package `pg` is missing; the error says what to install. */
+/** Rejects if the optional package `pg` is missing; the error says what to install. */
 export async function assertPgInstalled(): Promise<void> {
   await loadPg()
 }

@@ -75,7 +75,7 @@ const MIGRATIONS: readonly Migration[] = [
 ]
 
 /**
- * The columns are those of a SQLite file, and times are milliseconds. An index on an expression is used only by the
+ * The columns are the same as in SQLite, and times are milliseconds. An index on an expression is used only by the
  * statement that it is for.
  */
 function taskTables(tables: string): string {

@@ -35,7 +35,7 @@ export const KNOWN_SERVERS: readonly KnownServer[] = [
   {
     match: 'mongodb-mcp-server',
     state: 'STATEFUL',
-    because: 'It keeps the connections that it was told to open in its process, under ids that no other process knows.',
+    because: 'It keeps opened connections in its process, under ids that no other process knows.',
   },
 ]
 

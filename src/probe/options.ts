@@ -25,7 +25,10 @@ export interface ProbeOptions {
   known?: readonly KnownServer[]
   /** Which checks to run for evidence: the usual ones, all, none, or these. They do not change the verdict. @default 'usual'; 'none' in the documented order */
   checks?: 'usual' | 'all' | 'none' | readonly CheckName[]
-  /** Whether the files of a program on this machine are read. None is executed, and nothing is shown but names. @default true */
+  /**
+   * Whether the files of a program on this machine are read. No file is executed, and only names are shown. @default
+   * true
+   */
   program?: boolean
   /** Other instances of the same server; they get the same credentials. @default none */
   replicas?: readonly (string | URL)[]

@@ -95,8 +95,8 @@ async function decide(wire: ProbeWire, address: Address, settings: Settings): Pr
 }
 
 /**
- * What the files of a program say. They are read after the requests: npx has downloaded a package by then. Where methods
- * are named, only if this is one of them.
+ * What the files of a program say. They are read after the requests: npx has downloaded a package by then. If methods
+ * are named, only if it is among them.
  */
 async function programOf(
   address: Address,
@@ -133,10 +133,10 @@ async function witnessed(
   return { witness: await askWitness(wire, findings, { call: witness, replica: replicas[0] }) }
 }
 
-/** How long the checks may take together where none was named. */
+/** The total time of the checks if no check was named. */
 const EVIDENCE_MS = 2_000
 
-/** No checks run where methods were named, and none for a known server unless checks were named. */
+/** No checks run if methods were named, nor for a known server, unless checks were named. */
 async function check(
   wire: ProbeWire,
   { findings, decided }: Decided,
@@ -172,7 +172,7 @@ export function isFresh(stored: Verdict, { maxAgeMs = DAY_MS, clock = Date.now }
 
 /** A verdict, and how it differs from the stored one. */
 export interface Rechecked {
-  /** The stored one where it is fresh, else a new one. */
+  /** The stored verdict if it is fresh, else a new verdict. */
   readonly verdict: Verdict
   /** Whether the server was probed again. */
   readonly isNew: boolean

@@ -15,7 +15,10 @@ export interface GivenCredentials {
   readonly publicWords?: readonly string[]
 }
 
-/** Collects header values, query strings, long path segments, and what an environment or arguments call a secret. */
+/**
+ * Collects header values, query strings, long path segments, and values that the environment or arguments name as
+ * secrets.
+ */
 export function secretsOf(address: Address, { headers = [], urls = [], publicWords = [] }: GivenCredentials): Secrets {
   const secrets = new Secrets(publicWords)
   const values = [
@@ -62,7 +65,7 @@ export class Secrets {
   }
 }
 
-/** A value as it is, escaped for JSON, and percent-encoded; of `Basic` credentials also what they encode. */
+/** A value in its plain, JSON-escaped and percent-encoded forms; `Basic` credentials also decoded. */
 function formsOf(value: string): string[] {
   // In `Bearer x` and `Basic x` the scheme is no secret.
   const [, bare = value] = /^[A-Za-z]+ +(\S.*)$/.exec(value) ?? []

@@ -12,7 +12,7 @@ export const META = {
   subscription: 'io.modelcontextprotocol/subscriptionId',
 } as const
 
-/** What a request of 2026-07-28 says about its sender. Every request has its own envelope. */
+/** The sender of a request of 2026-07-28. Every request has its own envelope. */
 export interface Envelope {
   readonly version: string
   readonly client: Implementation | undefined

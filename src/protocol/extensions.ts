@@ -19,7 +19,10 @@ export function understandsRounds(declared: ClientCapabilities): boolean {
   return isObject(declared.experimental?.[ROUNDS_CAPABILITY])
 }
 
-/** Where the client echoes a state, or undefined if it does not. The top-level member of SEP-1685 is preferred. */
+/**
+ * The place in which the client echoes a state; undefined if it does not. The top-level member of SEP-1685 is
+ * preferred.
+ */
 export function echoPlace(declared: ClientCapabilities): EchoPlace | undefined {
   const echo = declared.experimental?.[ECHO_CAPABILITY]
   if (!isObject(echo)) return undefined

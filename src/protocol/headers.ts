@@ -41,7 +41,7 @@ export function requestHeaders(method: string, params: Json, version: string): R
   }
 }
 
-/** Streamable HTTP, "Server Validation": what the headers say must be what the body says. */
+/** Streamable HTTP, "Server Validation": headers and body must agree. */
 export function assertHeadersAgree(message: RequestMessage, version: string, header: HeaderReader): void {
   assertSame('MCP-Protocol-Version', header('mcp-protocol-version'), version)
   assertSame('Mcp-Method', header('mcp-method'), message.method)

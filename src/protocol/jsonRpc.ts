@@ -32,7 +32,10 @@ export type Message = RequestMessage | NotificationMessage | ResponseMessage
 // Every message about a request repeats its id, so a long id would make us send and store much.
 const MAX_ID_CHARS = 1024
 
-/** SEP-1685 left open where answers and state stand; SEP-2322 decided it. Ignored, they would be asked for again. */
+/**
+ * SEP-1685 left open where answers and state stand; SEP-2322 decided it. If they were ignored, the peer would ask for
+ * them again.
+ */
 const DEPENDENT_RESPONSES =
   '"dependent_responses" is a form that SEP-2322 replaced: send the answers as "params.inputResponses", and the state as "params.requestState".'
 
@@ -129,9 +132,10 @@ export function toObject<T>(entries: ReadonlyMap<string, T>): Record<string, T> 
 /**
  * Requests under way by id: a Map for entries that come and go quickly.
  *
- * V8 replaces the table of such a Map often, and each replaced table points to the next one. A table in the old generation keeps
- * all later tables and their values alive until the next full garbage collection, which took a server on standard input and output
- * a sixth of its time. So each value is in a box of its own, which is emptied when its entry is deleted.
+ * V8 replaces the table of such a Map often, and each replaced table points to the next one. A table in the old
+ * generation keeps all later tables and their values alive until the next full garbage collection, which took a server
+ * on standard input and output a sixth of its time. So each value is in its own box, which is emptied when its entry is
+ * deleted.
  */
 export class OpenRequests<T> {
   readonly #boxes = new Map<RequestId, { value: T | undefined }>()

@@ -8,8 +8,8 @@ export const MAX_DEPTH = 128
 /** The largest message of a server, over HTTP or from a process. A gateway takes less. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
-// JSON.parse, validators and digests take their time for each value, and for each key as much again, and the event loop
-// is blocked meanwhile. This many block it for less than 20 ms (test/blocking).
+// JSON.parse, validators and digests block the event loop for a time in proportion to the number of values and keys.
+// With this number it is less than 20 ms (test/blocking).
 const MIN_ITEMS = 20_000
 /** Maximum digits of a number, and spaces in one place. JSON.parse takes long for a number of many digits. */
 const MAX_DIGITS = 10_000
@@ -21,7 +21,7 @@ export function maxItems(maxBytes: number): number {
   return Math.max(MIN_ITEMS, Math.floor(maxBytes / BYTES_PER_ITEM))
 }
 
-/** The value of a JSON text; undefined where the text is not JSON, or has more than `maxBytes` allow. */
+/** The value of a JSON text; undefined if the text is not JSON or exceeds `maxBytes`. */
 export function parseJson(text: string, maxBytes = MAX_MESSAGE_BYTES): unknown {
   try {
     assertSmallText(text, maxBytes)
@@ -34,7 +34,7 @@ export function parseJson(text: string, maxBytes = MAX_MESSAGE_BYTES): unknown {
 /** Refuses a text that is too long, nests too deep, or holds too much. It need not be JSON. */
 export function assertSmallText(text: string, maxBytes: number): void {
   if (text.length > maxBytes) throw tooMuch(`is longer than ${maxBytes} bytes`)
-  // Most texts are short and have so few brackets that they cannot exceed a limit, which is found out at once.
+  // Most texts are short and have too few brackets to exceed a limit. A quick check finds these.
   if (text.length > MIN_ITEMS || !opensFew(text)) countMembers(text, maxItems(maxBytes))
 }
 

@@ -1,4 +1,4 @@
-/** Logging: the interface of a logger, and what is logged of an error. */
+/** Logging: the interface of a logger, and the logged members of an error. */
 
 /** The logger interface: first the details, then the message. pino, and most others, implement it. */
 export interface Logger {

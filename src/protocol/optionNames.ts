@@ -1,4 +1,4 @@
-/** Refuses options that do not exist: a misspelt one would silently have no effect. */
+/** Refuses unknown options: a misspelt option would silently have no effect. */
 
 /** All names of an options type. The compiler checks that none is missing. */
 export type OptionNames<T> = Readonly<Record<keyof T, true>>
@@ -17,13 +17,13 @@ export function optionsNamed<T extends object>(given: T, names: OptionNames<T>):
   return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(names, name))) as T
 }
 
-/** Ends a sentence about a name that is not known: with the nearest that is, or else with all of them. */
+/** The end of a sentence about an unknown name: the nearest known name, or else all of them. */
 export function nameAdvice(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known)
   return nearest === undefined ? `. It has: ${known.join(', ')}.` : `; did you mean "${nearest}"?`
 }
 
-/** The known name that is most like this one, unless none is like it. */
+/** The most similar known name; undefined if no name is similar. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   return known
     .map((each) => ({ each, distance: distance(name.toLowerCase(), each.toLowerCase()) }))

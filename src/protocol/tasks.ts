@@ -9,7 +9,10 @@ export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
 /** The `_meta` key of 2025-11-25 for the task that a message belongs to. */
 const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
-/** The `_meta` key for how far a task is: neither dialect has a member for it, and the extension has no notification. */
+/**
+ * The `_meta` key for the progress of a task: neither dialect has a member for it, and the extension has no
+ * notification.
+ */
 const PROGRESS_META = 'dev.pannier/progress'
 
 /** The `_meta` of a task that says how far it is. */

@@ -8,7 +8,7 @@ export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-
 
 export type Era = 'modern' | 'legacy'
 
-/** What a session request means that names no version (2025-11-25, "Protocol Version Header"). */
+/** The version of a session request that names none (2025-11-25, "Protocol Version Header"). */
 export const UNNAMED_LEGACY_VERSION = '2025-03-26'
 
 const legacy: ReadonlySet<string> = new Set(LEGACY_VERSIONS)

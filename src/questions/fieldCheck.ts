@@ -11,7 +11,7 @@ export const FORMAT_EXAMPLES: Readonly<Record<TextFormat, string>> = {
   'date-time': '2026-07-28T14:30:00Z',
 }
 
-/** What is wrong with a value, or undefined when it fits. */
+/** The problem of a value; undefined if it fits. */
 export function problemOf(field: Field, value: unknown): string | undefined {
   switch (field.kind) {
     case 'text':

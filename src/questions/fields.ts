@@ -58,10 +58,10 @@ export type Field = TextField | NumberField | BooleanField | ChoiceField | Choic
 
 export type FieldValue = string | number | boolean | readonly string[]
 
-/** The error of a form that cannot be shown. `what`: what is wrong with it. */
+/** The error of a form that cannot be shown. `what`: the problem. */
 type Refusal = (what: string) => Error
 
-/** Reads the schema of a form; throws where a required field is of a type that forms do not have. */
+/** Reads the schema of a form. Throws if a required field has a type that forms do not support. */
 export function readFields(schema: unknown, unsupported: Refusal = unshown): readonly Field[] {
   if (!isObject(schema) || !isObject(schema['properties'])) throw unsupported('has no properties')
   const required = new Set<unknown>(Array.isArray(schema['required']) ? schema['required'] : [])

@@ -1,4 +1,4 @@
-/** Reads what a person has filled in on a page: the content of the answer, or what is wrong with each field. */
+/** Reads a person's input on a page: the content of the answer, or the problem of each field. */
 import type { Json } from '../protocol/index.ts'
 import { problemOf, readTyped, type Typed } from './fieldCheck.ts'
 import type { Field } from './fields.ts'
@@ -23,7 +23,7 @@ export function readForm(fields: readonly Field[], data: URLSearchParams): FormR
   return issues.size > 0 ? { ok: false, issues } : { ok: true, content: Object.fromEntries(content) }
 }
 
-/** All values by their names. URLSearchParams looks through all of them for each name. */
+/** All values by their names. URLSearchParams would scan all entries for each name. */
 export function inputsByName(data: URLSearchParams): ReadonlyMap<string, readonly string[]> {
   const inputs = new Map<string, string[]>()
   for (const [name, value] of data) {

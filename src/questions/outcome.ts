@@ -1,4 +1,4 @@
-/** What became of a question, in a sentence. */
+/** The outcome of a question, in a sentence. */
 import { plainLine } from './safeText.ts'
 
 interface ToldOutcome {
@@ -23,7 +23,7 @@ export function outcomeSentence({ state, at, by, way }: ToldOutcome): string {
       return `It was ${state}${who}${time}${way === undefined ? '' : `, ${WAYS[way]}`}.`
     }
     case 'expired':
-      return `Nobody answered in time: it could be answered until${time.replace(' on', '')}.`
+      return `There was no answer in time: it could be answered until${time.replace(' on', '')}.`
     case 'withdrawn':
       return `It was withdrawn${time}, because its call was cancelled, has failed, or asks again.`
     default:

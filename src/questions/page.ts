@@ -1,6 +1,6 @@
 /**
- * The page of a question: plain HTML without scripts. Everything that a server or a person has written is shown as text, and what
- * the server says stands in a frame of its own, so that it cannot pass for a part of the page.
+ * The page of a question: plain HTML without scripts. Everything that a server or a person has written is shown as
+ * text. The server's words are in a frame, so that they cannot pass for a part of the page.
  */
 import type { BooleanField, ChoiceField, ChoicesField, Field, NumberField, TextField } from './fields.ts'
 import { INPUT_PREFIX, inputsByName } from './formData.ts'
@@ -15,12 +15,12 @@ export interface QuestionView {
   readonly fields: readonly Field[]
   /** Milliseconds since 1970; null without a limit. */
   readonly expiresAt: number | null
-  /** What was entered and did not fit. */
+  /** The input that was refused. */
   readonly entered?: URLSearchParams | undefined
   readonly issues?: ReadonlyMap<string, string> | undefined
   /** Whether the form was sent without one of its buttons. */
   readonly isUndecided?: boolean
-  /** Who is logged in; undefined where the link is enough. */
+  /** Who is logged in; undefined if the link is enough. */
   readonly visitor?: string | undefined
   /** Why the form cannot be shown, as a sentence: then it can only be declined. */
   readonly unshown?: string | undefined
@@ -82,7 +82,7 @@ function paragraphs(sentences: readonly string[]): Html[] {
   return sentences.map((sentence) => html`<p>${sentence}</p>`)
 }
 
-/** A page with a heading and sentences, for what came of a question. */
+/** A page with a heading and sentences, for the outcome of a question. */
 export function noticePage(heading: string, ...sentences: readonly string[]): string {
   return page(heading, html`<h1>${heading}</h1>${paragraphs(sentences)}`)
 }

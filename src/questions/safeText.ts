@@ -1,7 +1,7 @@
 /**
  * Makes text that a server wrote safe for a terminal. Characters that could move the cursor, change colours, title or
- * clipboard, change the writing direction, or are invisible become a visible mark. None is removed, so that two
- * different texts do not look the same.
+ * clipboard, change the writing direction, or are invisible become a visible mark. Characters are replaced and not
+ * removed, so that different texts look different.
  */
 
 const MARK = '\ufffd'

@@ -23,7 +23,7 @@ import {
 export interface RequestStateCodecOptions {
   /** The first key seals, every key opens. `ephemeralKeyring()` is enough for one process. @default $PANNIER_KEYS */
   keys?: string | Keyring
-  /** The name of the server, the same on every instance. A state opens only where the audience is equal. */
+  /** The name of the server, the same on every instance. A state opens only for the same audience. */
   audience: string
   /** How long a client may take between two rounds, in seconds. @default 3600 */
   ttlSeconds?: number
@@ -99,7 +99,7 @@ export class StateSeal {
   readonly #sealer: RoundSealer
   readonly #principal: RequestStateCodecOptions['principal']
   readonly #audience: string
-  /** How long a state lives, and by which clock. */
+  /** The lifetime and the clock of a state. */
   readonly lifetime: { readonly ttlSeconds: number; readonly clock: () => number }
 
   constructor({ keys: given, principal, ...options }: RequestStateCodecOptions) {

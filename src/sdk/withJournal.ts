@@ -107,7 +107,9 @@ function withDefaults(options: WithJournalOptions): ToolRoundOptions {
 
 let shared: Ledger | undefined
 
-/** One ledger for the process: the SDK makes a server for each request, and a ledger of its own would lose its claims. */
+/**
+ * One ledger for the process. The SDK makes a server for each request, and a ledger per server would lose its claims.
+ */
 function ledgerOfProcess(): Ledger {
   shared ??= memoryLedger()
   return shared

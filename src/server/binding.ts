@@ -1,6 +1,5 @@
 /**
- * What all seals of this server have in common: the ids of what they seal, whom they are bound to, what cannot be
- * sealed.
+ * The common part of all seals of this server: the ids, the binding, and the error of a value that cannot be sealed.
  */
 import { randomUuid } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
@@ -21,7 +20,7 @@ export function bindingOf({ principal, peer }: Caller): Binding {
   return { principal: principal?.id, session: peer.session }
 }
 
-/** What a seal gives, or undefined when the token would be too large. */
+/** The sealed token; undefined if it would be too large. */
 export function sealedWithin<T>(seal: () => T): T | undefined {
   try {
     return seal()
@@ -30,7 +29,7 @@ export function sealedWithin<T>(seal: () => T): T | undefined {
   }
 }
 
-/** Undefined when the token would be too large. */
+/** Undefined if the token would be too large. */
 export function unsealed(error: unknown): undefined {
   if (!(error instanceof StateError)) throw error
   if (error.code === 'STATE_TOO_LARGE') return undefined

@@ -31,7 +31,7 @@ export type CallMethod = (call: Call) => string | Promise<string>
 export interface Caller {
   readonly peer: Peer
   readonly principal: Principal | undefined
-  /** Where an anonymous caller is, if the session era knows: limits are counted by it. */
+  /** The network of an anonymous caller, if known: limits are counted by it. */
   readonly address?: string | undefined
 }
 
@@ -42,7 +42,7 @@ export interface Call extends Caller {
   readonly params: Json
   readonly meta: Json
   readonly channel: Channel
-  /** Absent where the transport has no headers. */
+  /** Absent if the transport has no headers. */
   readonly header: HeaderReader | undefined
   /**
    * The journal to continue from, for a call that another process began and the answer to a pushed question brought
@@ -53,7 +53,7 @@ export interface Call extends Caller {
   readonly forwardedBy?: Instance
   /** The Authorization header of a forwarded call, which has no other header. */
   readonly authorization?: string | undefined
-  /** The digest of what was approved, for a call that the instance that asked for the approval forwards. */
+  /** The digest of the approved call, if the instance that asked for the approval forwards it. */
   readonly approved?: string | undefined
   /** Absent when no telemetry is registered. */
   readonly observer?: CallObserver
@@ -70,7 +70,7 @@ export interface TracedCall extends Pick<Journal, 'id' | 'round' | 'trace'> {
   readonly open: { keys(): Iterable<string> }
 }
 
-/** Reports to telemetry what the answer does not show. */
+/** Reports facts to telemetry that the answer does not show. */
 export interface CallObserver {
   /** Runs a round inside its span. Undefined: it is not known which call the round belongs to. */
   opened<T>(call: TracedCall | undefined, run: () => T): T
@@ -98,11 +98,11 @@ export interface Peer {
   readonly capabilities: ClientCapabilities
   /** The lowest level of log messages to send; undefined sends none. */
   readonly logLevel: LoggingLevel | undefined
-  /** The session-era session, where there is one. */
+  /** The session-era session, if there is one. */
   readonly session: string | undefined
-  /** The instance that began the session, where that is known. */
+  /** The instance that began the session, if known. */
   readonly begunBy?: Instance | undefined
-  /** Whether questions travel as `input_required` results; else they are pushed over the live connection. */
+  /** Whether questions travel as `input_required` results; otherwise they are pushed over the live connection. */
   readonly takesInputRequired: boolean
 }
 
@@ -122,9 +122,9 @@ export interface Channel {
   waitAnywhere?(carried: Omit<CarriedCall, 'key'>): () => void
   /** Closes the connection without ending the stream; the client resumes it (session era only). */
   hangUp?(retryMs: number): void
-  /** Takes progress where that is not a notification to the client: in a task. */
+  /** Takes progress that is not a notification to the client, as in a task. */
   progress?(progress: number, total: number | undefined, message: string | undefined): void
-  /** Calls the listener when the client cancels the request or disconnects; at once where it has. */
+  /** Calls the listener when the client cancels the request or disconnects; at once if that has happened. */
   onCancel(listener: () => void): void
   readonly cancelled: boolean
   /** Whether another instance has the call by now (session era only). */
@@ -133,7 +133,7 @@ export interface Channel {
    * Whether the client has a connection for this request, or has got the response; it may reconnect (session era only).
    */
   readonly isConnected?: boolean
-  /** The address that the client's connection comes from, where that is known. */
+  /** The address of the client's connection, if known. */
   readonly address?: string | undefined
 }
 
@@ -141,7 +141,7 @@ export interface Channel {
 export interface CarriedCall {
   readonly key: string
   readonly id: string
-  /** Where the tool, prompt or resource wants its journal to wait, if it says so. */
+  /** The `carry` of the tool, prompt or resource, if set. */
   readonly carry?: Carry | undefined
   /** The journal as it is at the moment of asking. */
   readonly body: () => unknown

@@ -1,4 +1,4 @@
-/** A server's part in the cluster of its process: its scope, what it forwards, and what other instances forward to it. */
+/** A server's part in the cluster of its process: its scope, and the messages that it forwards and receives. */
 import type { SealOptions } from '../state/seal/index.ts'
 import { Cluster, type ClusterOptions, type ClusterScope, Owners } from '../cluster/index.ts'
 import type { Relaying } from './calls/relaying.ts'
@@ -54,7 +54,7 @@ export function joinCluster(
   }
 }
 
-/** Answers what other instances forward. Without `legacy`, sessions are not served. */
+/** Answers forwarded messages of other instances. Without `legacy`, sessions are not served. */
 export function serveForwarded(
   { scope, forwardedCalls, newRequests }: ClusterPart,
   handler: MessageHandler,

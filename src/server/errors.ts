@@ -16,7 +16,7 @@ export const SERVER_CODES = [
 
 export type ServerCode = (typeof SERVER_CODES)[number]
 
-/** A fault of the server around a handler, or of what a handler returned. */
+/** A fault of the server around a handler, or of the handler's result. */
 export class ServerError extends CodedError<ServerCode> {
   override readonly name = 'ServerError'
 }
@@ -58,7 +58,7 @@ export type AuthCode = (typeof AUTH_CODES)[number]
 export interface AuthErrorOptions extends ErrorOptions {
   /** The WWW-Authenticate header. @default 'Bearer', or none with AUTH_UNAVAILABLE */
   challenge?: string
-  /** For the log: what exactly was wrong. */
+  /** The exact problem, for the log. */
   reason?: string
   /** Logs a warning: the operator has to look, not the caller. @default false, which logs at the level debug */
   warns?: boolean

@@ -33,7 +33,7 @@ const MAX_PUSHED_BYTES = 2 * 1024 * 1024
 // 16 MB, in base64.
 const MAX_STORED_BYTES = 22 * 1024 * 1024
 
-/** The sealers of a server for rounds, by where what they seal goes. */
+/** The sealers of a server for rounds, by carrier. */
 export function roundSealers({ maxStateBytes = 65_536 }: ServerOptions, sealing: SealOptions) {
   return {
     /** For states, which travel with clients. */
@@ -62,7 +62,7 @@ export function messageSealer(sealing: SealOptions): Sealer {
 const NO_KEYS =
   'No keys are configured, so no other instance can open what this one seals, nor can this one after a restart. Set PANNIER_KEYS (pannier keys new).'
 
-/** Warns where other instances cannot open what this one seals. */
+/** Warns if other instances cannot open the seals of this one. */
 export function warnOfMissingKeys(keyring: Keyring, logger: LoggerSlot): void {
   if (keyring.ephemeral) logger.warnOfSetup('PANNIER_NO_KEYS', NO_KEYS)
 }

@@ -18,7 +18,7 @@ import type { NoticeChannel } from './questions/channels.ts'
 import type { NamesOf } from './questions/openQuestions.ts'
 import type { Tasks } from './taskPort.ts'
 
-/** Name, version and what else clients may show of this server. */
+/** Name, version and other members that clients may show. */
 export type ServerIdentity = Implementation
 
 export interface Caching {
@@ -28,13 +28,13 @@ export interface Caching {
   cacheScope?: 'public' | 'private'
 }
 
-/** One store for what waits: carried states, tasks with their questions, and single uses. */
+/** One store for everything that waits: carried states, tasks with their questions, and claims of `once`. */
 export interface WorkStore extends CarryStore {
   readonly tasks: Tasks
   readonly ledger: Ledger
 }
 
-/** The options, with what their store serves. */
+/** The options, with the parts that their store provides. */
 export function withWorkStore(options: ServerOptions): ServerOptions {
   const { store } = options
   if (store === undefined || !('tasks' in store)) return options
@@ -46,13 +46,13 @@ export interface QuestionOptions {
   url?: string
   /** How long a question can be answered, in seconds; then its call fails. @default 604800, a week */
   waitSeconds?: number
-  /** The names in `by` that a principal has, where `approves` has a rule of its own. @default those of `approves`' default */
+  /** The names in `by` that a principal has, for your own `approves`. @default the names of the default `approves` */
   namesOf?: NamesOf
   /**
    * Lets people log in at the page of a question with `by`, with a provider of OpenID Connect. @default such questions have no page
    */
   login?: LoginOptions
-  /** Notifies people of each question: `webhook`, `chat`, `mail`, or a channel of your own. @default none */
+  /** Notifies people of each question: `webhook`, `chat`, `mail`, or your own channel. @default none */
   notify?: readonly NoticeChannel[]
   /** Lists the tool `answer_question`, by which a model answers questions with `askModel`. @default false */
   askModel?: boolean
@@ -97,8 +97,8 @@ export interface ServerOptions extends GuardOptions {
   /** The largest state to send to a client, in bytes; a larger one needs a store. @default 65536 */
   maxStateBytes?: number
   /**
-   * Where the journal of a call waits for an answer, for all questions or by kind. Tools, prompts and resources may say
-   * otherwise. @default 'client'; the store, if there is one, for session-era clients that echo no state
+   * The carrier of a journal that waits for an answer, for all questions or by kind. Tools, prompts and resources may
+   * say otherwise. @default 'client'; the store, if there is one, for session-era clients that echo no state
    */
   carry?: Carry
   /**
@@ -118,8 +118,8 @@ export interface ServerOptions extends GuardOptions {
   tasks?: Tasks
 
   /**
-   * Lets calls wait in the task store for people whom their clients cannot ask: the result says where the question is answered,
-   * and the tool `continue_call` gives the rest. @default such a call fails
+   * Lets calls of clients that cannot ask wait in the task store: the result says where to answer the question, and the
+   * tool `continue_call` returns the final result. @default such a call fails
    */
   questions?: boolean | QuestionOptions
 
@@ -142,13 +142,10 @@ export interface ServerOptions extends GuardOptions {
    * places that end every request after some time. @default no limit
    */
   maxStreamSeconds?: number
-  /**
-   * What session-era clients can do although they do not declare it: for all of them, or by name and version. @default
-   * nothing
-   */
+  /** Undeclared features of session-era clients: of all of them, or by name and version. @default none */
   assume?: Assume
   /**
-   * What the server declares. Say 'stateful' if handlers keep something in this process between calls: then only the
+   * The server's declarations. Say 'stateful' if handlers keep something in this process between calls: then only the
    * session era is served, and only inside a session. @default 'stateless'
    */
   architecture?: Architecture
@@ -173,16 +170,18 @@ export interface ServerOptions extends GuardOptions {
   exposeErrors?: boolean
 
   /**
-   * The address of this instance's endpoint as other instances reach it, such as `http://10.0.0.7:3000/mcp`. What a
-   * session-era client sends to another instance is forwarded there. @default PANNIER_ADVERTISE, else where it listens
+   * The address of this instance's endpoint as other instances reach it, such as `http://10.0.0.7:3000/mcp`. Messages
+   * of session-era clients to other instances are forwarded there. @default PANNIER_ADVERTISE, else the listening
+   * address
    */
   advertise?: string
   /**
-   * Addresses at which this instance looks for others when it begins to listen, such as that of the load balancer or of a
-   * service in front of them. Instances also learn of each other from what clients bring. @default PANNIER_PEERS, separated by commas
+   * Addresses at which this instance looks for others when it begins to listen, such as that of the load balancer or of
+   * a service in front of them. Instances also learn of each other from clients' requests. @default PANNIER_PEERS,
+   * separated by commas
    */
   peers?: readonly string[]
-  /** Carries what instances tell each other. @default from one to the other, once they have met */
+  /** Carries events between instances. @default direct messages between instances that have met */
   bus?: EventBus
   /** The log for operators. @default lines of JSON, as pino writes them, with `listen` and `stdio`, none with `fetch` and `nodeHandler` */
   logger?: Logger
@@ -306,7 +305,7 @@ export function cachingOf({ caching, principal }: ServerOptions): Required<Cachi
   return { ttlMs: 0, cacheScope: principal === undefined ? 'public' : 'private', ...caching }
 }
 
-/** The longest life of a stream; undefined where it has no limit. */
+/** The longest life of a stream; undefined without a limit. */
 export function streamLifeMs({ maxStreamSeconds }: ServerOptions): number | undefined {
   return maxStreamSeconds === undefined ? undefined : timerMs(maxStreamSeconds * 1000, 'maxStreamSeconds')
 }

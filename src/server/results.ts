@@ -8,7 +8,7 @@ import { ServerError } from './errors.ts'
 import type { WireError } from './wireErrors.ts'
 
 const MAX_BYTES = 16 * 1024 * 1024
-/** For what a task has beside its result. */
+/** For members of a task beside its result. */
 const TASK_BYTES = 16 * 1024
 
 export class Results {
@@ -28,7 +28,7 @@ export class Results {
     return this.#limited(this.#text(result, peer, extraMeta))
   }
 
-  /** A task, perhaps with its result. That was limited when the handler returned it, so what fits then is always sent. */
+  /** A task, perhaps with its result. The result was limited when the handler returned it, so it is always sent. */
   ofTask(result: Json, peer: Peer): string {
     return this.#limited(this.#text(result, peer), this.#maxBytes + TASK_BYTES)
   }

@@ -46,7 +46,7 @@ import { assertDrainOptions, type DrainOptions, Shutdown } from './lifecycle/shu
 import type { ClusterPart } from './clusterPart.ts'
 import type { StdioOptions } from './stdio/host.ts'
 
-/** What a server offers, and the ways to mount it. */
+/** A server's tools, prompts and resources, and the ways to mount it. */
 export class Server {
   readonly #assembly: ServerParts
   readonly #shutdown: Shutdown
@@ -123,8 +123,8 @@ export class Server {
   }
 
   /**
-   * Adds a hook for the results of a method that has no handler, such as tools/list. It reads and sets what the client
-   * keeps, by `ctx.state`.
+   * Adds a hook for the results of a method that has no handler, such as tools/list. It reads and sets the client's
+   * state through `ctx.state`.
    */
   onResult(method: HookedMethod, hook: ResultHook): this {
     this.#assembly.hooks.add(method, hook)
@@ -294,7 +294,7 @@ export class Server {
     })
   }
 
-  /** Warns of what callers by HTTP would miss. */
+  /** Warns of features that callers over HTTP would miss. */
   #warnOfSetup(): void {
     const { access, logger, warnOfMissingKeys } = this.#assembly
     warnOfMissingKeys()

@@ -38,7 +38,7 @@ export interface TaskHost {
   mayAnswer(approvers: Approvers, answerer: Pick<Caller, 'principal'>, isCaller: boolean): boolean
   /** How people are notified of questions; undefined if they are not. */
   notices(): NoticeSite | undefined
-  /** For whom a task of this call is counted; undefined where callers cannot be told apart. */
+  /** The caller for whose quota a task of this call counts; undefined if callers cannot be distinguished. */
   holderOf(call: Call): string | undefined
   /** Runs a tool over its journal until it ends, asks, or hands over. Never rejects. */
   run(work: TaskWork): Promise<RunOutcome>
@@ -52,11 +52,11 @@ export interface TaskService {
   trouble?(): string | undefined
   /** Makes a task of a call. Resolves when the task is stored, with the text of the result that names it. */
   create(call: Call, work: NewWork): Promise<string>
-  /** Open questions, which people answer outside of the client. Absent where the tasks are those of another server. */
+  /** Open questions, which people answer outside of the client. Absent if the tasks belong to another server. */
   readonly questions?: QuestionDesk
   /** The code of the call's method, if the client's dialect has that method. */
   method(call: Call): ((call: Call) => Promise<string>) | undefined
-  /** Subscribes to those of these tasks that the caller may see. */
+  /** Subscribes to the tasks among these that the caller may see. */
   listen(call: Call, taskIds: readonly string[], send: (task: Json) => void): Promise<TaskListening>
   /** Opens the store and starts the workers. Rejects when the store cannot be used. */
   start(tools: readonly string[]): Promise<void>
@@ -68,7 +68,7 @@ export interface TaskService {
   close(): Promise<void>
 }
 
-/** Calls that wait for people whom their clients cannot ask, and the questions that people may answer. */
+/** Calls of clients that cannot ask, which wait for people, and the questions that people may answer. */
 export interface QuestionDesk {
   /** Makes a waiting call of a call. Resolves as `waiting` does. */
   create(call: Call, work: NewDeferred): Promise<DeferredCall>
@@ -82,13 +82,13 @@ export interface QuestionDesk {
   list(query: OpenQuestionsQuery): Promise<OpenQuestionPage>
   /** One open question. Undefined if this answerer may not answer it. */
   find(id: string, answerer: QuestionAnswerer): Promise<OpenQuestion | undefined>
-  /** A question of a stored call and what became of it. Undefined for everybody but the caller and those who may answer. */
+  /** A question of a stored call, and its outcome. Undefined unless the viewer is the caller or may answer. */
   known(id: string, viewer: QuestionAnswerer): Promise<KnownQuestion | undefined>
   /** Cancels a call or task of this caller. Undefined if there is none, or if it is no longer stored. */
   cancel(caller: Pick<Caller, 'principal'>, id: string): Promise<DeferredCall | undefined>
   /** Stores an answer. False if the question is no longer open. */
   answer(question: OpenQuestion, answerer: QuestionAnswerer, response: Json, way: AnswerWay): Promise<boolean>
-  /** What is wrong with the content of an answer, in sentences that quote no value. */
+  /** The problems of an answer's content, in sentences that quote no value. */
   problems(question: OpenQuestion, content: Json): readonly string[]
   deferred(site: DeferredCallsSite): DeferredCalls
   /** Serves the pages of the questions. */
@@ -108,10 +108,10 @@ export interface QuestionDesk {
 export interface PageRequest {
   readonly method: string
   readonly path: string
-  /** What follows the question mark of the address; empty without one. */
+  /** The query of the address, without its question mark; may be empty. */
   readonly query: string
   readonly header: HeaderReader
-  /** The size of the body, by Content-Length; NaN where it is unknown. */
+  /** The size of the body, by Content-Length; NaN if unknown. */
   readonly declaredBytes: number
   whole(): Promise<Uint8Array>
 }
@@ -124,7 +124,7 @@ export interface PageReply {
   readonly body: string
 }
 
-/** What calls that wait for people need of their server. */
+/** The server's functions for calls that wait for people. */
 export interface DeferredCallsSite {
   readonly links: {
     of(question: Pick<OpenQuestion, 'id' | 'by'>, owner: string, hasLogin: boolean): Promise<string | undefined>
@@ -160,7 +160,7 @@ export interface DeferredTool {
   readonly answerSeconds?: number | undefined
   /** Whether also the calls of clients that show forms wait, because others are asked. @default false */
   readonly asksOthers?: boolean
-  /** What became of the pages that the client was to open. */
+  /** The outcomes of the pages that the client was to open. */
   readonly responses?: Json | undefined
   /** Whether the client can be asked to open pages. @default false */
   readonly mayAsk?: boolean
@@ -209,7 +209,7 @@ export interface OpenQuestionFilter {
   limit?: number
 }
 
-/** The content of an accepted form, or what else a person may say. */
+/** The content of an accepted form, or another action of a person. */
 export type QuestionAnswer = Readonly<Record<string, unknown>> | 'decline' | 'cancel'
 
 /** The questions, for who is known by name. */
@@ -219,7 +219,7 @@ export interface ProgramQuestions {
   answer(id: string, answer: QuestionAnswer, principal: Principal): Promise<void>
 }
 
-/** What programs read and answer. */
+/** The interface for programs. */
 export interface ProgramSite {
   readonly questions: () => ProgramQuestions
   /** The name of the server. */
@@ -228,33 +228,33 @@ export interface ProgramSite {
   readonly linkOf: (question: OpenQuestion, principal: Principal) => Promise<string | undefined>
 }
 
-/** Where the pages are. */
+/** The address of the pages. */
 export interface QuestionSite {
   readonly links: {
     /** Undefined for an address that is no link of this server, or an expired one. */
     open(path: string): Promise<LinkedQuestion | undefined>
     /** The address of a page, by its path as this process sees it. */
     addressOf(path: string): string
-    /** The origin of the pages, where it is known. */
+    /** The origin of the pages, if known. */
     readonly origin: string | undefined
   }
   /** The name of the server, as people read it. */
   readonly server: string
-  /** Absent where people cannot log in, so that only callers have links to their own questions. */
+  /** Absent if people cannot log in, so that only callers have links to their own questions. */
   readonly login: SiteLogin | undefined
 }
 
 /** How people log in at the pages. */
 export interface SiteLogin {
   readonly options: LoginOptions
-  /** Seals what a browser keeps. */
+  /** Seals cookies. */
   readonly sealer: RoundSealer
-  /** Where the provider sends people back to, once the address of the pages is known. */
+  /** The redirect address for the provider, once the address of the pages is known. */
   readonly returnUrl: () => string | undefined
   readonly isReturn: (path: string) => boolean
 }
 
-/** What a notice of a question says beside the question. */
+/** The members of a notice beside its question. */
 export interface NoticeSite {
   readonly channels: readonly NoticeChannel[]
   /** The name of the server, as people read it. */
@@ -271,7 +271,7 @@ export type NoticeOutcome = 'sent' | 'failed' | 'given_up'
 /** The question that a link opens, with its owner. */
 export interface LinkedQuestion {
   readonly question: string
-  /** The caller, as the store names it, who needs the link alone. Absent where a login says who opens it. */
+  /** The caller, as the store names it, who needs the link alone. Absent if a login identifies the visitor. */
   readonly owner?: string | undefined
 }
 
@@ -292,7 +292,7 @@ export interface DeferredCall {
 export type WhichDeferred = { readonly ticket: string } | { readonly same: string }
 
 export interface NewDeferred extends NewWork {
-  /** What equal calls of this caller have in common; undefined for callers without a name. */
+  /** The key of equal calls of this caller; undefined for callers without a name. */
   readonly same: string | undefined
   /** How long each of its questions can be answered. */
   readonly answerMs: number
@@ -316,16 +316,16 @@ export interface OpenQuestion {
   readonly askedAt: number
   /** Milliseconds since 1970; null without a limit. */
   readonly expiresAt: number | null
-  /** The channels by which nobody could be notified of it. */
+  /** The channels that failed to deliver its notice. */
   readonly undelivered: readonly string[]
 }
 
-/** Where a question was answered: in the client of the call, on a page, by a program, or by the model. */
+/** The way of an answer: in the client of the call, on a page, by a program, or by the model. */
 export type AnswerWay = 'client' | 'page' | 'program' | 'model'
 
-/** What became of a question. */
+/** The outcome of a question. */
 export interface QuestionOutcome {
-  /** `expired`: nobody answered in time. `withdrawn`: its call was cancelled or failed. */
+  /** `expired`: not answered in time. `withdrawn`: its call was cancelled or failed. */
   readonly state: 'open' | 'answered' | 'declined' | 'cancelled' | 'expired' | 'withdrawn'
   /** When, in milliseconds since 1970; undefined while it is open. */
   readonly at?: number | undefined
@@ -376,7 +376,7 @@ export interface NewWork {
   readonly journal: Journal
 }
 
-/** What a run needs to know of its caller. Plain JSON, stored with the task. */
+/** The facts about its caller that a run needs. Plain JSON, stored with the task. */
 export interface TaskCaller {
   readonly peer: Omit<Peer, 'logLevel' | 'session' | 'takesInputRequired'>
   readonly principal: Principal | undefined
@@ -390,7 +390,7 @@ export interface TaskWork extends NewWork {
   readonly id: string
   readonly caller: TaskCaller
   readonly signal: AbortSignal
-  /** Whether the run is over: its signal is aborted, or would be if its process had not been frozen. */
+  /** Whether the run is over: its signal is aborted, or its process was frozen when that was due. */
   readonly isOver: () => boolean
   /** Stores the result of a step before the handler continues. */
   readonly commit: (key: string, result: { readonly value?: unknown }) => Promise<void>

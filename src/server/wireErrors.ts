@@ -36,7 +36,7 @@ const HANDLER_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get
 
 const NO_EFFECTS = 'Send the request again in a moment.'
 const BEGUN = 'The call has begun and may have had effects; look before you repeat it.'
-/** The error for a call that failed after a part of it had run. */
+/** The error of a call that failed after it had partly run. */
 export const EARLIER =
   'Earlier rounds or attempts of this call have run and may have had effects; look before you repeat it from its start.'
 

@@ -40,7 +40,7 @@ function isCanonical(value: unknown, depth: number): boolean {
   return true
 }
 
-/** `JSON.stringify` with sorted members. Undefined where JSON omits the member. */
+/** `JSON.stringify` with sorted members. Undefined if JSON omits the member. */
 function write(value: unknown, depth: number, key = ''): string | undefined {
   if (typeof value === 'number') return isPlainNumber(value) ? JSON.stringify(value) : '-0'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

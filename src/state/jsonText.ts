@@ -40,9 +40,9 @@ export function parseStored(text: string, damaged: string): unknown {
 }
 
 /**
- * Escapes what could steer a terminal or hide in it, in JSON text and in names: control characters, characters that turn
- * the writing direction, and invisible ones become `\uXXXX`. A JSON parser reads the same text. Line feeds stay: those of a
- * JSON text are its own, because `JSON.stringify` has escaped the others.
+ * Escapes what could steer a terminal or hide in it, in JSON text and in names: control characters, characters that
+ * turn the writing direction, and invisible ones become `\uXXXX`. A JSON parser reads the same text. Line feeds stay:
+ * `JSON.stringify` has escaped those inside of strings.
  */
 export function escapeUnprintable(text: string): string {
   if (PRINTABLE.test(text)) return text

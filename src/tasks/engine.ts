@@ -71,9 +71,7 @@ export interface NewTask {
   readonly id: string
   /** Identifies the caller; empty on a server that does not authenticate callers. */
   readonly owner: string
-  /**
-   * The quota in which the task counts: that of the principal, or for anonymous callers that of the network or session.
-   */
+  /** The quota in which the task counts: the principal's, or for anonymous callers the network's or session's. */
   readonly holder: string
   /** The member of the holder: a session of a network. It has the limit of one caller. */
   readonly member?: string | undefined
@@ -86,7 +84,7 @@ export interface NewTask {
   readonly ttlMs: number | null
   /** How long each question of the task can be answered, in milliseconds; then the task fails. @default as long as the task lives */
   readonly answerMs?: number | undefined
-  /** What equal calls of the owner have in common: they have one task, until `forgetCall`. */
+  /** The key of equal calls of the owner, which share one task until `forgetCall`. */
   readonly same?: string | undefined
 }
 
@@ -118,11 +116,11 @@ export interface OpenQuestionRecord {
   readonly askedAt: number
   /** Until when it can be answered; null without a limit. */
   readonly expiresAt: number | null
-  /** Whether the task is that of `owner` in the query. */
+  /** Whether the task belongs to `owner` of the query. */
   readonly isOwner: boolean
   /** The facts about the caller of the task, as they were stored. */
   readonly caller: Json
-  /** The channels by which nobody could be notified of it. */
+  /** The channels that failed to deliver its notice. */
   readonly undelivered: readonly string[]
 }
 
@@ -147,7 +145,7 @@ export interface QuestionRecord extends OpenQuestionRecord {
 }
 
 export interface OpenQuestionQuery {
-  /** Whose own questions are included; undefined for none. */
+  /** The caller whose own questions are included; undefined for none. */
   readonly owner: string | undefined
   /** The names in `by`; at most 400 of them count. */
   readonly names: readonly string[]
@@ -163,7 +161,7 @@ export interface TaskAnswers {
   readonly refused: ReadonlySet<string>
   /** The answering principal, which is stored with the accepted answers. */
   readonly by?: AnsweredBy | undefined
-  /** Where they were given. */
+  /** The way of the answers. */
   readonly way?: AnswerWay | undefined
 }
 
@@ -299,7 +297,7 @@ export interface TaskEngine {
 export interface EngineOptions {
   /** How long a worker may be silent before others reclaim its tasks, in milliseconds. @default 15000 */
   leaseMs?: number
-  /** How long an ended task without a TTL of its own is kept, in milliseconds. @default 604800000, a week */
+  /** How long an ended task without its own TTL is kept, in milliseconds. @default 604800000, a week */
   keepMs?: number
   /**
    * How many lost workers in a row, without progress, a task may be charged with before it fails. Tasks that lose a worker

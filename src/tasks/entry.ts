@@ -40,7 +40,7 @@ export function isInvalidEntry(error: unknown): error is StateError | TaskError 
   return error instanceof StateError && (error.code === 'STATE_NOT_JSON' || error.code === 'STATE_TOO_DEEP')
 }
 
-/** Parses what `entryText` wrote. */
+/** Parses the output of `entryText`. */
 export function readEntry(text: unknown): unknown {
   if (typeof text !== 'string') throw unreadable()
   try {

@@ -21,7 +21,7 @@ export interface Move {
   readonly to: TaskEngine
 }
 
-/** An engine that creates tasks in the store `to`, and serves those of `from` until they end. */
+/** An engine that creates tasks in the store `to`, and serves the tasks of `from` until they end. */
 export function movingEngine({ from, to }: Move): TaskEngine {
   return {
     open: (host) => open(host),
@@ -61,7 +61,7 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     close: () => both(to.close(), from.close()),
   }
 
-  /** Opens both engines or none: a caller that retries must not open one of them twice. */
+  /** Opens both engines or neither, so that a retry does not open one of them twice. */
   async function open(host: EngineHost): Promise<void> {
     const engines = [to, from]
     const opened = await Promise.allSettled(engines.map((engine) => engine.open(host)))
@@ -87,7 +87,7 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     return place % 2 === 1 ? to : from
   }
 
-  /** Places of the old store are even and those of the new one odd, so that one number is a cursor into both. */
+  /** Cursors are even for the old store and odd for the new one, so that one number is a cursor into both. */
   async function openQuestions(query: OpenQuestionQuery): Promise<readonly OpenQuestionRecord[]> {
     const [moved, old] = await Promise.all(
       [to, from].map(async (engine, at) => {

@@ -1,4 +1,4 @@
-/** The checks of an exercise. Each sends its own messages and adds what it finds to the findings. */
+/** The checks of an exercise. Each sends its own messages and adds its findings. */
 import { rotationSteps } from '../state/seal/index.ts'
 import { compare, describe } from './compare.ts'
 import type { FindingList } from './findings.ts'

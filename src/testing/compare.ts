@@ -11,7 +11,7 @@ export type OutcomeDifference =
 export interface CompareOptions {
   /** Compares only the kind of outcome and the keys of the questions. */
   readonly kindOnly: boolean
-  /** Removes from a result what may differ. */
+  /** Removes the parts of a result that may differ. */
   readonly normalize: (result: Json) => unknown
 }
 

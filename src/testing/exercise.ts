@@ -23,7 +23,7 @@ import { type MakeServer, type Principals, Harness, type SentRound } from './har
 export interface ExerciseOptions {
   /** Resets databases and counters before each run. With it, results are compared in full even if steps ran. */
   reset?: () => void | Promise<void>
-  /** Removes from a result what may differ between two runs, such as a time. @default removes nothing */
+  /** Removes the parts of a result that may differ between two runs, such as a time. @default removes nothing */
   normalize?: (result: Record<string, unknown>) => unknown
   /** The caller, and another principal who tries to continue the call. @default no principals */
   principals?: Principals
@@ -53,7 +53,7 @@ const EXERCISE_OPTIONS: OptionNames<ExerciseOptions> = {
 /**
  * Runs a call under difficult conditions: every round on a new instance, every round sent twice, messages repeated and
  * out of order, keys rotated. It also sends states that the server must refuse: with changed arguments, from another
- * principal, expired, or tampered with. The report, for `assertSound`, lists what did not hold.
+ * principal, expired, or tampered with. The report, for `assertSound`, lists the failed checks.
  *
  * `makeServer` is called for almost every message, because each needs a new instance. It must spread its argument into
  * `createServer` last. Variables of a module outlive an instance, although they do not outlive a process. To test that

@@ -61,7 +61,7 @@ export async function runFlow(harness: Harness, options: FlowOptions): Promise<F
   return { rounds, lost, stuck: 'endless' }
 }
 
-/** Sends what a round needs. Gives undefined when the round takes too long. */
+/** Sends the messages of a round. Gives undefined when the round takes too long. */
 type SendRound = (
   message: RoundMessage,
   round: number,

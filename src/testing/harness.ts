@@ -26,10 +26,10 @@ export type Overrides = Required<
 /** Makes one instance of the server under test. */
 export type MakeServer = (overrides: Overrides) => Server | Promise<Server>
 
-/** One message, its outcome, and what the handler did. */
+/** One message, its outcome, and the activity of the handler. */
 export interface SentRound extends HandlerActivity {
   readonly message: RoundMessage
-  /** The id of the task, where this was a run of one. A run has no message of a client. */
+  /** The id of the task, if this was a run of one. A run has no message of a client. */
   readonly task?: string
   readonly outcome: RoundOutcome
 }
@@ -77,7 +77,7 @@ export class Harness {
     this.answerers = ['caller', ...Object.keys(options.principals?.approvers ?? {}).map(approverName)]
   }
 
-  /** The instances, where the client takes tasks. */
+  /** The instances, if the client supports tasks. */
   get tasks(): TaskInstances {
     this.#tasks ??= new TaskInstances()
     return this.#tasks
@@ -89,7 +89,7 @@ export class Harness {
     return this.answerers.includes(name) ? name : 'caller'
   }
 
-  /** Called before each run of the call. A run is a call of its own, also where its arguments name it. */
+  /** Called before each run of the call. A run counts as a separate call, even if its arguments name it. */
   async reset({ losesRuns }: { losesRuns: boolean }): Promise<void> {
     this.#ledger = memoryLedger()
     if (this.#options.takesTasks) await this.tasks.renewStore(losesRuns)

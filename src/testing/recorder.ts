@@ -43,7 +43,7 @@ interface StepRun {
   readonly key: string
 }
 
-/** What a handler did in one round. */
+/** The activity of a handler in one round. */
 export interface HandlerActivity {
   readonly steps: readonly StepRun[]
   /** Effects outside step and once, before the round had ended. */
@@ -52,7 +52,7 @@ export interface HandlerActivity {
   readonly afterEnd: readonly string[]
   /** Every effect, in order. */
   readonly effects: readonly string[]
-  /** What the handler did not wait for before it returned. */
+  /** The keys that the handler did not await. */
   readonly unawaited: readonly string[]
   /** The questions whose answers did not fit. */
   readonly refused: readonly string[]
@@ -70,14 +70,14 @@ export class RecordedActivity implements HandlerActivity {
 
 const here = new AsyncLocalStorage<{ readonly activity: RecordedActivity; readonly inStep: boolean }>()
 
-/** Sends one message, and returns what the handler did as well. */
+/** Sends one message, and also returns the activity of the handler. */
 export async function watched<T>(send: () => Promise<T>): Promise<{ value: T; activity: HandlerActivity }> {
   const activity = new RecordedActivity()
   const value = await recordIn(activity, send)
   return { value, activity }
 }
 
-/** Adds what `work` does to the activity. */
+/** Records the effects of `work` in the activity. */
 export function recordIn<T>(activity: RecordedActivity, work: () => T): T {
   return here.run({ activity, inStep: false }, work)
 }

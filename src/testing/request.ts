@@ -33,13 +33,13 @@ export type RoundOutcome =
   | { readonly kind: 'task'; readonly id: string }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string }
 
-/** What the client of an exercise sends with each request. */
+/** The members that the client of an exercise sends with each request. */
 export interface TestClient {
   readonly capabilities: ClientCapabilities
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What clients declare by default. */
+/** The default capabilities of clients. */
 export const EVERYTHING: ClientCapabilities = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },

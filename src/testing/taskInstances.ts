@@ -48,7 +48,7 @@ export class TaskInstances {
     return [...this.#live].at(-1) as Server
   }
 
-  /** What the runs of a task did since the last call. */
+  /** The activity of a task's runs since the last call. */
   takeActivity(id: string): HandlerActivity {
     const activity = this.#activities.get(id) ?? new RecordedActivity()
     this.#activities.delete(id)

@@ -39,7 +39,7 @@ export class FollowedTask {
     return { message: {}, task: this.#id, ...this.#harness.tasks.takeActivity(this.#id), ...found }
   }
 
-  /** Waits for a run whose outcome gets lost, and gives what it did: nothing where the answers made no run. */
+  /** Waits for a run whose outcome gets lost, and returns its activity; empty if the answers caused no run. */
   lostRun(server: Server): Promise<Partial<HandlerActivity> | undefined> {
     return waitFor(async () => {
       const isWorking = (await this.#get(server, 'caller'))?.['status'] === 'working'

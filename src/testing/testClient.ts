@@ -7,9 +7,7 @@ import { answerOne, type Answers } from './flow.ts'
 import { ENDPOINT, EVERYTHING } from './request.ts'
 
 export interface TestClientOptions extends Pick<ConnectOptions, 'era' | 'headers' | 'tasks'> {
-  /**
-   * Who calls, in place of what the server's `principal` finds in the headers. @default the server's `principal` says
-   */
+  /** The caller, instead of the result of the server's `principal`. @default the result of `principal` */
   principal?: Principal
   /** The capabilities that the client declares. @default forms, URLs, sampling with tools, and roots */
   capabilities?: ClientCapabilities

@@ -59,7 +59,7 @@ describe('a suspended call', () => {
         status: 6,
         stdout: '',
         stderr: expect.stringMatching(
-          /1 question waits:\n {2}dish: What shall it be\?\n {4}dish\??: .*\nGo on with: pannier resume/,
+          /1 question waits:\n {2}dish: What shall it be\?\n {4}dish\??: .*\nContinue with: pannier resume/,
         ),
       })
       expect(statSync(saved).mode & 0o777).toBe(0o600)

@@ -71,14 +71,14 @@ describe('the pages about the probe', () => {
   }
 
   test('have a line for a pipeline that fails when a server became stateful', async () => {
-    const [, line = ''] = /^(pannier probe \S+ \| grep .*)$/m.exec(guide) ?? []
+    const [, line = ''] = /^npx (pannier probe \S+ \| grep .*)$/m.exec(guide) ?? []
     const [before, after] = await Promise.all([stateless(), startSessionHost()])
     const codes = await Promise.all([before.url, after.url].map((url) => shell(line.replace(/https:\S+/, url))))
     expect(codes).toEqual([0, 1])
   })
 
   test('have another that fails when one of a file did, or when the file is not there', async () => {
-    const [, line = ''] = /^(pannier probe mcp\.json \| awk .*)$/m.exec(guide) ?? []
+    const [, line = ''] = /^npx (pannier probe mcp\.json \| awk .*)$/m.exec(guide) ?? []
     const [before, after] = await Promise.all([stateless(), startSessionHost()])
     const files = [
       fileOf('good.json', { one: { url: before.url } }),

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { hostUntil } from '../fixtures/until.ts'
 import { proves } from '../proves.ts'
 import { accept, call as callByHand } from '../fixtures/modernClient.ts'
@@ -19,6 +19,13 @@ const PATIENCE = { timeout: 30_000 }
 const HTML = { 'content-type': 'text/html; charset=utf-8' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 const NO_MESSAGE = 'no MCP message. Check that its address is that of an MCP server.'
+
+/** So that no sentence depends on the network of this machine. */
+const NETWORK_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'https_proxy', 'http_proxy', 'NODE_EXTRA_CA_CERTS']
+beforeEach(() => {
+  for (const name of NETWORK_VARIABLES) vi.stubEnv(name, '')
+})
+afterEach(() => void vi.unstubAllEnvs())
 
 async function rudeServer(answer: (req: IncomingMessage, res: ServerResponse, body: string) => void): Promise<string> {
   const host = await hostUntil((req, res) => {
@@ -108,7 +115,6 @@ test('values that the entry of a server gives it are not in the log, whatever it
   }
   vi.stubEnv('SOME_SECRET', 'of-the-environment')
   vi.stubEnv('OTHER_SECRET', 'of-an-argument')
-  onTestFinished(() => void vi.unstubAllEnvs())
   await startGateway({ it: entry }, { logger })
   const said = log.join('\n')
   expect(said).toContain('"printed":["Bad key *** *** of=***"]')
@@ -168,6 +174,32 @@ test('what a process printed that speaks no MCP is in the log, masked, wherever 
   expect(log).toContainEqual({ server: 'silent', printed, why: late })
   expect(log).toContainEqual({ server: 'ending', printed, why: ended })
   expect(gateway.report().health['warnings']).toContain(`The server "silent" is not there: ${late} It is tried again.`)
+})
+
+test('a program that does not start names the variables of the network that only the gateway has', async () => {
+  vi.stubEnv('NODE_EXTRA_CA_CERTS', '/etc/ca.pem')
+  vi.stubEnv('HTTPS_PROXY', 'http://name:password@proxy.example.com')
+  const entry = (code: string, env = {}) => ({
+    command: process.execPath,
+    args: ['-e', code],
+    env,
+    pannier: { state: 'stateful', startSeconds: 1.5 },
+  })
+  const silent = 'setInterval(() => {}, 1000)'
+  const servers = {
+    silent: entry(silent, { HTTPS_PROXY: 'http://proxy' }),
+    ending: entry(''),
+    told: entry(silent, { ...process.env }),
+  }
+  const { gateway } = await startGateway(servers)
+  const advice = (names: string) =>
+    `It does not get ${names} from the gateway; if it needs the network, add that to "env" in its entry.`
+  const warnings = gateway.report().health['warnings'] as string[]
+  expect(warnings.filter((warning) => warning.includes('is not there'))).toEqual([
+    expect.stringContaining(`within 1.5 seconds. ${advice('NODE_EXTRA_CA_CERTS')}`),
+    expect.stringContaining(`It printed nothing. ${advice('HTTPS_PROXY, NODE_EXTRA_CA_CERTS')}`),
+    'The server "told" is not there: it has not started within 1.5 seconds. It is tried again.',
+  ])
 })
 
 test('a process that ends by itself is in the log with what it printed; one that is closed is not', async () => {

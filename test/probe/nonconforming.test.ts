@@ -16,8 +16,8 @@ const always = (respond: Respond) => startHost(respond)
 describe('a server that answers everything with', () => {
   test.each([
     [400, 'To initialize it answers HTTP 400.'],
-    [401, 'It lets nobody in without the right credentials (HTTP 401), so nothing can be known about its sessions.'],
-    [403, 'It lets nobody in without the right credentials (HTTP 403), so nothing can be known about its sessions.'],
+    [401, 'It refuses requests without the right credentials (HTTP 401), so nothing can be known about its sessions.'],
+    [403, 'It refuses requests without the right credentials (HTTP 403), so nothing can be known about its sessions.'],
     [404, 'To initialize it answers HTTP 404.'],
     [405, 'To initialize it answers HTTP 405.'],
     [406, 'To initialize it answers HTTP 406.'],

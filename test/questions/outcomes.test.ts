@@ -71,10 +71,10 @@ describe.each(ENGINES)('over %s', (engine) => {
     const { id, url: link = '' } = questions[0]!
     await vi.waitFor(async () => expect((await server.questions.find(id, ann!))?.outcome.state).toBe('expired'))
     const page = await fetch(link, form('accept'))
-    expect([page.status, await page.text()]).toEqual([410, expect.stringContaining('Nobody answered in time')])
-    await expect(server.questions.answer(id, { sure: true }, ann!)).rejects.toThrow('Nobody answered in time')
+    expect([page.status, await page.text()]).toEqual([410, expect.stringContaining('There was no answer in time')])
+    await expect(server.questions.answer(id, { sure: true }, ann!)).rejects.toThrow('There was no answer in time')
     expect((await server.questions.open({ for: ann! })).questions).toEqual([])
     const result = await client.call('continue_call', { ticket })
-    expect([result.isError, textOf(result)]).toEqual([true, 'Nobody answered in time.'])
+    expect([result.isError, textOf(result)]).toEqual([true, 'There was no answer in time.'])
   })
 })

@@ -124,7 +124,7 @@ describe('refused are', () => {
     expect((await fetch(link)).status).toBe(200)
     now += 61_000
     for (const page of [await fetch(link), await post(link, yes)])
-      expect([page.status, await page.text()]).toEqual([410, expect.stringContaining('Nobody answered in time')])
+      expect([page.status, await page.text()]).toEqual([410, expect.stringContaining('There was no answer in time')])
     now += 8 * 86_400_000
     expect((await fetch(link)).status).toBe(404)
     expect((await post(link, yes)).status).toBe(404)

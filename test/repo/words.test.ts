@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { listFiles, readTexts } from '../../scripts/repository.ts'
-import { wordProblems } from './words.ts'
+import { riddles, wordProblems } from './words.ts'
 
 const own = ['test/repo/words.ts', 'test/repo/words.test.ts']
 /** Holds what servers of others say of their tools, word for word. */
@@ -10,6 +10,19 @@ const binary = /\.(png|jpe?g|gif|ico|woff2?|wasm|sqlite|gz)$/
 test('no file names a machine, a registry or how it was made', () => {
   const texts = readTexts(listFiles().filter((path) => ![...own, quoted].includes(path) && !binary.test(path)))
   expect(wordProblems(texts)).toEqual([])
+})
+
+test('no documentation and no comment in src has a word of a riddle', () => {
+  const read = listFiles().filter((path) => /^(docs\/.*\.md|[A-Z]+\.md|src\/.*(?<!\.test)\.ts)$/.test(path))
+  expect(riddles(readTexts(read.filter((path) => !path.startsWith('docs/reference/requirements.'))))).toEqual([])
+})
+
+test('the check of riddles finds them in comments and in documentation', () => {
+  const texts = [
+    ['a.ts', "// The call goes on.\nconst anew = 'goes on'\n * Whoever asks."],
+    ['a.md', 'It starts anew.'],
+  ] as const
+  expect(riddles(new Map(texts)).map((problem) => problem.split(': ')[0])).toEqual(['a.ts:1', 'a.ts:3', 'a.md:1'])
 })
 
 test.each([

@@ -19,6 +19,19 @@ const rules: readonly Rule[] = [
   { pattern: /\b(written|generated|made) by (an? )?(AI|LLM|language model|assistant)\b/i, why: 'how this is made' },
 ]
 
+/** Words of sentences that have to be read twice. */
+const RIDDLES = /\b(anew|(goes|went) on|told of|said of|whoever|of whom|so many)\b/i
+
+/** Every line of documentation, or of a comment in source, that has one of these words. */
+export function riddles(texts: Texts): string[] {
+  return [...texts].flatMap(([path, text]) =>
+    text
+      .split('\n')
+      .map((line) => (path.endsWith('.ts') ? (/(?:^\s*(?:\/\*)?\*|\/\/ )(.*)/.exec(line)?.[1] ?? '') : line))
+      .flatMap((line, index) => (RIDDLES.test(line) ? [`${path}:${index + 1}: ${line.trim().slice(0, 120)}`] : [])),
+  )
+}
+
 /** Every line that breaks a rule, as `path:line: text (why)`. */
 export function wordProblems(texts: Texts): string[] {
   const problems: string[] = []

@@ -111,7 +111,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     assert.match(JSON.stringify(text?.result), /"text":"Grüße"/)
     assert.match(JSON.stringify(bytes?.result), /"blob":"AP\+A"/)
   },
-  'what is no JSON, no UTF-8 or too large is refused': async ({ url }) => {
+  'input that is not JSON, not UTF-8 or too large is refused': async ({ url }) => {
     const send = async (body: BodyInit) => (await open(url(), { body: body as string })).status
     failed(await send('{'), 400)
     failed(await send(Uint8Array.of(0x22, 0xff, 0x22)), 400)
@@ -136,7 +136,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     )
     assert.equal(result.content?.[0]?.text, 'counted')
   },
-  'a subscription is told of a change': async ({ url }) => {
+  'a subscription is notified of a change': async ({ url }) => {
     const leave = new AbortController()
     const params = { notifications: { resourceSubscriptions: ['checked://text'] } }
     const { body } = await open(url(), { method: 'subscriptions/listen', params, signal: leave.signal })

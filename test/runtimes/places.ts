@@ -102,14 +102,14 @@ export function workers(name: string, date: string, hasNode: boolean, executable
 const OWN_REQUESTS = 'in this version a stream brings nothing that another request causes'
 /** What the version of half a year ago cannot do. */
 export const BEFORE = {
-  'a subscription is told of a change': OWN_REQUESTS,
+  'a subscription is notified of a change': OWN_REQUESTS,
   'a call whose client disconnects is aborted': 'this version does not say that a client has left',
   'a session-era client gets notifications on its GET stream': OWN_REQUESTS,
 }
 
 const IN_ONE_PIECE = 'the answer is one piece'
 const ONE_PIECE = {
-  'a subscription is told of a change': IN_ONE_PIECE,
+  'a subscription is notified of a change': IN_ONE_PIECE,
   'a call whose client disconnects is aborted': IN_ONE_PIECE,
   'a session-era client is asked twice on the stream of its call': IN_ONE_PIECE,
   'a session-era client gets notifications on its GET stream': IN_ONE_PIECE,

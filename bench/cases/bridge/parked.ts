@@ -60,7 +60,7 @@ async function measure(bench: Bench, gateway: Child): Promise<CaseResult> {
   }
 }
 
-/** The questions of so many calls, by their number. Fails with the first that is refused. */
+/** The questions of this number of calls. Fails if one call is refused. */
 export async function park(gateway: Child, count: number, asked: Retry[] = []): Promise<Retry[]> {
   const first = asked.length
   await each(count, async (at) => {

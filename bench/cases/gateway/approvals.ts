@@ -9,13 +9,13 @@ import { writeRole } from '../../programs/role.ts'
 import { type Bench, type Case, type CaseResult, withChildren } from '../case.ts'
 import { fine } from '../report.ts'
 
-/** The median time from an approval until the call goes on may be at most this, in milliseconds. */
+/** The maximum median time from an approval until the call continues, in milliseconds. */
 const REQUIRED_MS = { 'one process': 100, 'two processes': 250 }
 /** What a rule may add to a call without approval, in microseconds. */
 const REQUIRED_MICROS = 10
 const DECIDING_ROUNDS = 9
 
-/** The time from an approval until its call goes on, and what a rule costs. */
+/** The time from an approval until its call continues, and the cost of a rule. */
 export const approvals: Case = {
   title: 'approvals at the gateway',
   programs: ['approvals'],

@@ -8,10 +8,10 @@ import { type Bench, type CaseResult, withChildren } from '../case.ts'
 import { fine } from '../report.ts'
 import type { Database } from './databases.ts'
 
-/** The median time from an answer until the run goes on, in milliseconds, may be at most this. */
+/** The maximum median time from an answer until the run continues, in milliseconds. */
 const REQUIRED: Record<Database['name'], number> = { SQLite: 50, PostgreSQL: 150 }
 
-/** The time from an answer until the run goes on: in the process that got the answer, and in another one. */
+/** The time from an answer until the run continues: in the process that got the answer, and in another process. */
 export function answerLatency(bench: Bench, database: Database): Promise<CaseResult[]> {
   const role = writeRole({ mode: 'answers', location: database.locate('answers') })
   const starting = [SERVER_CORE, LOAD_CORE].map((core) => bench.startProgram('tasks', role, core))

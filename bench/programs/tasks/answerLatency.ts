@@ -1,4 +1,4 @@
-/** The time from an answer until a worker, in this process or in another one, goes on with the run. */
+/** The time from an answer until a worker, in this process or in another one, continues the run. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lease, TaskEngine, TaskRecord } from 'pannier/tasks'
 import { newTask } from './engineStore.ts'

@@ -1,4 +1,4 @@
-/** `npm run demo -- tasks`: a task asks, its process is killed, and another process takes the answer and goes on. */
+/** `npm run demo -- tasks`: a task asks, its process is killed, and another process gets the answer and continues. */
 import { join } from 'node:path'
 import { answerTask, connect, getTask, type Task, taskOf, watchTask } from 'pannier/client'
 import { type Instance, startInstance } from '../../work-items/fleet.ts'

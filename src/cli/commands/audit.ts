@@ -55,7 +55,7 @@ async function verify(paths: readonly string[], { keysFile, json }: VerifyFlags)
   return result.faults.length === 0 ? EXIT.ok : EXIT.toolError
 }
 
-/** Undefined where neither the option nor the variable gives keys. */
+/** Undefined if neither the option nor the variable gives keys. */
 async function keyringFrom(file: string | undefined): Promise<Keyring | undefined> {
   const hasKeys = file !== undefined || process.env['PANNIER_KEYS'] !== undefined
   return hasKeys ? createKeyring(await readKeysValue(file)) : undefined

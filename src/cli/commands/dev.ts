@@ -126,7 +126,7 @@ function projectFolder(program: string): string {
   }
 }
 
-/** The name of the package, as its entries should have it; else that of the file. */
+/** The name of the package, as its entries should have it; otherwise that of the file. */
 function nameOf(folder: string, program: string): string {
   const manifest = join(folder, 'package.json')
   const { name } = existsSync(manifest) ? (JSON.parse(readFileSync(manifest, 'utf8')) as { name?: unknown }) : {}

@@ -96,7 +96,7 @@ async function check(file: string, { display }: CommandContext): Promise<ExitCod
   return problems.length === 0 && !faults.some(({ isFatal }) => isFatal) ? EXIT.ok : EXIT.badInput
 }
 
-/** Loads what serves documents only where there are some. */
+/** Loads the OpenAPI modules only if an entry needs them. */
 async function faultsOfDocuments({ servers }: GatewayConfig) {
   if (!servers.some(({ address }) => 'openapi' in address)) return []
   return (await import('../../gateway/internal.ts')).checkDocuments(servers)

@@ -72,7 +72,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   }
 }
 
-/** The options of the program count before what the file says. */
+/** Options of the program override the file. */
 function withOptions(config: GatewayConfig, { postgres, adminPort: port, dryRun }: ServeOptions): GatewayConfig {
   const { admin, ...settings } = config.settings
   const served = port === undefined ? admin : { host: '127.0.0.1', ...admin, port }

@@ -172,7 +172,9 @@ function showSuspended({ inputRequests }: SavedCall, { flags, context: { display
   const count = Object.keys(inputRequests).length
   const wait = count === 1 ? '1 question waits' : `${count} questions wait`
   display.note(
-    [`Suspended; ${wait}:`, ...questionLines(inputRequests), `Go on with: pannier resume ${file ?? 'FILE'}`].join('\n'),
+    [`Suspended; ${wait}:`, ...questionLines(inputRequests), `Continue with: pannier resume ${file ?? 'FILE'}`].join(
+      '\n',
+    ),
   )
   return EXIT.suspended
 }

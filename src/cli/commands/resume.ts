@@ -30,7 +30,7 @@ import { type CallOptions, withServer } from '../connection.ts'
 /** `pannier resume`: continues a suspended call, in another process and possibly days later. */
 export function resumeCommand(server: readonly string[] | undefined): Command {
   const command = new Command('resume')
-    .description('Go on with a suspended call.')
+    .description('Continue a suspended call.')
     .usage('[options] FILE')
     .argument('<file>', 'where "--suspend FILE" saved the call')
     .action((path: string, flags: InteractiveFlags) => {

@@ -130,7 +130,7 @@ function contentOf({ purpose, body, id, round }: Inspected): unknown {
   }
 }
 
-/** What a call has asked, been answered and done. The SDK's adapter has a journal inside, or a state of the handler. */
+/** The questions, answers and steps of a call. The SDK's adapter has a journal inside, or a state of the handler. */
 function journalOf(body: unknown, id: string, round: number): unknown {
   if (!isObject(body) || 'p' in body) return body
   if ('j' in body) return { tool: body['t'], argumentsDigest: body['a'], journal: journalOf(body['j'], id, round) }

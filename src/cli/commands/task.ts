@@ -41,7 +41,7 @@ function taskGetCommand(server: readonly string[] | undefined): Command {
   return withSaveOption(withClientOptions(command))
 }
 
-/** The result of a completed task goes to stdout as that of a call would; its status then goes to stderr. */
+/** The result of a completed task goes to stdout, like the result of a call; its status goes to stderr. */
 async function showTask(task: Task, flags: InteractiveFlags, context: CommandContext): Promise<ExitCode> {
   const { display } = context
   const { result } = task

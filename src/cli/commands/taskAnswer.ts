@@ -131,14 +131,14 @@ async function askRest(
   return Object.fromEntries(await Promise.all(answered))
 }
 
-/** The error for a task that has no question for this caller. Only the server can say whom the task waits for. */
+/** The error for a task that has no question for this caller. Only the server knows who must answer the task. */
 function nothingAsked(task: Task): ClientError {
   if (task.status !== 'input_required') return new ClientError('QUESTION_UNANSWERED', 'The task asks nothing now.')
   const reason = serverReason(task)
   const said = reason === undefined ? '' : ` The server says: "${reason}"`
   if (task.inputRequests !== undefined)
     return new ClientError('QUESTION_UNANSWERED', `The task asks you nothing.${said}`)
-  const sentence = `This server asks whoever follows the task; answer it with "pannier task watch".${said}`
+  const sentence = `This server asks the client that follows the task; answer it with "pannier task watch".${said}`
   return new ClientError('TASK_UNANSWERABLE', sentence)
 }
 

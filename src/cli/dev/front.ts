@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 
 export interface FrontOptions {
   readonly port: number
-  /** The address of the run that serves; undefined where none does. */
+  /** The address of the run that serves; undefined if no run serves. */
   readonly target: () => Promise<URL | undefined>
 }
 
@@ -53,7 +53,7 @@ function refuse(res: ServerResponse, status: number, sentence: string): void {
 
 const OF_CONNECTION = new Set(['connection', 'keep-alive'])
 
-/** Headers without those of one connection: names and values in turn. */
+/** Headers without hop-by-hop headers, as alternating names and values. */
 function endToEnd(raw: readonly string[]): string[] {
   return raw.filter((_, at) => !OF_CONNECTION.has((raw[at - (at % 2)] ?? '').toLowerCase()))
 }

@@ -1,6 +1,6 @@
 /** What the process of a program reports to `pannier dev`, which started it. */
 
-/** The variable with the settings of a run. The process removes it, so that no program of its own reads it. */
+/** The variable with the settings of a run. The process removes the variable, so that its children do not read it. */
 export const RUN_VARIABLE = 'PANNIER_DEV_RUN'
 
 export interface RunSettings {

@@ -30,7 +30,7 @@ export class Restarts {
     this.#options = options
   }
 
-  /** The address of the run that serves, or of the one that is starting; undefined where it fails. */
+  /** The address of the run that serves, or of the one that is starting; undefined if it fails. */
   async target(): Promise<URL | undefined> {
     if (this.#serving === undefined) await this.#latest
     const { url } = this.#serving ?? {}

@@ -1,6 +1,6 @@
 /**
- * The process in which `pannier dev` runs the program of a user. A server that the program starts listens at any free port.
- * Where it starts none, the server that its file exports is started.
+ * The process in which `pannier dev` runs the program of a user. A server that the program starts listens at any free
+ * port. If the file starts no server, the server that it exports is started.
  */
 import { tracingChannel } from 'node:diagnostics_channel'
 import { Server } from 'node:http'
@@ -22,7 +22,7 @@ process.channel?.unref() // a program without a server ends
 
 /** Whether a server of Pannier listens, or will. */
 let isClaimed = false
-/** Where a server of another library listens. */
+/** The address of a server of another library. */
 let found: string | undefined
 
 Object.assign(globalThis, {

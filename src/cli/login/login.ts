@@ -212,7 +212,7 @@ async function openLoopback(earlier: string | undefined): Promise<Loopback> {
       new Promise((resolve, reject) => {
         server.ref()
         const limit = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_MS)])
-        limit.addEventListener('abort', () => reject(new UnauthorizedError('Nobody logged in.')), { once: true })
+        limit.addEventListener('abort', () => reject(new UnauthorizedError('No login in time.')), { once: true })
         visits.set(state, (query) => {
           visits.delete(state)
           server.unref()

@@ -35,7 +35,7 @@ When the server asks something, you are asked at the terminal. For scripts, in t
   --answers FILE   answers by their keys: { "confirm": { "sure": true }, "address": "decline" };
                    "*" answers the rest, and servers of the session era, whose questions have no keys
   --yes, --decline for whatever is left; without --suspend, --yes declines what has no default values
-  --suspend FILE   for whatever is left: the call is saved, and "pannier resume FILE" goes on with it`
+  --suspend FILE   for all other questions: the call is saved, and "pannier resume FILE" continues it`
 
 export function withAnswerOptions(command: Command): Command {
   return command
@@ -50,7 +50,7 @@ export function withAnswerOptions(command: Command): Command {
 
 export type GivenAnswers = Readonly<Record<string, Given>>
 
-/** What is recorded about the answers that were sent. */
+/** The record of the answers that were sent. */
 export interface AnswerNotes {
   /** A question was declined or cancelled. */
   declined: boolean
@@ -111,7 +111,7 @@ function recordingDeclines(answerer: Answerer, notes: AnswerNotes): Answerer {
   }
 }
 
-/** Answers by their keys. They may be secret, so no error contains any of them. */
+/** Answers by their keys. Answers may be secret, so no error contains one. */
 async function readAnswers(file: string, signal: AbortSignal): Promise<GivenAnswers> {
   const answers = parseJson(await readInputFile(file, '--answers', signal))
   if (!isObject(answers)) throw new InputError('--answers: the file must hold a JSON object of answers by their keys.')
@@ -149,8 +149,8 @@ function unanswered(sentence: string): Answerers {
 type Note = (text: string) => void
 
 /**
- * Fails where a server asks again because it did not accept the answer: it would get the same one each time. A question
- * that is asked again for another reason is answered again, and shown.
+ * Fails if the server asks again after it refused the answer: it would get the same answer each time. A question that
+ * is asked again for another reason is answered again, and shown.
  */
 function failingWhenRefused(answerer: Answerer, note: Note): Answerer {
   const answered = new Map<string, string>()

@@ -31,7 +31,8 @@ export function typedArguments(pairs: readonly string[], schema: Json, wording: 
   )
 }
 
-// Keywords that can allow further properties. With one of them, a name that `properties` lacks may still be valid.
+// Keywords that can allow further properties. With one of these keywords, a name outside `properties` may still be
+// valid.
 const NAMING_ELSEWHERE = [
   'additionalProperties',
   'patternProperties',
@@ -119,7 +120,7 @@ function argumentValue(name: string, values: readonly string[], form: ValueSchem
   return values.map((value) => readTyped(name, value, valueSchemaOf(form.items, form.root), wording))
 }
 
-// The types with the strictest syntax come first; what fits none of them is a string.
+// Types with the strictest syntax come first; a text that fits no other type is a string.
 const READERS: readonly (readonly [type: string, read: (text: string) => unknown])[] = [
   ['null', (text) => (text === 'null' ? null : undefined)],
   ['boolean', (text) => (text === 'true' ? true : text === 'false' ? false : undefined)],

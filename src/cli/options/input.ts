@@ -8,7 +8,7 @@ import { parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
 export interface InputFileOptions {
-  /** Whether an error names the path. False where a secret may have been typed in its place. @default true */
+  /** Whether an error names the path. False if users may type a secret here by mistake. @default true */
   readonly named?: boolean
 }
 

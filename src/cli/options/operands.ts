@@ -21,7 +21,7 @@ export interface TargetOperands {
   readonly values: readonly string[]
 }
 
-/** Reads TARGET and the operands with these names; throws where their number is wrong. */
+/** Reads TARGET and the operands with these names; throws if their number is wrong. */
 export function readTargetOperands(
   operands: readonly string[],
   command: readonly string[] | undefined,

@@ -1,4 +1,4 @@
-/** The options and targets of `pannier probe`, and how they become those of the library. */
+/** The options and targets of `pannier probe`, and their conversion to the library's options. */
 import { statSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { expandVariables, entryNames, nameOf, type Target } from '../../client/index.ts'
@@ -147,14 +147,14 @@ export function withProbeOptions(command: Command): Command {
     .option('--explain', 'show every message on standard error, with secrets hidden')
 }
 
-/** Throws where an option for one server is given with several: credentials must not reach the others. */
+/** Throws if an option for one server is given with several: credentials must not reach the others. */
 export function refuseForSeveral(flags: ProbeFlags): void {
   const given = FOR_ONE.find(([flag]) => flags[flag] !== undefined)
   if (given === undefined) return
   throw new InputError(`${given[1]} is for one server; name it, as in mcp.json#name. Headers can stand in the file.`)
 }
 
-/** Throws where an option is given that applies only to HTTP. */
+/** Throws if an option is given that applies only to HTTP. */
 export function refuseForProgram(flags: ProbeFlags): void {
   const given = FOR_HTTP.find(([flag]) => flags[flag] !== undefined)
   if (given === undefined) return
@@ -209,7 +209,7 @@ function isConfigFile(operand: string): boolean {
   return /\.jsonc?$/i.test(operand) && !/^https?:/i.test(operand)
 }
 
-/** Throws for a path or a program's name: the library would read them as an address. */
+/** Throws for a path or a program's name, which the library would read as an address. */
 function assertMayBeUrl(operand: string): void {
   const found = statSync(operand, { throwIfNoEntry: false })
   if (found?.isDirectory()) throw new InputError(`${operand} is a folder; name the mcp.json file in it.`)

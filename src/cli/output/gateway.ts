@@ -15,7 +15,7 @@ import {
 import { isObject } from '../../protocol/index.ts'
 import { alignColumns } from './layout.ts'
 
-/** A line for each server, and one for what differs from the defaults of the gateway. */
+/** A line for each server, and a line for the settings that differ from the gateway's defaults. */
 export function gatewayConfigText(config: GatewayConfig, width = Infinity): string {
   const names = createNames(namedServers(config))
   const namesOf = (server: string): string => {
@@ -39,7 +39,7 @@ export function gatewayConfigText(config: GatewayConfig, width = Infinity): stri
   ].join('\n')
 }
 
-/** Undefined where a file has servers. */
+/** Undefined if a file has servers. */
 export function noServersText(file: string, { servers, unusable }: GatewayConfig): string | undefined {
   return servers.length + unusable.length === 0 ? `${file} has no servers: clients get empty lists.` : undefined
 }
@@ -53,7 +53,7 @@ function kindOf(address: Address): string {
   return 'command' in address ? 'stdio' : (address.transport ?? 'http')
 }
 
-/** The prefix has a column of its own. */
+/** The prefix has its own column. */
 function settingsOf({ settings }: BackendConfig, config: GatewayConfig): string {
   const { prefix: _, disabled: __, ...shown } = settings
   return differing(shown, { ...BACKEND_DEFAULTS, definitions: config.settings.definitions })
@@ -85,7 +85,7 @@ function plainName(value: unknown): string {
 /** How many names of a kind are shown. */
 const SHOWN_NAMES = 5
 
-/** What a file changes that was read again: `1 added (mail), 3 unchanged (crm, files, tickets).` */
+/** The changes of a file that was read again: `1 added (mail), 3 unchanged (crm, files, tickets).` */
 export function changesText(before: GatewayConfig, after: GatewayConfig): string {
   const { added, removed, changed, same } = difference(before, after)
   const kinds = [

@@ -51,7 +51,10 @@ export function lineWidth(stream: NodeJS.WriteStream = process.stdout): number {
   return stream.isTTY ? screenWidth(stream) : Infinity
 }
 
-/** Text of a server in a line of ours. Further lines are indented, so that none looks like output of this program. */
+/**
+ * Text of a server in a line of ours. Continuation lines are indented, so that they do not look like output of this
+ * program.
+ */
 export function serverText(text: string): string {
   return plainText(text).replaceAll('\n', '\n  ')
 }

@@ -33,7 +33,7 @@ function notAskedText(checks: Verdict['notAsked']): string {
   return `Not asked, to send few requests and be quick: ${checks.join(', ')} (see --check).`
 }
 
-/** A line for each server; where that is too wide, the reason follows on a line of its own. */
+/** A line for each server; if that is too wide, the reason follows on its own line. */
 export function probeTable(all: readonly Probed[], width = Infinity): string {
   const table = lineForEach(all)
   return table.split('\n').every((line) => Array.from(line).length <= width) ? table : reasonsBelow(all, width)
@@ -53,7 +53,7 @@ function reasonsBelow(all: readonly Probed[], width: number): string {
   return [heading, ...lines.flatMap((line, row) => [line, ...(indented[row] ?? [])])].join('\n')
 }
 
-/** The columns of every table of verdicts, between the server and the reason. */
+/** The columns of a verdict table between the server and the reason. */
 const COLUMNS = {
   verdict: ({ state }) => state,
   sure: ({ confidence }) => percent(confidence),

@@ -121,7 +121,7 @@ async function save(folder: string, { name, data, mimeType }: Medium): Promise<s
   throw new InputError(`${folder} has too many files named ${stem}.`)
 }
 
-/** Undefined where the file exists: nothing is overwritten. */
+/** Undefined if the file exists: nothing is overwritten. */
 async function create(path: string) {
   try {
     return await open(path, 'wx')

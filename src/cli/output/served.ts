@@ -63,7 +63,7 @@ function attentionOf(backend: ServedBackend, { pinFaultOf }: ShownGateway): read
   ]
 }
 
-/** How to see the tools that are withheld, on a line of its own: wrapped, the command could not be copied. */
+/** The command that shows withheld tools, on its own line, because a wrapped command could not be copied. */
 function acceptLine({ file, pinFaultOf }: ShownGateway, backends: readonly ServedBackend[]): readonly string[] {
   const isWaiting = backends.some(({ name, lists }) => lists.withheld.size > 0 && pinFaultOf(name) === undefined)
   return isWaiting ? [`See what changed in withheld tools with: ${acceptCommand(file)}`] : []
@@ -112,7 +112,7 @@ function mayBeShared({ isShared, prober: { verdict } }: ServedBackend): boolean 
   return !isShared && verdict?.state === 'STATELESS'
 }
 
-/** At most four lines, each only where it applies. */
+/** At most four lines, each only if it applies. */
 function legendLines(gateway: ShownGateway): readonly string[] {
   const up = gateway.backends.filter(({ connector }) => connector.condition.kind === 'up')
   const isLimited = up.some((backend) => gateway.cellsOf(backend)?.some(({ works }) => works === 'limited'))
@@ -130,7 +130,7 @@ function legendLines(gateway: ShownGateway): readonly string[] {
 
 /** The servers whose state for a caller is lost with the gateway, or the worker, that has it. */
 export function lostText(gateway: Pick<Gateway, 'backends' | 'cellsOf'>): readonly string[] {
-  // In the session era every limit of this kind is such a loss.
+  // In the session era, each of these limits is a loss.
   const lost = gateway.backends.filter((backend) => {
     const [, session] = gateway.cellsOf(backend) ?? []
     return session?.limits.some(({ kind }) => kind === 'memory')
@@ -152,7 +152,7 @@ export function catalogueText({ path, tools, saved }: Gateway['catalogues'][numb
   return `${start}, found through 3. A model reads ${counted(after)} bytes instead of ${counted(before)}.`
 }
 
-/** `98,412`. A formatter of the runtime would load its data of all languages, in 40 ms. */
+/** `98,412`. `Intl` would load the data of all languages, which takes 40 ms. */
 function counted(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 }

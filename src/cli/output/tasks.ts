@@ -27,7 +27,7 @@ export function statusText({
   return said === undefined ? words : `${words}, ${said}`
 }
 
-/** The server's status message, such as whom a task waits for, as one plain line. */
+/** The server's status message as one plain line; it may name who must answer. */
 export function serverReason({
   status,
   statusMessage,

@@ -1,4 +1,4 @@
-/** `pannier questions` and `pannier answer`: what people are asked by a server, without a client of MCP. */
+/** `pannier questions` and `pannier answer`: the questions of a server, for people without an MCP client. */
 import { Command, Option } from 'commander'
 import { ClientError, expandVariables, plainLine } from '../../client/index.ts'
 import { isObject, type Json, parseJson } from '../../protocol/index.ts'

@@ -33,7 +33,7 @@ export interface AdminAddresses {
 export interface ServedGateway {
   /** Serves clients over HTTP. Gives the address. */
   listen(at: ServeAddressOptions): Promise<string>
-  /** Serves one client on standard input and output, where one process does. */
+  /** Serves one client on standard input and output, in one process. */
   stdio?(): Promise<void>
   /** Serves health, servers, metrics and the console; undefined where the settings say so. */
   listenAdmin(): Promise<AdminAddresses | undefined>
@@ -116,7 +116,7 @@ export function inWorkers(config: GatewayConfig, { workers: count, onNews }: Ser
   }
 }
 
-/** This process is such a worker, until it ends. */
+/** This process serves as a worker until it ends. */
 export function serveAsWorker(): Promise<never> {
   return runGatewayWorker({ create: gatewayOf, tableOf })
 }

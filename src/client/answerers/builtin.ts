@@ -11,7 +11,7 @@ import { answererFor, formFields, noAnswererFor, questionName, wrongKind } from 
 import { type Given, responseTo } from '../questions/response.ts'
 
 export interface FixedOptions {
-  /** Answers what has no fixed answer. @default such a question is an error, and ends the call */
+  /** Answers questions without a fixed answer. @default such a question is an error that ends the call */
   otherwise?: Answerer
 }
 
@@ -37,7 +37,7 @@ function unanswered({ key, isPushed = false }: Asked): ClientError {
   return new ClientError('QUESTION_UNANSWERED', sentence)
 }
 
-/** Makes one answerer of several: each question goes to the one for its kind. For `resume`, which takes one for all. */
+/** Combines answerers: each question goes to the answerer for its kind. For `resume`, which takes one for all. */
 export function byKind(answerers: Answerers): Answerer {
   return (asked) => {
     const answerer = answererFor(asked.request, answerers)
@@ -66,7 +66,9 @@ const decline: Answerer = ({ key, request }) => {
   return { action: 'decline' }
 }
 
-/** The content of a form from its defaults; undefined where a required field has none, or the request is no form. */
+/**
+ * The content of a form from its defaults; undefined if a required field has no default, or the request is not a form.
+ */
 function contentFromDefaults({ method, params }: Asked['request']): Json | undefined {
   if (method !== 'elicitation/create' || params.mode === 'url') return undefined
   if (fieldsWithoutDefault({ method, params }).length > 0) return undefined
@@ -75,7 +77,7 @@ function contentFromDefaults({ method, params }: Asked['request']): Json | undef
   return Object.fromEntries(given.map(({ field, value }) => [field.key, value]))
 }
 
-/** The required fields of a form without a default value; none where the request is no form. */
+/** The required fields without a default value; empty if the request is not a form. */
 export function fieldsWithoutDefault(request: InputRequest): readonly string[] {
   if (request.method !== 'elicitation/create' || request.params.mode === 'url') return []
   const fields = formFields(request.params.requestedSchema)
@@ -149,8 +151,8 @@ export interface Said {
 }
 
 /**
- * Lets your model answer. The prompt was written by a server: show it to a person, or check it, where it may read or
- * spend something of theirs. To refuse, throw; the call then ends with that error.
+ * Lets your model answer. A server wrote the prompt: show it to a person, or check it, if it may read their data or
+ * spend their money. To refuse, throw; the call then ends with that error.
  */
 export type Model = (params: CreateMessageRequestParams, asked: Asked) => Said | Promise<Said>
 

@@ -1,4 +1,4 @@
-/** Asks for one field of a form on a screen, until the value fits. Undefined where an optional field is left empty. */
+/** Asks for one field of a form on a screen, until the value fits. Undefined if an optional field is left empty. */
 import {
   type BooleanField,
   type ChoiceField,
@@ -19,7 +19,7 @@ import { quoted } from './whoAsks.ts'
 
 type EnteredValue = FieldValue | undefined
 
-/** What a field is called: its title, and the name of its property where that differs. */
+/** The label of a field: its title, and the property's name if that differs. */
 export function fieldLabel({ key, title }: Field): string {
   return title === key ? plainLine(key, 80) : `${plainLine(title, 80)} [${plainLine(key, 40)}]`
 }
@@ -84,7 +84,7 @@ const YES_OR_NO: readonly Option<EnteredValue>[] = [
 /** A field that is answered by one choice. */
 export type OneChoiceField = BooleanField | ChoiceField
 
-/** What can be chosen for such a field. */
+/** The choices of a field. */
 export function choicesFor(field: OneChoiceField): readonly Option<EnteredValue>[] {
   const options = field.kind === 'boolean' ? YES_OR_NO : optionsOf(field)
   return field.required ? options : [...options, LEAVE_EMPTY]
@@ -137,7 +137,7 @@ function limitsOf(field: Field): string[] {
   }
 }
 
-// Some schema libraries, such as zod, write the largest safe integers where there is no limit.
+// Some schema libraries, such as zod, write the largest safe integers for a missing limit.
 function numberRange({ minimum, maximum }: NumberField): string[] {
   const from = minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum
   return range(from, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, '')

@@ -27,7 +27,7 @@ export interface LineQuestion {
   readonly message: string
   readonly initial: string
   readonly placeholder: string | undefined
-  /** What is wrong with a line, if anything. */
+  /** The problem of a line; undefined if it is valid. */
   readonly problem: (line: string) => string | undefined
 }
 
@@ -169,7 +169,7 @@ async function untilAborted<Value>(signal: AbortSignal, show: (own: AbortSignal)
   }
 }
 
-// Prompts compare values, and two options may have equal ones. So each option has a number.
+// Prompts compare values, and two options may have equal values. So each option has a number.
 function numbered(options: readonly Option<unknown>[]): { value: number; label: string; hint?: string }[] {
   return options.map(({ label, hint }, value) => ({
     value,
@@ -184,9 +184,9 @@ function valueAt<Value>(options: readonly Option<Value>[], index: number): Value
 
 /**
  * Typing in a choice: letters lead to the option that begins with them, and Enter takes it, as with the arrow keys. The
- * prompts have no such keys, so letters are turned into the arrow keys that lead there. Letters alone answer nothing.
- * Once a word has begun, the letters that prompts move by (h, j, k and l) belong to the word. The prompt begins at the
- * option `initial`. Gives the function that ends it.
+ * prompts do not support letters, so a letter is replaced by the arrow keys that lead to its choice. Letters alone
+ * answer nothing. Once a word has begun, the letters that prompts move by (h, j, k and l) belong to the word. The
+ * prompt begins at the option `initial`. Gives the function that ends it.
  */
 function followTyping(input: Readable, labels: readonly string[], initial: number, aliases: Aliases): () => void {
   const options = labels.map((label) => label.toLowerCase())

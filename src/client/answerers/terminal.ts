@@ -21,7 +21,10 @@ export interface TerminalOptions {
   output?: WriteStream
   /** Opens the address of a page after a yes. @default the system's browser */
   open?: OpenPage
-  /** Called before a question is drawn, so that the host holds back its own output. What it returns is called afterwards. */
+  /**
+   * Called before a question is drawn, so that the host holds back its own output. The returned function is called
+   * afterwards.
+   */
   hold?: () => () => void
   /**
    * Called at Ctrl-C in a form, so that the host ends the call; the question then gets no answer. @default Ctrl-C cancels

@@ -18,7 +18,7 @@ export async function showVisit(
   introduce(screen, asked, params.message)
   const address = readVisitAddress(params.url)
   if (address.kind === 'refused') {
-    screen.warn(['The address is not opened, and the server is told no.', address.reason])
+    screen.warn(['The address is not opened, and the server gets a no.', address.reason])
     return { action: 'decline' }
   }
   const { href, host, warnings } = address
@@ -30,7 +30,7 @@ export async function showVisit(
   if (choice !== 'open') return { action: choice }
   await tryToOpen(screen, href, open)
   // After the answer the server checks whether the person has finished on the page, so the person says when to send it.
-  const done = { value: 'accept' as const, label: 'Go on', hint: 'when you are done there' }
+  const done = { value: 'accept' as const, label: 'Continue', hint: 'when you are done there' }
   return { action: await screen.choose('Continue the call?', [done, ...WAYS_OUT]) }
 }
 
@@ -46,11 +46,11 @@ async function tryToOpen(screen: Screen, href: string, open: OpenPage): Promise<
 export type VisitAddress =
   | {
       readonly kind: 'usable'
-      /** The text that is shown and opened, all of it ASCII. */
+      /** The address as it is shown and opened, in ASCII. */
       readonly href: string
       /** Name and port, in ASCII. */
       readonly host: string
-      /** What a person should know before saying yes. */
+      /** Warnings that a person should read before agreeing. */
       readonly warnings: readonly string[]
     }
   | { readonly kind: 'refused'; readonly reason: string }
@@ -99,7 +99,7 @@ function refused(reason: string): VisitAddress {
   return { kind: 'refused', reason }
 }
 
-// The opener may run as long as the browser that it starts. Where there is none to start, it fails at once.
+// The opener may run as long as the browser that it starts. Fails at once if no browser can be started.
 const OPENER_TIMEOUT_MS = 1500
 
 /** Opens an address in the person's browser, by the system's own opener and without a shell. */

@@ -21,7 +21,7 @@ export interface CommandAddress {
   readonly container?: Container
 }
 
-/** What an entry says of the container of its server. */
+/** The container settings of an entry. */
 export interface Container {
   readonly image: string
   /** The `type` of an entry without a command or an address. */

@@ -67,7 +67,7 @@ function apiOf(fields: Fields, urlField: string, { project }: EntryContext): Add
   return { url: fields.address(urlField), headers: fields.headers(), openapi }
 }
 
-/** The words for the address: of nearly all programs; of Gemini CLI and Qwen Code; of Windsurf and Antigravity. */
+/** The member for the address: in nearly all programs, in Gemini CLI and Qwen Code, in Windsurf and Antigravity. */
 export const URL_FIELDS: readonly string[] = ['url', 'httpUrl', 'serverUrl']
 
 /** The field with the address of a server over HTTP. */
@@ -79,7 +79,7 @@ function urlFieldsIn(entry: Json): readonly string[] {
   return URL_FIELDS.filter((field) => entry[field] !== undefined && entry[field] !== null)
 }
 
-/** Of different addresses each program takes another one, so none of them is chosen. */
+/** Programs disagree on which of several addresses counts, so different addresses are an error. */
 function differentUrls(entry: Json): string | undefined {
   const fields = urlFieldsIn(entry)
   if (new Set(fields.map((field) => entry[field])).size < 2) return undefined
@@ -93,7 +93,7 @@ const NO_ADDRESS = 'needs a "command", a "url" or a "container".'
 const HTTP_TYPES: ReadonlySet<unknown> = new Set(['http', 'sse', 'streamable-http', 'streamableHttp'])
 const DECIDING_TYPES: ReadonlySet<unknown> = new Set([...HTTP_TYPES, 'stdio', 'local'])
 
-/** Without a type it is unknown which of the two is meant, and one of them starts a program. */
+/** Without a `type` the choice is ambiguous, and one of the two starts a program. */
 function commandAndUrl(urlField: string): string {
   return `has a "command" and a "${urlField}"; leave one of them out, or choose with the type "stdio" or "http".`
 }

@@ -132,7 +132,7 @@ function withoutMark(content: string): string {
   return content.replace(/^\ufeff/, '')
 }
 
-/** Where each line begins. */
+/** The offset of each line. */
 function lineStarts(text: string): readonly number[] {
   return [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)]
 }

@@ -43,7 +43,7 @@ function savedTarget({ target, cwd }: SavedPlace): Target {
   return { command, args, cwd }
 }
 
-/** Parts that do not fit are an error: ignored, they would be missing later, when the server refuses the call. */
+/** Parts that do not fit are an error now, because otherwise the server would refuse the call later. */
 function misplaced(reading: ParsedTarget): ClientError {
   const kind = 'command' in reading ? 'a command' : 'a URL'
   const which = 'entry' in reading ? 'an entry of a file, which has its own' : kind

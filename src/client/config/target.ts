@@ -86,8 +86,8 @@ function httpUrl(text: string): string {
 }
 
 /**
- * The first operand. None where an option comes first, because the operand may be the value of that option; and none where it
- * is an address, which may contain a password.
+ * The first operand. Undefined after an option, because the word may be the option's value; and undefined for an
+ * address, which may contain a password.
  */
 function firstOperand(args: readonly string[]): readonly string[] {
   const first = args.find((argument) => !FLAGS.has(argument) && !argument.includes('='))

@@ -9,7 +9,7 @@ export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The variables that editors define, such as `workspaceFolder`. */
   readonly places: Readonly<Record<string, string>>
-  /** Whether a reference stays as it is written, because its value comes later. @default none does */
+  /** Whether a reference stays unchanged because its value is filled in later. @default never */
   readonly stays?: (name: string) => boolean
   /** Called with each value of the environment that replaces a reference. */
   readonly onValue?: (value: string) => void
@@ -37,7 +37,10 @@ export function expand(text: string, variables: Variables): Expansion {
   return missing === undefined ? { text: expanded } : { missing }
 }
 
-/** Replaces variables by their values. Throws for one without a value; the error has its name, and never a value. */
+/**
+ * Replaces variables by their values. Throws for a variable without a value; the error has the variable's name, and
+ * never a value.
+ */
 export function expandVariables(text: string, variables: Variables, where: string): string {
   const expansion = expand(text, variables)
   if ('text' in expansion) return expansion.text

@@ -10,7 +10,7 @@ import { isEventStream, mapEvents } from '../transports/eventStream.ts'
 
 export interface EchoFetchOptions {
   /**
-   * Whether all requests belong to one connection, as over HTTP+SSE, where answers are not posted to the address that the
+   * Whether all requests belong to one connection, as over HTTP+SSE, whose answers go to another address than its
    * questions come from. @default false
    */
   isOneConnection?: boolean

@@ -1,9 +1,10 @@
 /**
- * State on the requests of session-era servers (SEP-1685). The matching response has it exactly as it came; a response
- * to a request without state has none. Servers use it only with clients that declare where it may stand:
+ * State on the requests of session-era servers (SEP-1685). The response repeats the request's state unchanged; without
+ * a state in the request there is none in the response. Servers use it only with clients that declare where it may
+ * stand:
  *
- * - beside `params` and `result` (`top`): on the lines of a child process, which this layer reaches itself; over HTTP by
- *   `echoFetch`, given to the transport as its `fetch`;
+ * - beside `params` and `result` (`top`): on the lines of a child process, which this layer reaches itself; over HTTP
+ *   by `echoFetch`, given to the transport as its `fetch`;
  * - in `_meta`: with any other transport, where only a layer can be added.
  */
 import type { ChildProcess } from 'node:child_process'
@@ -54,7 +55,7 @@ class EchoInMeta implements LayerHandlers {
     if (this.#states.size > MAX_STATES && oldest !== undefined) this.#states.delete(oldest)
   }
 
-  /** An error response has no `_meta`. The server then does what it does for clients without state. */
+  /** An error response has no `_meta`. The server then treats the client like one without state. */
   #withState(message: WireMessage & { readonly id: RequestId }): WireMessage {
     const state = this.#states.get(message.id)
     this.#states.delete(message.id)
@@ -64,7 +65,7 @@ class EchoInMeta implements LayerHandlers {
   }
 }
 
-/** A line filter with two cheap tests for what it would not change, so that those bytes need not be split into lines. */
+/** A line filter. Two cheap tests find bytes that it would not change, which then need not be split into lines. */
 interface ScreeningLineFilter extends LineFilter {
   passesIn(chunk: Buffer): boolean
   passesOut(text: string): boolean
@@ -96,9 +97,9 @@ export function echoLines(): ScreeningLineFilter {
 }
 
 /**
- * A `start` handler that puts a filter on the lines of the child process that the transport starts. The SDK's transports
- * have no option for that. But Node's `diagnostics_channel` tells which process was started during `start`, and the
- * filter is put on its pipes. Each start has a process of its own, and so a filter of its own.
+ * A `start` handler that puts a filter on the lines of the child process that the transport starts. The SDK's
+ * transports have no option for that. But Node's `diagnostics_channel` tells which process was started during `start`,
+ * and the filter is put on its pipes. Each start has its own process, and so its own filter.
  */
 function childLines(createFilter: () => ScreeningLineFilter): NonNullable<LayerHandlers['start']> {
   return (start) => {

@@ -70,7 +70,7 @@ class JarLayer implements LayerHandlers {
     this.#deliverInOrder(message, extra, change).catch((error: unknown) => this.#context.report(error as Error))
   }
 
-  /** The state for the server; undefined where the store fails. */
+  /** The state for the server; undefined if the store fails. */
   #read(): Contents {
     try {
       const kept = this.#store.read(this.#owner)
@@ -163,7 +163,7 @@ class Fifo {
     return this.#length === 0
   }
 
-  /** Acts on what `ready` resolves to, once everything before has left the queue. */
+  /** Handles the value of `ready` after all earlier entries have left the queue. */
   async inTurn<Ready, Result>(
     ready: Ready | Promise<Ready>,
     act: (value: Ready) => Result | Promise<Result>,

@@ -57,7 +57,7 @@ function openStore(choice: JarStore | string | undefined): { store: JarStore; cl
   return { store: own, close: () => own.close() }
 }
 
-/** Makes a rejection of what a store throws synchronously. */
+/** Turns a synchronous throw of a store into a rejection. */
 async function endContext(store: JarStore, owner: JarOwner): Promise<void> {
   await store.endContext(owner)
 }

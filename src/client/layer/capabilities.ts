@@ -3,7 +3,7 @@ import { type Era, isObject, type Json, META } from '../../protocol/index.ts'
 import type { WireMessage } from './transport.ts'
 import { metaIn, paramsOf, withParams } from './message.ts'
 
-/** Adds to the capabilities in a message. A message that declares none is given back unchanged. */
+/** Adds to the capabilities in a message. A message without capabilities is returned unchanged. */
 export type Declare = (message: WireMessage) => WireMessage
 
 export function declaring(add: (capabilities: Json, era: Era) => Json): Declare {

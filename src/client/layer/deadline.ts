@@ -33,7 +33,7 @@ import {
 export const IDLE_MS = 60_000
 
 export interface DeadlineOptions {
-  /** How the server ended, as the end of a sentence, where that is known. */
+  /** How the server ended, as the end of a sentence; undefined if unknown. */
   ended?: () => string | undefined
   /** Whether the client is closing the connection; then requests do not fail as lost. @default it never is */
   isLeaving?: () => boolean
@@ -51,7 +51,7 @@ export function deadline(idleMs: number, options: DeadlineOptions = {}): Layer {
 interface TimedRequest {
   readonly request: WireRequest
   readonly abort: AbortController | undefined
-  /** Whether the request has a stream of its own, and is cancelled by ending that. */
+  /** Whether the request has its own stream and is cancelled by closing it. */
   readonly hasStream: boolean
   readonly timer: NodeJS.Timeout
 }
@@ -62,13 +62,13 @@ const UNLIMITED: ReadonlySet<string> = new Set(['subscriptions/listen', 'initial
 class Deadline implements LayerHandlers {
   readonly #context: LayerContext
   readonly #idleMs: number
-  /** Whether requests may have streams of their own. Those to a process have none. */
+  /** Whether requests may have their own streams. Requests to a process have no stream. */
   readonly #hasStreams: boolean
   readonly #options: DeadlineOptions
   readonly #pending = new Map<RequestId, TimedRequest>()
   /** The server's requests that have no response yet. */
   readonly #serverRequests = new Set<RequestId>()
-  /** The stateless revision has no requests of servers. Such a request gets no answer, and pauses no timeout. */
+  /** The stateless revision has no requests of servers. It gets no answer, and does not pause the timeout. */
   #isModern = false
 
   constructor(context: LayerContext, idleMs: number, hasStreams: boolean, options: DeadlineOptions) {
@@ -174,7 +174,7 @@ class Deadline implements LayerHandlers {
     if (!hasStream) this.#context.send(cancellation(request, reason)).catch(() => undefined)
   }
 
-  /** The response can come only on this stream. The server may have done what was asked. */
+  /** The response can come only on this stream. The server may have done the work. */
   #streamEnded(id: RequestId, options: SendOptions | undefined): void {
     const { onRequestStreamEnd } = options ?? {}
     if (typeof onRequestStreamEnd === 'function') Reflect.apply(onRequestStreamEnd, undefined, [])

@@ -3,12 +3,12 @@
  * messages. Session id, protocol version, pid, stderr, private fields and class are those of the inner one, because a
  * proxy passes every other member on to it.
  *
- * Messages go from layer to layer by plain method calls. The proxy is used only where other code, such as the SDK's
+ * Messages go from layer to layer by plain method calls. The proxy is used only if other code, such as the SDK's
  * client, reads or sets a member.
  */
 import type { Layer, SendOptions, Transport, WireMessage } from './transport.ts'
 
-/** What a layer can do with its two neighbours. */
+/** A layer's access to its two neighbours. */
 export interface LayerContext {
   /** Sends a message to the next layer towards the server. */
   send(message: WireMessage, options?: SendOptions): Promise<void>
@@ -99,7 +99,7 @@ class BaseTransport implements InnerTransport {
     this.transport = transport
   }
 
-  /** Gives layers a promise in any case, also where the transport throws or gives none. */
+  /** Gives layers a promise in any case, also if the transport throws or gives none. */
   send(message: WireMessage, options?: SendOptions): Promise<void> {
     try {
       return Promise.resolve(this.transport.send(message, options))
@@ -171,7 +171,8 @@ class LayeredTransport implements InnerTransport {
       this.#members.set(member, value)
       const isSet = typeof value === 'function'
       Reflect.set(this.#callbacks, member, isSet ? value : undefined)
-      // Without a callback some transports keep early messages. So where the client has none, there is none below.
+      // Without a callback some transports keep early messages. So if the client has no callback, the layers below have
+      // none either.
       return this.#inner.write(member, isSet ? (this.#own[member] ?? value) : undefined)
     }
     if (!this.#replaced.has(member)) return this.#inner.write(member, value)
@@ -190,7 +191,7 @@ function methodsOf(transport: Transport, context: LayerContext, handlers: LayerH
   const { send, start, setProtocolVersion, closed } = handlers
   const methods: Partial<Transport> = {}
   if (send !== undefined) {
-    // A batch passes unchanged: the revisions that layers are for have none.
+    // A batch passes unchanged, because the supported revisions have no batches.
     methods.send = (message, options) =>
       Array.isArray(message) ? context.send(message, options) : send.call(handlers, message, options)
   }

@@ -33,7 +33,7 @@ export function isOwnId(id: unknown): boolean {
 export interface SenderProfile {
   /** The envelope of the client's requests; undefined in a session. */
   readonly envelope: Json | undefined
-  /** Whether a request has a stream of its own, and is cancelled by ending that. */
+  /** Whether a request has its own stream and is cancelled by closing it. */
   readonly hasStream: boolean
 }
 

@@ -1,4 +1,4 @@
-/** What the transports of the official SDKs, versions 1 and 2, have in common, and what a layer is. */
+/** The common part of the transports of the official SDKs, versions 1 and 2, and the type of a layer. */
 import type { Json, RequestId } from '../../protocol/index.ts'
 
 /** A JSON-RPC message as it passes through a layer. It is an object; its members are unchecked. */
@@ -7,7 +7,7 @@ export type WireMessage = Json & { readonly id?: RequestId; readonly method?: st
 /** The options that a client gives its transport with a message. Each SDK has its own; a layer passes them on. */
 export type SendOptions = Readonly<Record<string, unknown>>
 
-/** A transport of the official SDK, version 1 or 2: what both have in common. */
+/** A transport of the official SDK: the common part of versions 1 and 2. */
 export interface Transport {
   start(): Promise<void>
   send(message: WireMessage, options?: SendOptions): Promise<void>

@@ -28,7 +28,7 @@ export async function answerAll(
   ask: (question: KeyedQuestion) => Promise<Json>,
 ): Promise<Answered> {
   cancelled.throwIfAborted()
-  // A signal of its own: an answerer that has answered is not told what happens to the call afterwards.
+  // Its own signal: an answerer that has answered is not notified of later events of the call.
   const ended = new AbortController()
   const end = (): void => ended.abort(cancelled.reason)
   cancelled.addEventListener('abort', end, { once: true })

@@ -18,7 +18,7 @@ export interface Asked {
    */
   readonly isPushed?: boolean
   readonly request: InputRequest
-  /** The call that needs the answer; undefined where a session-era server asks while several calls are under way. */
+  /** The call that needs the answer; undefined if a session-era server asks while several calls are under way. */
   readonly call: AskedCall | undefined
   /** Who asks, as far as the client knows: what the server calls itself, and how it was reached. */
   readonly server: { readonly name: string | undefined; readonly target: string | undefined }

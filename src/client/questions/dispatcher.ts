@@ -21,7 +21,7 @@ import { answererFor, questionName } from './kinds.ts'
 
 export interface DispatcherOptions {
   readonly answerers: Answerers
-  /** What the host knows about the server. */
+  /** The host's facts about the server. */
   readonly server?: Partial<Asked['server']> | undefined
 }
 
@@ -32,7 +32,7 @@ export class Dispatcher {
   readonly #answerers: Answerers
   readonly #handlers = new ClientHandlers()
   #server: Asked['server']
-  /** What the client itself declared, in a session. */
+  /** The client's own declaration, in a session. */
   #declared: ClientCapabilities = {}
 
   constructor({ answerers, server }: DispatcherOptions) {
@@ -71,7 +71,7 @@ export class Dispatcher {
     return { ours, theirs: questions.filter((question) => !ours.includes(question)) }
   }
 
-  /** Throws where one of the questions has no answerer, so that none of the others is asked in vain. */
+  /** Throws if a question has no answerer, before any other question is asked in vain. */
   assertAnswerable(questions: Questions): void {
     for (const [key, request] of questions) {
       if (this.hasAnswerer(request) || declaresAll(this.#declared, neededCapability(request))) continue
@@ -99,8 +99,8 @@ export class Dispatcher {
 }
 
 /**
- * The client's own handlers. A session-era client that declared a kind itself is asked as its server would ask it: by a
- * request, which here comes from a layer.
+ * The client's own handlers. A session-era client that declared a kind itself is asked by a request, as its server
+ * would do; the request comes from the layer.
  */
 class ClientHandlers {
   readonly #waiting = new Map<RequestId, (answer: WireResponse) => void>()

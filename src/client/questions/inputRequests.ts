@@ -10,7 +10,7 @@ export type Questions = readonly (readonly [key: string, request: InputRequest])
 /** What one `input_required` result asks for. */
 export interface QuestionRound {
   readonly questions: Questions
-  /** Exactly as it came; undefined where none came. */
+  /** Exactly as it came; undefined if none came. */
   readonly requestState: string | undefined
 }
 
@@ -37,7 +37,7 @@ function readEntry([key, value]: [string, unknown]): readonly [string, InputRequ
   return [key, request]
 }
 
-/** One input request, or undefined where the value is none. Only what choosing an answerer takes is checked. */
+/** One input request; undefined if the value is not valid. Checks only the members that choosing an answerer needs. */
 export function readInputRequest(value: unknown): InputRequest | undefined {
   if (!isObject(value)) return undefined
   const { method, params } = value

@@ -1,4 +1,4 @@
-/** The kinds of questions: which answerer answers which, what a client declares for it, and how each is called. */
+/** The kinds of questions, with the answerer, the client capability and the name of each. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { assertOptionNames, isObject, type Json, type OptionNames } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
@@ -57,7 +57,7 @@ function elicitationOf(declared: unknown, form: Answerer | undefined, url: Answe
   return { ...((form ?? formsAlready) && { form: {} }), ...(url && { url: {} }) }
 }
 
-/** What a question is called in messages. Its key is the server's text, so it is made plain. */
+/** The name of a question in messages. Its key is the server's text, so it is made plain. */
 export function questionName(key: string): string {
   return `The question ${quotedKey(key)}`
 }
@@ -80,7 +80,7 @@ export function wrongKind(key: string, answerer: string, request: InputRequest):
 /** The error for a kind of question without an answerer. */
 export function noAnswererFor(key: string, request: InputRequest): ClientError {
   const kind = KIND_NAMES[kindOf(request)]
-  const sentence = `${questionName(key)} is ${kind}, and nobody here answers those; give an answerer.`
+  const sentence = `${questionName(key)} is ${kind}, and there is no answerer for it; give one.`
   return new ClientError('QUESTION_UNANSWERED', sentence)
 }
 

@@ -12,7 +12,7 @@ export const MAX_QUESTIONS = 100
 export const MAX_STATE_BYTES = 4 * 1024 * 1024
 
 /**
- * How often one call, or one task, may ask: the default of `maxRounds`. A question that is answered wrongly is asked up to
+ * The default of `maxRounds`: how often a call or a task may ask. A question that is answered wrongly is asked up to
  * five times, and a tool may ask about each item of a list, so a call of ten questions is an ordinary one.
  */
 export const DEFAULT_MAX_ROUNDS = 100

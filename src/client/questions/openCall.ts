@@ -19,7 +19,7 @@ export abstract class OpenCall<Request extends WireRequest = WireRequest> {
     this.options = options
   }
 
-  /** What answerers learn about the call. */
+  /** The facts about the call that answerers see. */
   abstract get about(): AskedCall
 
   get id(): RequestId {
@@ -48,8 +48,8 @@ export abstract class OpenCall<Request extends WireRequest = WireRequest> {
   }
 
   /**
-   * Calls `giveUp` when the caller's signal aborts, unless the call is over. For a request that is sent: before that the
-   * transport itself fails when the signal aborts.
+   * Calls `giveUp` when the caller's signal aborts, unless the call is over. Use it after the request is sent, because
+   * before that the transport itself fails on an abort.
    */
   watchCaller(giveUp: () => void): void {
     const signal = requestSignalIn(this.options)

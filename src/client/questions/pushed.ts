@@ -2,8 +2,8 @@
  * Questions that a session-era server pushes as requests, answered by the answerers that were declared to it.
  *
  * - At most MAX_QUESTIONS are open at once over one connection.
- * - A pushed question does not say which call it belongs to. It is withdrawn when all calls are over that were under way
- *   when it came, because what a server asks outside of a call is not answered.
+ * - A pushed question does not say which call it belongs to. It is withdrawn when all calls that were under way at its
+ *   arrival have ended, because a question outside of a call is not answered.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type RequestId, unlessAborted } from '../../protocol/index.ts'
@@ -109,7 +109,10 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-/** Calls `then` when every call is over. Returns what removes the listeners: one call may have many questions. */
+/**
+ * Calls `then` when every call is over. Returns a function that removes the listeners, because one call may have many
+ * questions.
+ */
 function whenAllOver(calls: readonly CallUnderWay[], then: () => void): () => void {
   let left = calls.length
   const over = (): void => {

@@ -1,6 +1,6 @@
 /**
- * One request of a caller, through all its rounds. Each round is sent as a leg: a request of its own, whose answer is
- * either the result or what the server asks next (MRTR-23 to 27).
+ * One request of a caller, through all its rounds. Each round is sent as a leg: a request whose answer is either the
+ * result or the next questions (MRTR-23 to 27).
  */
 import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import {
@@ -37,7 +37,7 @@ export class RoundCall extends OpenCall<AskingRequest> {
   /** The id of the leg under way, or of the last one. The first leg has the caller's id. */
   wireId: RequestId
   rounds = 0
-  /** The leg under way, or the last one, if it had answers or a state: such a one may be sent again. */
+  /** The current or last leg, if it had answers or a state: only such a leg may be sent again. */
   leg: WireRequest | undefined
   /** How often the stream of this round broke off. */
   breaks = 0

@@ -1,5 +1,5 @@
 /**
- * The calls of one transport, each through as many rounds as its server asks for.
+ * The calls of one transport, with all their rounds.
  *
  * - Each leg is the first request again, with a fresh id, the answers and the state of the round before, and nothing of
  *   any other round or call (MRTR-8 to 11, 25 to 27).
@@ -113,10 +113,7 @@ export class RoundTrips {
         this.#answer(call, call.answer(message), extra)
         break
       default:
-        this.#fail(
-          call,
-          new ClientError('RESULT_UNKNOWN', 'The server gave a result of a kind that nobody here knows.'),
-        )
+        this.#fail(call, new ClientError('RESULT_UNKNOWN', 'The server gave a result of an unknown kind.'))
     }
   }
 
@@ -128,7 +125,7 @@ export class RoundTrips {
     try {
       const result = message['result'] as Json
       const round = readInputRequired(result, this.#settings.maxStateBytes)
-      // A client of the stateless revision may itself answer what has no answerer.
+      // A client of the stateless revision may itself answer questions without an answerer.
       const isForClient = call.isModern && !this.#dispatcher.hasAllAnswerers(round.questions)
       if (isForClient) return await this.#share(call, message, round, extra)
       assertRoundLimit(++call.rounds, this.#settings.maxRounds, 'server')

@@ -1,6 +1,6 @@
 /**
  * Refuses requests that a server sends on the GET stream of the session revisions. That stream belongs to no request of
- * the client, so they belong to none either, whatever else is under way. They are taken out of the stream here.
+ * the client, so neither do its messages. They are taken out of the stream here.
  */
 import { assertOptionNames } from '../../protocol/index.ts'
 import type { FetchLike } from '@modelcontextprotocol/client'
@@ -40,7 +40,7 @@ export function scopeFetch(inner: FetchLike = fetch, options: ScopeOptions = {})
   }
 }
 
-/** A request other than a ping. What is not JSON is left to the transport, which reports it. */
+/** A request other than a ping. The transport reports messages that are not JSON. */
 function requestIn(data: string): WireRequest | undefined {
   const message = messageIn(data)
   return message !== undefined && isRequest(message) && message.method !== 'ping' ? message : undefined

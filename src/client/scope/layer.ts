@@ -3,7 +3,7 @@
  * delivered to the client. A ping is always delivered.
  *
  * A transport does not tell to which of the client's requests a server's request belongs. `scopeFetch`, below the
- * transport, refuses requests on a stream that belongs to none.
+ * transport, refuses requests on a stream without a request of the client.
  */
 import { assertOptionNames, CODES, hasEnvelope, type OptionNames, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'

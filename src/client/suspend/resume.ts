@@ -23,7 +23,7 @@ export interface Sender {
   close?(): Promise<void>
 }
 
-/** What sends the request: a connected client, or a function that connects. Its connection is closed afterwards. */
+/** The sender: a connected client, or a function that connects one. Its connection is closed afterwards. */
 export type Through = CallingClient | Sender | ((saved: SavedCall) => Promise<CallingClient | Sender>)
 
 export interface ResumeOptions {

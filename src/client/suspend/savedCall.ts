@@ -19,7 +19,7 @@ export interface SavedCall extends SavedPlace {
   /** The version of this format. A reader refuses a newer one. */
   readonly version: 1
   readonly savedAt: string
-  /** What the server calls itself. */
+  /** The server's own name. */
   readonly server: string | null
   readonly method: AskingMethod
   /** The parameters of the first round, without those that belong to one round or one connection. */
@@ -28,7 +28,7 @@ export interface SavedCall extends SavedPlace {
   readonly inputRequests: Readonly<Record<string, InputRequest>>
   /** The answers that other answerers of the same round gave. They are sent with the missing ones. */
   readonly inputResponses: Readonly<Record<string, Json>>
-  /** Exactly as the server sent it; absent where it sent none. */
+  /** Exactly as the server sent it; absent if it sent none. */
   readonly requestState?: string
 }
 

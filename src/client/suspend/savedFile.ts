@@ -9,7 +9,7 @@ import type { SavedStore } from './suspend.ts'
 export interface SavedFile extends SavedStore {
   save(saved: SavedCall): Promise<void>
   load(): Promise<SavedCall>
-  /** For before the call is made: throws where saving would fail, or would overwrite something. */
+  /** Call it before the call is made: it throws if saving would fail or overwrite a file. */
   assertUsable(options?: { readonly mayReplaceCall?: boolean }): Promise<void>
   /** For when the call is done: removes the file with its arguments and state. */
   remove(): Promise<void>

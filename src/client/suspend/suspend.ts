@@ -25,7 +25,7 @@ export interface SuspendOptions {
   store?: SavedStore
   /** Where to connect when the call is continued. @default where it was connected to */
   target?: string | readonly string[]
-  /** The folder that a command starts in, where it matters. @default with `target` none, else where it was started */
+  /** The working folder of a command. @default with `target` none, else the folder where it was started */
   cwd?: string
 }
 
@@ -56,11 +56,11 @@ export interface OpenRound {
   readonly params: Json
   /** The open questions, and what their answerers threw. */
   readonly open: Readonly<Record<string, LeftOpen>>
-  /** What the other answerers of the round gave. */
+  /** The answers of the other answerers of the round. */
   readonly inputResponses: Readonly<Record<string, Json>>
   readonly requestState: string | undefined
   readonly server: { readonly name: string | undefined; readonly target: string | undefined }
-  /** Where the server is found again; undefined where only the name for people is known. */
+  /** Where the server is found again; undefined if only the name for people is known. */
   readonly place: SavedPlace | undefined
 }
 
@@ -77,7 +77,7 @@ export interface Suspended {
   readonly saved: SavedCall
 }
 
-/** The saved call, if a result says that its call was suspended in this process. What a server wrote is ignored. */
+/** The saved call, if a result says that its call was suspended in this process. Texts of servers are ignored. */
 export function suspendedOf(result: unknown): Suspended | undefined {
   const meta = isObject(result) ? result['_meta'] : undefined
   const note = isObject(meta) ? meta[SUSPENDED_META] : undefined

@@ -71,7 +71,7 @@ export class TaskCall extends OpenCall {
   }
 }
 
-/** Progress must increase with each notification, also where a task changed and is no further. */
+/** Progress must increase with each notification, also if a task changed and is no further. */
 function stepAfter(progress: Task['progress'], last: number): number {
   return progress === undefined ? Math.floor(last) + 1 - last : 1e-6
 }

@@ -76,7 +76,7 @@ export class SessionDialect implements TaskDialect {
   #last: Task | undefined
   /** The `tasks/result` under way. */
   #pending: Promise<ResultPart> | undefined
-  /** The same once it is answered, until `follow` has told it. */
+  /** The outcome after the answer, until `follow` has delivered it. */
   #settled: Promise<ResultPart> | undefined
   /** The task asked, and has no answer yet. */
   #isAsking = false

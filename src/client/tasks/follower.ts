@@ -1,4 +1,4 @@
-/** The tasks of one transport, each followed until its caller has an answer or no longer wants one. */
+/** The tasks of one transport. Each is followed until its caller has the answer or gives up. */
 import type { RequestId } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { ClientError } from '../errors.ts'
@@ -55,7 +55,7 @@ export class TaskFollower {
     void this.#run(call, poller, first)
   }
 
-  /** Ends following for a caller, which cancels the task unless it was only watched. False where no task is followed. */
+  /** Ends following for a caller, which cancels the task unless it was only watched. False if no task is followed. */
   giveUp(id: RequestId): boolean {
     const call = this.#calls.get(idKey(id))
     if (call?.poller === undefined) return false
@@ -109,7 +109,7 @@ export class TaskFollower {
 
   #ask(call: TaskCall, questions: Questions, signal: AbortSignal) {
     const { dispatcher } = this.#options
-    // A client of the stateless revision may itself answer what has no answerer.
+    // A client of the stateless revision may itself answer questions without an answerer.
     if (call.isModern && !dispatcher.hasAllAnswerers(questions)) return undefined
     dispatcher.assertAnswerable(questions)
     return answerAll(questions, signal, (question) => dispatcher.ask({ ...question, call: call.about }, this.#context))
@@ -127,7 +127,10 @@ export class TaskFollower {
 }
 
 function connectionLost(): ClientError {
-  return new ClientError('TASK_UNREACHABLE', 'The connection ended before the task did; the server may go on with it.')
+  return new ClientError(
+    'TASK_UNREACHABLE',
+    'The connection ended before the task did; the server may continue the task.',
+  )
 }
 
 interface AnswerContext {

@@ -26,7 +26,7 @@ interface PollerOptions {
   readonly patienceMs: number
   /** Called with each change of the status or the status message. */
   readonly onChange: (task: Task) => void
-  /** Asks the questions of the task; undefined where the caller has to answer them itself. */
+  /** Asks the questions of the task; undefined if the caller has to answer them itself. */
   readonly ask: (questions: Questions, signal: AbortSignal) => Promise<Answered> | undefined
 }
 
@@ -39,7 +39,7 @@ export class TaskPoller {
   readonly #deadline: TaskDeadline
   /** The last known state of the task. */
   #latest: Task | undefined
-  /** How asking ended, where that ends the following. */
+  /** The end of asking, if that ends the following. */
   #decided: (() => TaskOutcome) | undefined
   #polls = 0
   #rounds = 0
@@ -207,7 +207,7 @@ function unanswered(cause: unknown): ClientError {
 }
 
 function unreachable(cause: unknown): ClientError {
-  const sentence = `The task could not be polled or answered. It may go on, and what it does may have happened: follow it by error.data.taskId, or look before you call again. ${SEE_CAUSE}`
+  const sentence = `The task could not be polled or answered. It may continue, and may already have had effects: follow it by error.data.taskId, or look before you call again. ${SEE_CAUSE}`
   return new ClientError('TASK_UNREACHABLE', sentence, { cause })
 }
 

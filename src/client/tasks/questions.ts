@@ -22,12 +22,12 @@ export class Batch {
   }
 
   withdraw(): void {
-    this.#withdrawn.abort(new Error('The question was answered elsewhere, or nobody needs the answer any more.'))
+    this.#withdrawn.abort(new Error('The question was answered elsewhere, or is no longer needed.'))
   }
 }
 
 interface SeenQuestion {
-  /** The digest of the request; undefined where another process asked it. */
+  /** The digest of the request; undefined if another process asked it. */
   readonly digest: string | undefined
   /** Undefined once the answer is being sent. */
   batch: Batch | undefined
@@ -37,7 +37,7 @@ export class TaskQuestions {
   readonly #seen = new Map<string, SeenQuestion>()
   readonly #stale = new StaleQuestions()
 
-  /** The new questions, as one batch; undefined when there are none. Throws where a server reuses a key. */
+  /** The new questions, as one batch; undefined when there are none. Throws if a server reuses a key. */
   next(task: Task): Batch | undefined {
     if (task.status === 'input_required' && task.inputRequests === undefined) return undefined
     const open = Object.entries(task.inputRequests ?? {})

@@ -35,8 +35,8 @@ export async function getTask(client: TaskClient, taskId: string, options: TaskR
 }
 
 /**
- * Answers what a task asks, by the keys of its questions; not all of them need be answered at once. Each answer is
- * checked against its question before anything is sent.
+ * Answers questions of a task by their keys; some may stay open. Each answer is checked against its question before
+ * anything is sent.
  */
 export async function answerTask(
   client: TaskClient,
@@ -54,8 +54,8 @@ export async function cancelTask(client: TaskClient, taskId: string, options: Ta
 }
 
 /**
- * Follows a task to its end and gives the result that its call would have got; fails with the error that it would have
- * got. What it asks goes to the answerers of the layer. Aborting the signal does not cancel the task.
+ * Follows a task to its end. Resolves or rejects as its call would have. Its questions go to the answerers of the
+ * layer. Aborting the signal does not cancel the task.
  */
 export async function watchTask(client: TaskClient, taskId: string, options: WatchOptions = {}): Promise<Json> {
   const { signal, onStatus } = options
@@ -149,7 +149,7 @@ export async function runControlRequest(
   }
 }
 
-/** Whether the server does not know the method. Over HTTP it may say so by the status alone. */
+/** Whether the server does not know the method. Over HTTP the status alone may mean that. */
 function hasNoTasks(error: unknown): boolean {
   return error instanceof ServerFault ? error.code === CODES.METHOD_NOT_FOUND : httpStatusOf(error) === 404
 }

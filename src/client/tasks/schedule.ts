@@ -6,7 +6,7 @@ import type { Task } from './task.ts'
 /** The bounds for the interval that a server wishes. */
 const MIN_POLL_MS = 100
 const MAX_POLL_MS = 3_600_000
-/** Where a server wishes none, the pauses grow. */
+/** Without an interval from the server, the pauses grow. */
 const GROWING_POLL = { firstMs: 250, maxMs: 5_000, factor: 1.5 }
 
 /** The pause before the next poll, after `polls` polls. */

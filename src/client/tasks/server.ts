@@ -1,4 +1,4 @@
-/** What a client knows of its server's tasks: the dialect, and in a session which tools run as tasks. */
+/** A client's facts about its server's tasks: the dialect, and in a session the tools that run as tasks. */
 import {
   backoffMs,
   isObject,
@@ -42,11 +42,14 @@ type TaskSupport = 'required' | 'optional' | 'forbidden'
 
 /** How many pages of a list are read. */
 const MAX_PAGES = 100
-/** How often a page is requested, where that fails in a way that may pass. With the pauses that takes about two seconds. */
+/** The number of attempts to request a page after temporary failures. With the pauses that takes about two seconds. */
 const MAX_TRIES = 5
 const BACKOFF = { firstMs: 100, maxMs: 1_000 }
 
-/** Which tools of a session-era server run as tasks, from the lists that pass by. Where none has, one is requested. */
+/**
+ * Which tools of a session-era server run as tasks, from the lists that pass by. If no tool list is known, it is
+ * requested.
+ */
 export class TaskTools {
   readonly #requests: OwnRequests
   #known = new Map<string, TaskSupport>()
@@ -57,7 +60,7 @@ export class TaskTools {
     this.#requests = requests
   }
 
-  /** Rejects where the server cannot be reached for its list: a tool that runs only as a task would refuse the call. */
+  /** Rejects if the server cannot be reached for its list: a tool that runs only as a task would refuse the call. */
   async support(name: string, sending: SenderProfile): Promise<TaskSupport> {
     if (!this.#known.has(name) && !this.#isComplete) {
       this.#reading ??= this.#readList(sending).finally(() => (this.#reading = undefined))

@@ -20,11 +20,11 @@ import type { WireMessage } from '../layer/transport.ts'
 export interface Task {
   /** The id that the server gave it. */
   readonly taskId: string
-  /** Where it is. */
+  /** Its address. */
   readonly status: TaskStatus
   /** The server's words; not safe for a terminal. */
   readonly statusMessage?: string
-  /** How far it is, where the server says so. */
+  /** Its progress, if the server reports it. */
   readonly progress?: { readonly progress: number; readonly total?: number }
   readonly createdAt?: string
   readonly lastUpdatedAt?: string
@@ -36,7 +36,7 @@ export interface Task {
   readonly inputRequests?: Readonly<Record<string, InputRequest>>
   /** Of a completed task. */
   readonly result?: Json
-  /** Of a failed task: the error that the call would have got. */
+  /** The error of the call, for a failed task. */
   readonly error?: TaskErrorObject
 }
 
@@ -49,7 +49,7 @@ export interface TaskErrorObject {
 
 const MAX_TASK_ID_CHARS = 4096
 
-/** Reads what all dialects say of a task; throws, naming the part that is wrong and no value. */
+/** Reads the members that all dialects have. Throws an error that names the wrong member, without its value. */
 export function readTask(value: unknown, expectedId?: string): Task {
   if (!isObject(value)) throw invalidTask('it is not an object')
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = value

@@ -53,7 +53,7 @@ export class UnansweredCalls {
     call.watchCaller(giveUp)
   }
 
-  /** Waits for what a call needs before it counts as sent. Where that fails, the call is over. */
+  /** Waits for the conditions under which a call counts as sent. If that fails, the call is over. */
   async prepared<T>(call: TaskCall, needed: Promise<T>): Promise<T> {
     try {
       return await needed
@@ -83,7 +83,7 @@ export class UnansweredCalls {
     if (isRequestId(progressToken)) this.#sent.get(idKey(progressToken))?.serverProgressed(progress)
   }
 
-  /** The caller cancels. Where there is no task yet, the server gets the notification. */
+  /** The caller cancels. If there is no task yet, the server gets the notification. */
   async cancel(id: RequestId, message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (this.#follower.giveUp(id)) return
     const call = this.#sent.get(idKey(id))

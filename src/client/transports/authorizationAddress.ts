@@ -29,11 +29,11 @@ const MAX_DOCUMENT_BYTES = 256 * 1024
 /** The `fetch` of one flow. */
 export interface FlowFetch {
   readonly fetch: FetchLike
-  /** Why the flow can no longer succeed. The SDK tries other addresses and would report another error. */
+  /** Why the flow can no longer succeed. Otherwise the SDK would try other addresses and report a different error. */
   readonly refusal: ClientError | undefined
 }
 
-/** After one refused address, or one timeout, everything is refused: the SDK would try other addresses. */
+/** After one refused address or one timeout, all requests are refused, because the SDK would try other addresses. */
 export function authorizationFetch(serverUrl: string, fetch: FetchLike): FlowFetch {
   const bounded = boundedFetch(fetch, MAX_DOCUMENT_BYTES)
   let refusal: ClientError | undefined
@@ -58,7 +58,10 @@ export function authorizationFetch(serverUrl: string, fetch: FetchLike): FlowFet
   }
 }
 
-/** Reads a document as the SDK does, without limits of depth and number: what is checked is what is used. */
+/**
+ * Reads a document exactly as the SDK does, without limits of depth and number, so that the checked value is the used
+ * value.
+ */
 function documentIn(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -93,7 +96,7 @@ function isOwnDocument(url: URL, server: URL): boolean {
   return url.origin === server.origin && reachOf(server.hostname) !== REACH.internet
 }
 
-/** Checks what an authorizer remembers of an earlier discovery. */
+/** Checks the earlier discovery that an authorizer remembers. */
 export function assertRemembered(state: OAuthDiscoveryState | undefined, serverUrl: string): void {
   if (state === undefined) return
   const { authorizationServerUrl, resourceMetadataUrl, authorizationServerMetadata } = state
@@ -117,11 +120,11 @@ function refusalOf(address: unknown, serverUrl: string): ClientError | undefined
 }
 
 const RULE =
-  'Only https addresses are used, and private ones only where the server is itself in that network; ask whoever runs it.'
+  'Only https addresses are used, and private ones only where the server is itself in that network; ask its operator.'
 
 const REACH = { computer: 0, network: 1, internet: 2 } as const
 
-/** A server may name what it can reach itself. Without TLS only this computer is used. */
+/** A server may name addresses that it can reach itself. Without TLS only this computer is used. */
 function isUsable({ protocol, hostname }: URL, server: URL): boolean {
   const reach = reachOf(hostname)
   const isSecure = protocol === 'https:' || (protocol === 'http:' && reach === REACH.computer)
@@ -178,7 +181,7 @@ const PRIVATE_IPV6 = [
 
 let list: BlockList | undefined
 
-/** Undefined where the runtime has no such list. */
+/** Undefined if the runtime has no such list. */
 function privateList(): BlockList | undefined {
   const net = findNodeModule('node:net')
   if (list !== undefined || net === undefined) return list
@@ -196,7 +199,7 @@ const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
 const FORMATS = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
 /**
- * False where the server answers 401, and there is neither OAuth metadata nor the page at which servers of 2025-03-26
+ * False if the server answers 401, and there is neither OAuth metadata nor the page at which servers of 2025-03-26
  * may have their login. True where that is not known.
  */
 export async function offersLogin({ url, headers }: Pick<HttpAddress, 'url' | 'headers'>): Promise<boolean> {

@@ -34,7 +34,7 @@ export function mapEvents(response: Response, mapper: EventMapper): Response {
   return withBody(response, response.body?.pipeThrough(eventTransform(mapper)) ?? null)
 }
 
-/** The same response. Where its body breaks off with an error, it just ends. */
+/** The same response. If its body breaks off with an error, it ends without one. */
 export function endingQuietly(response: Response): Response {
   const reader = response.body?.getReader()
   if (reader === undefined) return response
@@ -123,7 +123,7 @@ export class EventParser {
     this.#maxChars = maxChars
   }
 
-  /** Takes text without a byte order mark. Throws where an event is too large. */
+  /** Takes text without a byte order mark. Throws if an event is too large. */
   feed(chunk: string): void {
     const text = this.#withLineFeeds(chunk)
     let from = 0

@@ -9,11 +9,11 @@ export interface HttpOptions {
   headers?: Readonly<Record<string, string>>
   bearer?: BearerToken
   authorizer?: Authorizer
-  /** A session to continue, and its negotiated revision. @default none */
+  /** A session to resume, and its negotiated revision. @default none */
   session?: { readonly id: string; readonly version: string | undefined }
   /** @default the global fetch */
   fetch?: FetchLike
-  /** Of a message of the server. @default 64 MB */
+  /** The largest message of the server, in bytes. @default 64 MB */
   maxBytes?: number | undefined
   /** Puts more around the `fetch` that the transport gets. It sees requests before they have credentials. */
   wrapFetch: (inner: FetchLike) => FetchLike

@@ -43,7 +43,7 @@ export async function endGroup(child: ChildProcess, graceMs = 2_000): Promise<vo
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
 }
 
-/** Ends the processes of a group that are left, such as those that a leader started who has exited. */
+/** Kills the remaining processes of a group, such as the children of a leader that has exited. */
 export async function endMembers(child: ChildProcess, graceMs = 2_000): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (!running.has(child)) return
@@ -124,15 +124,17 @@ done
 `
 
 /**
- * Ends process groups when this process is killed and cannot do it itself. Most servers end with their input, some do not.
+ * Ends process groups when this process is killed and cannot do it itself. Most servers end with their input, some do
+ * not.
  *
- * The guard is a shell that reads which groups there are. Its input ends when this process does, however that ends. It is in a
- * session of its own, so that no signal of a terminal reaches it. On Windows, and where there is no `/bin/sh`, there is none.
+ * The guard is a shell that reads which groups there are. Its input ends when this process does, however that ends. It
+ * is in a session of its own, so that no signal of a terminal reaches it. Does not exist on Windows or without
+ * `/bin/sh`.
  */
 class GroupGuard {
   #input: Writable | undefined
 
-  /** Undefined where this system has none. */
+  /** Undefined if this system has none. */
   static start(): GroupGuard | undefined {
     return isWindows ? undefined : new GroupGuard()
   }

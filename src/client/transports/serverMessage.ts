@@ -22,7 +22,7 @@ export class MessageOverLimit extends ClientError {
     this.#text = edgesOf(text)
   }
 
-  /** Which request it answers, or which answer its server waits for; undefined where it does not say. */
+  /** Which request it answers, or which answer its server waits for; undefined if it does not say. */
   get id(): RequestId | undefined {
     const id = memberOf(this.#text, 'id')
     return isId(id) ? id : undefined
@@ -34,7 +34,7 @@ export class MessageOverLimit extends ClientError {
   }
 }
 
-/** Whether a line or an event may be a message. What is none costs no parsing, however often a server writes it. */
+/** Whether a line or an event may be a message. Lines that are not messages are not parsed, so they cost little. */
 export function mayBeMessage(text: string): boolean {
   return text.includes('"jsonrpc"')
 }
@@ -48,7 +48,7 @@ export class ServerUnreadable extends ClientError {
   }
 }
 
-/** Counts the messages in a row that could not be read: each costs more than one that can. */
+/** Counts unreadable messages in a row, because each costs more than a readable message. */
 export class UnreadableRun {
   #length = 0
 
@@ -148,7 +148,7 @@ function memberOf(text: string, name: string): unknown {
 /** Takes the next chunk, and gives the size so far of the message that it belongs to. */
 export type SizeCounter = (chunk: Uint8Array) => number
 
-/** What a chunk takes in memory at least. The first chunks of a message may be smaller. */
+/** The least memory that a chunk takes. The first chunks of a message may be smaller. */
 const MIN_CHUNK_BYTES = 128
 const FREE_CHUNKS = 1000
 /** Stands after a limit, in the sentence about a message that exceeds it. */

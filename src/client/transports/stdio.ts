@@ -173,7 +173,7 @@ export class StdioTransport implements Transport {
   #refuse(error: MessageOverLimit): JSONRPCMessage | undefined {
     const refusal = refusalOf(error)
     if (error.method === undefined) return refusal
-    if (refusal !== undefined) this.send(refusal).catch(() => {}) // a server that is gone needs none
+    if (refusal !== undefined) this.send(refusal).catch(() => {}) // an ended server needs no close
     return undefined
   }
 

@@ -25,7 +25,7 @@ import { BackendError } from '../errors.ts'
 /** No address of a network: nothing resolves it. */
 export const API_URL = 'http://openapi.invalid/mcp'
 
-/** An answer is in its result as text and as structured content. What models cannot read is not worth more. */
+/** An answer is in its result as text and as structured content. Larger texts help no model. */
 const RESULT_PER_ANSWER = 16
 
 type ApiConfig = BackendConfig & { readonly address: HttpAddress & { readonly openapi: string } }
@@ -157,7 +157,7 @@ export class ApiServer {
     const { startSeconds } = this.#config.settings
     try {
       const until = AbortSignal.any([signal, AbortSignal.timeout(startSeconds * 1000)])
-      // None of the entry's headers: they are for the API.
+      // Without the headers of the entry, which are for the API.
       const response = await sameOrigin(fetch)(openapi, { signal: until })
       const body = await readBody(response, MAX_DOCUMENT_BYTES)
       if (!response.ok) throw this.#unserved(`The address of its document answers HTTP ${response.status}.`)

@@ -41,7 +41,7 @@ export interface BackendOptions {
   readonly onUpdated: (backend: Backend, uri: string) => void
   /** The leases of callers, where gateways share them. */
   readonly leases?: Leases | undefined
-  /** Evicts a parked call of this server for a call of this caller; false where none may be evicted. */
+  /** Evicts a parked call of this server for a call of this caller; false if none may be evicted. */
   readonly evictParked?: (backend: Backend, caller: string) => boolean
 }
 
@@ -102,7 +102,7 @@ export class Backend {
     return 'url' in address ? new Upstreams([address.url, ...settings.urls], via, maxMessageBytes) : undefined
   }
 
-  /** Reads the document of the server again, if it has one. Throws nothing: an unreadable one changes nothing. */
+  /** Reads the document of the server again, if it has one. Never throws; unreadable lists change nothing. */
   async reread(): Promise<void> {
     await this.#api?.reread()
   }

@@ -72,7 +72,7 @@ test('a task is lost with its link, and nobody need ask for it again', () => {
 })
 
 const failed = new RemoteError(-32000, 'The task broke.')
-const left = new BackendError('BACKEND_LOST', 'crm', 'was told that the caller has left.')
+const left = new BackendError('BACKEND_LOST', 'crm', 'was notified that the caller has left.')
 
 test.each<[string, string, Json | RemoteError, boolean]>([
   ['legacy', 'tasks/get', { status: 'working' }, false],

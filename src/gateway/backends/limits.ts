@@ -31,7 +31,7 @@ export class BackendLimits {
   readonly #idle = new Waiters()
   readonly #left = new Waiters()
 
-  /** Evicts a parked call to make room for a request of this caller; false where none may be evicted. */
+  /** Evicts a parked call to make room for a request of this caller; false if none may be evicted. */
   readonly evictParked: (caller: string) => boolean
 
   constructor(config: BackendConfig, evictParked: (caller: string) => boolean = () => false) {

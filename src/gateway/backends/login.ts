@@ -60,7 +60,7 @@ export class OperatorLogin {
   }
 }
 
-/** Whether an entry leaves the login open: it has no token of its own and forwards none of callers. */
+/** Whether a login may be used: the entry has no token and forwards no caller's token. */
 function isOpen({ address, settings }: BackendConfig): boolean {
   if (!('url' in address) || 'openapi' in address || settings.forwardAuthorization) return false
   return !Object.keys(address.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')

@@ -2,12 +2,12 @@
  * Names of tools and prompts of many servers behind one endpoint: `github_search`.
  *
  * - Names are unique, and a name alone identifies its server, without any list.
- * - It also contains the server's own name of the tool, unless that was too long or had other characters. Such a name is
- *   cut and ends with a digest of the original, which only the server's list can resolve.
- * - Prefixes depend on the configured names alone, in any order, and not on which servers are up. A configured prefix is
- *   used unchanged.
- * - No prefix with its separator is the start of another with its own. So `a_b_c` belongs to one server: with servers
- *   `a` and `a_b`, the prefix of the second is `a-b`.
+ * - It also contains the server's own name of the tool, unless that was too long or had other characters. Such a name
+ *   is cut and ends with a digest of the original, which only the server's list can resolve.
+ * - Prefixes depend on the configured names alone, in any order, and not on which servers are up. A configured prefix
+ *   is used unchanged.
+ * - No prefix with its separator begins another prefix with its separator, so `a_b_c` belongs to exactly one server:
+ *   with servers `a` and `a_b`, the prefix of the second is `a-b`.
  */
 import { hash } from 'node:crypto'
 
@@ -85,7 +85,7 @@ function isName(name: string): boolean {
 /** The facts about a server that decide its names. */
 export interface NamedServer {
   readonly name: string
-  /** False for none. @default derived from the name */
+  /** False for no prefix. @default derived from the name */
   readonly prefix?: string | false
 }
 

@@ -7,7 +7,7 @@ import type { PinnedTool, Pins } from './pins.ts'
 export interface PinStore {
   /** The place, for messages: the path of a file, or a database. */
   readonly place: string
-  /** Loads the pins; none if there are none yet. */
+  /** Loads the pins; empty before the first pin. */
   load(): Promise<Pins>
   /** Applies a change to the current pins, and stores them if they changed. */
   update(change: (pins: Pins) => Pins): Promise<Pins>
@@ -38,7 +38,7 @@ export interface PinText {
 const DATABASE = 'The row "pins" of shared_texts in the database'
 const WATCH_MS = 2000
 
-/** Pins that all gateways of one database share. While it cannot be reached, those read last count. */
+/** Pins that the gateways of a database share. While it cannot be reached, those read last count. */
 export function databasePins(shared: PinText): PinStore {
   let known: { readonly version: string; readonly pins: Pins } | undefined
   const load = async (): Promise<Pins> => {

@@ -186,7 +186,7 @@ function structured(content: Json): Json {
   return { content: [{ type: 'text', text: JSON.stringify(content) }], structuredContent: content }
 }
 
-/** A result that says what is wrong, for the model to read. */
+/** An error result for the model to read. */
 export function toolError(sentence: string): Json {
   return { content: [{ type: 'text', text: sentence }], isError: true }
 }

@@ -23,7 +23,7 @@ export interface BackendSettings {
    * 'auto'
    */
   readonly state: 'auto' | 'stateless' | 'stateful'
-  /** The prefix of its names at `/mcp`; false for none, which one server may have. @default its name */
+  /** The prefix of its names at `/mcp`; false for no prefix, allowed for one server. @default its name */
   readonly prefix?: string | false
   /** More addresses of the same server, its replicas, beside `url`. @default [] */
   readonly urls: readonly string[]

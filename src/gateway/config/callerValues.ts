@@ -9,7 +9,7 @@ import { VIA_HEADER } from '../loops.ts'
 
 type NamedValues = Readonly<Record<string, string>>
 
-/** The values for one caller, or a sentence for the caller that says why there are none, without any value. */
+/** The values for one caller, or a sentence for the caller with the reason why they are missing, without any value. */
 export type CallerValues =
   | { readonly kind: 'values'; readonly values: NamedValues }
   | { readonly kind: 'refused'; readonly sentence: string }

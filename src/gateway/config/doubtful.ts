@@ -1,7 +1,7 @@
 /**
  * Settings that are most likely a mistake: valid ones with doubtful values, and members that are not read where they
  * stand, because they are misspelt or in the wrong place. Other programs have their own members in the same file, so
- * none of them is an error. Warnings never quote a value.
+ * unknown members are no error. Warnings never quote a value.
  */
 import { type Env, type FieldPath, URL_FIELDS } from '../../client/internal.ts'
 import { isObject, isOneTypo, type Json, nameAdvice } from '../../protocol/index.ts'

@@ -89,8 +89,8 @@ export interface GatewaySettings {
   /** Rules of the same form, one of which must allow each call. @default every call is allowed */
   readonly allow?: readonly CallRule[]
   /**
-   * Rules that make a call wait for another person: beside the members of the others, `by` says who may approve, and
-   * optional are `fourEyes`, `for` and `show`. @default none
+   * Rules that make a call wait for another person. They have the members of the other rules, `by` (who may approve),
+   * and optionally `fourEyes`, `for` and `show`. @default none
    */
   readonly approve?: readonly ApprovalRule[]
   /** Whether rules decide nothing, and are only logged; `--dry-run` does the same. @default false */

@@ -51,7 +51,7 @@ function channelFault(settings: NotifySettings): string | undefined {
 
 export const notify: Check<readonly NotifySettings[]> = listOf(channel)
 
-/** The channel of these settings. Throws a TypeError that says what they lack. */
+/** The channel of these settings. Throws a TypeError that names the missing members. */
 export function channelOf(settings: NotifySettings, at: number): NoticeChannel {
   const { webhook: hook, secret, chat: room, mail: smtp, from, to } = settings
   if ([hook, room, smtp].filter((each) => each !== undefined).length !== 1)

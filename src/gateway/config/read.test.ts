@@ -222,7 +222,7 @@ test('all problems are told at once, by file, line and key, and without any valu
     'mcp.json:14: servers.none.panier is not read; did you mean "pannier"?',
     'mcp.json:15: servers.text must be an object.',
     'mcp.json:16: servers[".."] cannot be part of an address; give it another name.',
-    'mcp.json:18: servers.q.pannier.prefix cannot be told apart from that of servers.p.',
+    'mcp.json:18: servers.q.pannier.prefix cannot be distinguished from that of servers.p.',
     'mcp.json:20: servers.s.pannier.prefix must not be false, because another server has no prefix already.',
     'mcp.json:22: servers.twice stands there twice; leave one of them out.',
     'mcp.json:24: mcpServers.r.pannier must be an object.',

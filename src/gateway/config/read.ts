@@ -61,7 +61,7 @@ export interface GatewayConfig {
   readonly unusable: readonly UnusableBackend[]
   /** The settings under `"gateway"`, with defaults. */
   readonly settings: GatewaySettings
-  /** Members that are not read where they stand, and are most likely mistakes. @default none */
+  /** Members in a place where they are not read, most likely by mistake. @default none */
   readonly warnings?: readonly ConfigProblem[]
 }
 
@@ -276,7 +276,7 @@ function checkNames(read: readonly ReadEntry[], invalid: (path: FieldPath, sente
       continue
     }
     const other = prefixed.clashing(prefix)
-    if (other !== undefined) invalid(place, `cannot be told apart from that of ${keyText(other)}.`)
+    if (other !== undefined) invalid(place, `cannot be distinguished from that of ${keyText(other)}.`)
     prefixed.add(prefix, path)
   }
 }

@@ -3,7 +3,7 @@ import { hasClaim } from '../../server/internal.ts'
 import { type ApprovalRule, type CallRule, compile } from '../rules/index.ts'
 import { type Check, flag, listOf, type MemberChecks, refuse, shape, text, faultOf } from './checks.ts'
 
-/** An expression; `${VAR}` is not replaced in it, because a value could change what it means. */
+/** An expression. `${VAR}` is not replaced in it, because a value could change its meaning. */
 const expression: Check<string> = (value, place) => {
   if (typeof value !== 'string') return refuse(place, 'must be a string, such as "args.amount > 100".')
   const compiled = compile(value)

@@ -105,7 +105,7 @@ export class BackendConnection {
     let hasLeft = false
     relayed.onCancel(() => {
       hasLeft = true
-      this.#cancel(id, 'BACKEND_LOST', 'was told that the caller has left.')
+      this.#cancel(id, 'BACKEND_LOST', 'was notified that the caller has left.')
     })
     if (hasLeft)
       return Promise.reject(new BackendError('BACKEND_LOST', server, 'was not sent the call: the caller has left.'))

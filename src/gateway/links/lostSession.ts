@@ -32,7 +32,7 @@ const OTHER_ERA = /unsupported protocol version/i
 const PREFIX = /^[a-z ]{1,20}: /i
 const MAX_CHARS = 4096
 
-/** Throws `SessionLost` for such a response to a POST of HTTP+SSE, where the address itself names the session. */
+/** Throws `SessionLost` for such a response to a POST of HTTP+SSE, whose address names the session. */
 export function lostSessionFetch(inner: FetchLike): FetchLike {
   return async (url, init) => {
     const response = await inner(url, init)

@@ -68,13 +68,13 @@ async function openProcess(address: CommandAddress, options: LinkOptions): Promi
   } catch (error) {
     const isGone = error instanceof BackendError && error.reason === 'BACKEND_LOST'
     // Some session-era programs exit on a request before `initialize`.
-    if (!isGone || options.signal.aborted) throw startFailure(error, options.server, started)
+    if (!isGone || options.signal.aborted) throw startFailure(error, address, options.server, started)
     const again = startProcess(address, options)
     return tryToOpen(again, reportingEnd(options, again), false).catch((second: unknown) => {
       const { ended } = again.transport
       throw ended === undefined
-        ? startFailure(second, options.server, again)
-        : endedAtStart(options.server, ended, again.printed())
+        ? startFailure(second, address, options.server, again)
+        : endedAtStart(address, options.server, ended, again.printed())
     })
   }
 }
@@ -115,22 +115,41 @@ function isMessage(line: string, maxBytes: number | undefined): boolean {
   return isObject(value) && value['jsonrpc'] === '2.0'
 }
 
-function startFailure(error: unknown, server: string, { printed }: StartedProcess): Error {
+function startFailure(error: unknown, address: CommandAddress, server: string, { printed }: StartedProcess): Error {
   if (!(error instanceof BackendError)) {
     const { why = 'its process ended.' } = failureReason(error)
     return new BackendError('BACKEND_DOWN', server, `cannot be started: ${why}`, { cause: error })
   }
+  if (error.reason !== 'BACKEND_TIMEOUT') return error
   const lines = printed()
-  if (error.reason !== 'BACKEND_TIMEOUT' || lines.length === 0) return error
-  return new FailedAtStart(error.reason, server, `${error.why} ${IN_LOG}`, lines)
+  const why = [error.why, ...(lines.length === 0 ? [] : [IN_LOG]), ...withheldVariables(address)].join(' ')
+  return new FailedAtStart(error.reason, server, why, lines)
 }
 
 const IN_LOG = 'What it printed is in the log.'
 
-function endedAtStart(server: string, ended: string, printed: readonly string[]): BackendError {
+function endedAtStart(
+  address: CommandAddress,
+  server: string,
+  ended: string,
+  printed: readonly string[],
+): BackendError {
   if (saysBehindItself(printed)) return new BehindItself(server)
   const where = printed.length === 0 ? 'It printed nothing.' : IN_LOG
-  return new FailedAtStart('BACKEND_DOWN', server, `cannot be started: ${ended} ${where}`, printed)
+  const why = ['cannot be started:', ended, where, ...withheldVariables(address)].join(' ')
+  return new FailedAtStart('BACKEND_DOWN', server, why, printed)
+}
+
+/** Without these a program may wait for the network in vain, as `npx` does for its registry. */
+const NETWORK_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'https_proxy', 'http_proxy', 'NODE_EXTRA_CA_CERTS']
+
+/** A sentence on variables of the network that the gateway has, and the process of an entry does not get. */
+function withheldVariables({ env = {} }: CommandAddress): readonly string[] {
+  const names = NETWORK_VARIABLES.filter((name) => (process.env[name] ?? '') !== '' && env[name] === undefined)
+  if (names.length === 0) return []
+  return [
+    `It does not get ${names.join(', ')} from the gateway; if it needs the network, add that to "env" in its entry.`,
+  ]
 }
 
 /** Ends a session that has no link. */

@@ -158,7 +158,7 @@ function envelopeOf({ client, capabilities, logLevel }: Peer, canBeAsked: boolea
   }
 }
 
-/** The capabilities by which a client declares what a server may ask it, and the modes of each. */
+/** The capabilities with which a client declares the questions it accepts, and their modes. */
 const QUESTIONS = { elicitation: ['form', 'url'], sampling: ['tools', 'context'], roots: [] } as const
 const QUESTION_KINDS = Object.keys(QUESTIONS) as readonly QuestionKind[]
 

@@ -89,7 +89,7 @@ export class ParkedRounds {
     return this.#parts.results.complete(finish(outcome.result), call.peer)
   }
 
-  /** The ticket of a request; undefined if its state is none. */
+  /** The ticket of a request; undefined if its state is not a ticket. */
   #ticketIn(call: Call, subject: TicketSubject): ParkTicket | undefined {
     try {
       return this.#tickets.open(call, subject)
@@ -291,8 +291,8 @@ function channelOf({ channel, meta, forwardedBy }: Call, { scope: { members } }:
 }
 
 /**
- * Sends the call to its server. It references only what that needs, not the channel of the first round, whose client is
- * gone while the call waits. The answers stay here: the server gets them one by one.
+ * Sends the call to its server. It does not reference the channel of the first round, whose client is gone while the
+ * call waits. The answers stay here: the server gets them one by one.
  */
 function senderOf({ backend, relayed }: ParkableCall): (way: ParkedWay) => Promise<Json> {
   const { notify: _, ask: __, onCancel: ___, params, ...kept } = relayed

@@ -21,7 +21,7 @@ export interface ParkTicket {
   readonly answers: TicketAnswers | undefined
   /** When the call expires, in milliseconds since 1970. */
   readonly until: number
-  /** Absent where no span of the call was recorded. */
+  /** Absent if no span of the call was recorded. */
   readonly trace?: CallTrace | undefined
 }
 

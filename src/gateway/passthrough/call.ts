@@ -1,6 +1,6 @@
 /**
  * One admitted request on its way to a server: reads its body, counts it, sends it and records it. This runs for each
- * request passed through, so it is one object that awaits only where it must.
+ * request passed through, so it is one object that awaits only if it must.
  */
 import { idOf, isObject } from '../../protocol/index.ts'
 import {

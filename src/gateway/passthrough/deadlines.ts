@@ -1,9 +1,9 @@
 /**
- * Timeouts of requests. All have the same timeout, so the oldest expires first: one timer for the oldest is enough,
- * where a timer for each would cost as much as reading the headers.
+ * Timeouts of requests. All have the same timeout, so the oldest expires first and one timer is enough. A timer for
+ * each would cost as much as reading the headers.
  *
- * The requests form a linked list. A Map would be slower: V8 replaces its table often, a replaced table links to the
- * next one, and one that has been promoted keeps all later ones, with their requests, until the next full garbage
+ * The requests form a linked list. A Map would be slower and keep memory: V8 replaces its table often, each old table
+ * links to the next, and a promoted table retains all later tables and their requests until the next full garbage
  * collection. That costs a quarter of a passed-through request.
  */
 export interface LimitedRequest {

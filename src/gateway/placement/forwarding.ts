@@ -38,7 +38,7 @@ export interface CallInPlace {
   readonly name: string
   /** The arguments, as the server gets them. */
   readonly args: unknown
-  /** Runs one round with its state and answers; the first round has none. */
+  /** Runs one round with its state and answers; the first round has neither. */
   readonly round: (brought: Json) => Promise<Json>
   readonly finish: (result: Json) => Json
 }

@@ -1,4 +1,4 @@
-/** What an approver is shown of a call, and who may approve it. */
+/** The part of a call that an approver sees, and who may approve it. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Approvers } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
@@ -11,7 +11,7 @@ export interface ApprovalQuestion {
   readonly seconds: number
 }
 
-/** What an approval is for. */
+/** The subject of an approval. */
 export interface ApprovableCall {
   readonly server: string
   /** The tool's name at its server. */
@@ -28,10 +28,10 @@ const SCHEMA = {
 } as const
 
 const DEFAULT_FOR = '1h'
-/** Nobody reads more. What is not shown in full cannot be approved. */
+/** A person reads no more than this. Arguments that are not shown in full cannot be approved. */
 const MAX_SHOWN_CHARS = 4000
 
-/** The question of an approval; a sentence if the approver could not be shown what is to be approved. */
+/** The question of an approval; a sentence if the arguments cannot be shown to the approver. */
 export function approvalQuestion(call: ApprovableCall, terms: ApprovalTerms): ApprovalQuestion | string {
   const { by, fourEyes = false, for: time = DEFAULT_FOR, show } = terms
   const members = show === undefined ? call.args : membersOf(call.args, show)
@@ -65,7 +65,7 @@ function membersOf(args: Json, names: readonly string[]): Json {
   return Object.fromEntries(names.filter((name) => Object.hasOwn(args, name)).map((name) => [name, args[name]]))
 }
 
-/** Characters that change how text around them looks, or that nobody sees. */
+/** Characters that are invisible or change the look of the text around them. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu
 
 /** JSON in which no character can imitate another line of the message. */

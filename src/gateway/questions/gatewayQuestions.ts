@@ -1,6 +1,6 @@
 /**
- * The calls of a gateway that wait for people, and their questions: a server without tools of its own, which has the
- * store, the pages and the lists. A call that waits is a task there, which any gateway with the store continues.
+ * The calls of a gateway that wait for people, and their questions: a server without tools, with the store, the pages
+ * and the lists. A call that waits is a task there, which any gateway with the store continues.
  */
 import type {
   AnswerWay,
@@ -35,7 +35,9 @@ import type { Ledger } from '../../state/stores/index.ts'
 import { isObject, type Json, MODERN_VERSION } from '../../protocol/index.ts'
 import { type HeldAnswer, type HeldCall, runHeld } from './heldCall.ts'
 
-/** What identifies a call: an approval counts for exactly this. It is stored, and its digest finds the same call again. */
+/**
+ * The identity of a call; an approval counts for exactly this. It is stored, and its digest finds the same call again.
+ */
 export interface HeldInput {
   /** The path of the route. */
   readonly route: string
@@ -45,7 +47,7 @@ export interface HeldInput {
   readonly server: string
   /** The digest of the tool's definition. */
   readonly definition: string
-  /** The digest of the rule that wants an approval; empty if none does. */
+  /** The digest of the rule that requires an approval; empty without such a rule. */
   readonly rule: string
   /** The session of an anonymous caller, which the server may know it by. */
   readonly session?: string | undefined
@@ -67,7 +69,7 @@ export interface GatewayQuestionsOptions {
   readonly url: string | undefined
   /** How people are notified of questions. */
   readonly notify: readonly NoticeChannel[]
-  /** Finds a call whose task is run. */
+  /** Finds the call of a running task. */
   readonly held: (call: Call, input: HeldInput) => Promise<HeldCall>
 }
 
@@ -152,7 +154,7 @@ export class GatewayQuestions {
     return this.#parts.endpoint.pages?.has(path) === true
   }
 
-  /** Opens the store, and continues what was answered meanwhile. */
+  /** Opens the store, and continues the calls that were answered meanwhile. */
   open(): void {
     this.#parts.open().catch((error: unknown) => {
       this.#parts.logger.current.error({ err: errorDetails(error) }, NOT_OPENED)
@@ -183,7 +185,7 @@ export class GatewayQuestions {
     return !isAskable(call, FORM)
   }
 
-  /** Runs a call, or gives what became of the same one. Returns the text of the result. */
+  /** Runs a call, or returns the outcome of the same earlier call. Returns the text of the result. */
   async run(call: Call, { input, held, hasOutput, answerSeconds }: ArrivingCall): Promise<string> {
     const args = { ...input }
     const asksOthers = held.approval !== undefined

@@ -3,7 +3,7 @@
  * whose questions are those of the handler.
  *
  * - Nothing is sent before the approval, and one approval sends one call.
- * - A round that was cut off with its process is sent again only where that is safe.
+ * - A round that was cut off with its process is sent again only if that is safe.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type AnsweredBy, JournalError } from '../../journal/index.ts'
@@ -81,7 +81,7 @@ async function refusalOf(
   return clock() > until ? 'The approval expired before the call was sent. Call again for another one.' : undefined
 }
 
-/** What a round gave. Errors are kept as well: an approval counts once, whatever came of it. */
+/** The outcome of a round. Errors are kept as well, because an approval counts once, whatever the outcome. */
 type RoundEnd = { readonly result: Json } | { readonly error: { code: number; message: string; data?: unknown } }
 
 async function sendRound(ctx: Context, call: HeldCall, round: number, brought: Json): Promise<Json> {
@@ -92,7 +92,7 @@ async function sendRound(ctx: Context, call: HeldCall, round: number, brought: J
 
 function endOnce(ctx: Context, call: HeldCall, round: number, brought: Json): Promise<RoundEnd> {
   const key = `round ${round}`
-  // Only a client that calls again repeats this, as it would without the gateway.
+  // Only a client that calls again repeats the call, as without the gateway.
   if (call.approval === undefined && ctx.taskId === undefined)
     return ctx.step(key, async (): Promise<RoundEnd> => ({ result: await call.send(brought) }))
   const retryUnsettled = call.mayRepeat(round)

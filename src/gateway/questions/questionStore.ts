@@ -42,12 +42,12 @@ function questionStoreOf(
   const path = file === undefined ? store : resolve(dirname(file), store)
   if (ledger !== undefined) return { tasks: sqliteTasks({ path }), ledger, close() {} }
   if (path === ':memory:') return { tasks: sqliteTasks({ path }), ledger: memoryLedger(), close() {} }
-  // A file of its own, because tasks and ledgers have a format each.
+  // A separate file, because tasks and ledgers have different formats.
   const own = sqliteLedger({ path: `${path}-ledger` })
   return { tasks: sqliteTasks({ path }), ledger: own, close: () => own.close() }
 }
 
-/** Throws if calls are to be approved, and nobody could be asked or could answer. */
+/** Throws if rules require approvals, but people cannot be asked or cannot answer. */
 function assertMayApprove(hasStore: boolean, knowsCallers: boolean): void {
   if (!hasStore) throw new TypeError(NO_STORE)
   if (!knowsCallers) throw new TypeError(NO_APPROVERS)
@@ -58,4 +58,4 @@ const STORE_NEEDS_DATABASE =
 const NO_STORE =
   'Rules under "approve" let calls wait: give the gateway a "store", such as "questions.db" or "postgres".'
 const NO_APPROVERS =
-  'Rules under "approve" need approvers who can be told apart: give the gateway a "principal", by which it knows its callers.'
+  'Rules under "approve" need approvers who can be distinguished: give the gateway a "principal", by which it knows its callers.'

@@ -1,11 +1,11 @@
-/** Sends each request to what serves its path. */
+/** Sends each request to the handler of its path. */
 import type { HeaderReader } from '../../protocol/index.ts'
 import { type FetchHandler, type NodeHandler, pathOf, refusal, send } from '../../server/internal.ts'
 import { UNION_PATH } from '../cluster.ts'
 
 export const VIEWS_PATH = '/views'
 
-/** What serves a path; undefined if nothing does. `header`: reads the request's headers. */
+/** The handler of a path; undefined if there is none. `header`: reads the request's headers. */
 type FindServed = (path: string, header: HeaderReader) => ServedPath | undefined
 
 interface ServedPath {

@@ -1,6 +1,6 @@
 /**
- * The lists of one caller, if they differ from the common ones: servers that get callers' credentials may list
- * something else to each caller, and rules hide what is denied to one.
+ * The lists of one caller, if they differ from the common lists: servers that get callers' credentials may list
+ * differently for each, and rules hide entries that are denied to a caller.
  */
 import type { Json } from '../../protocol/index.ts'
 import type { Call, CallerLists, Entries, MethodParts } from '../../server/internal.ts'
@@ -51,7 +51,7 @@ export class OwnLists {
   /** Least recently used first. */
   #ready: readonly OwnDirectory[] = []
   lists: MethodParts['lists'] | undefined
-  /** What rules hide from callers, for each directory. */
+  /** The entries that rules hide from callers, for each directory. */
   #shown = new WeakMap<RouteDirectory, ShownDirectories>()
 
   constructor(options: OwnListsOptions) {
@@ -88,7 +88,7 @@ export class OwnLists {
     return this.#pages(call) ?? own.pages
   }
 
-  /** The lists without what rules hide from this caller; undefined if they hide nothing. */
+  /** The lists without the entries that rules hide from this caller; undefined if nothing is hidden. */
   #pages(call: Call): CallerLists | undefined {
     const shown = this.#shownTo(call)
     if (shown === undefined) return undefined
@@ -96,7 +96,7 @@ export class OwnLists {
     return shown.pages
   }
 
-  /** The directory without what rules hide from this caller. */
+  /** The directory without the entries that rules hide from this caller. */
   visible(call: Call): RouteDirectory {
     return this.#shownTo(call)?.directory ?? this.directory(call) ?? this.#options.common
   }
@@ -134,7 +134,10 @@ export class OwnLists {
     return this.#options.scope.backends().filter(({ listsDiffer, isRejected }) => listsDiffer && !isRejected)
   }
 
-  /** The directory of this caller after its lists of a server were read again; undefined if it has none of its own. */
+  /**
+   * The directory of this caller after its lists of a server were read again; undefined if it shares the common
+   * directory.
+   */
   async refreshed(call: Call, backend: Backend): Promise<RouteDirectory | undefined> {
     if (!backend.listsDiffer) return undefined
     const caller = listingCaller(call)
@@ -175,7 +178,7 @@ interface ShownDirectory {
   pages?: CallerLists | undefined
 }
 
-/** The directories without what rules hide, from callers with the same identity and from those who see the same. */
+/** The filtered directories, for callers with the same identity and for callers with the same view. */
 class ShownDirectories {
   readonly #byCaller = new Map<string, string>()
   readonly #byHidden = new Map<string, ShownDirectory | undefined>()

@@ -1,4 +1,4 @@
-/** Converts a client's call into a request to a server, with the channel back to the client, and into what is recorded. */
+/** Converts a client's call into a request to a server, with the channel back to the client, and into its record. */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { findParamHeaders, isObject, type Json, type ParamHeader, paramHeaderValues } from '../../protocol/index.ts'
@@ -122,13 +122,13 @@ interface NamedTarget {
   readonly listed?: Json | undefined
 }
 
-/** The target for the records. Addresses of resources may hold secrets, so none is recorded. */
+/** The target for the records. Addresses of resources may hold secrets, so they are not recorded. */
 export function recordedTarget({ method }: Call, { backend, name, listed }: NamedTarget): CallTarget {
   const isNamed = method === 'tools/call' || method === 'prompts/get'
   return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
 }
 
-/** What a call asks its server for, for the audit log: the arguments of a tool or prompt, or the address of a resource. */
+/** The input of a call, for the audit log: the arguments of a tool or prompt, or the address of a resource. */
 export function recordedArguments({ arguments: args, uri }: Json): Json | undefined {
   if (isObject(args)) return args
   return uri === undefined ? undefined : { uri }

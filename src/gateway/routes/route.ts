@@ -54,7 +54,7 @@ export interface SharedRouteOptions {
   readonly listDeadlineMs: number
   readonly server: ServerOptions
   readonly metrics: GatewayMetrics
-  /** Absent where no audit log is kept. */
+  /** Absent if no audit log is kept. */
   readonly audit: CallAudit | undefined
   readonly via: Via
   /** The addresses of the other gateways in the database. */
@@ -201,7 +201,7 @@ export class Route {
     return this.#directory.listedTools
   }
 
-  /** Refreshes the entries from the servers' lists. `areRulesNew`: what callers see may have changed in each list. */
+  /** Refreshes the entries from the servers' lists. `areRulesNew`: each list may look different to callers. */
   refresh({ areRulesNew = false }: { readonly areRulesNew?: boolean } = {}): void {
     const { entries, changed } = this.#directory.refresh()
     this.#own.refresh()

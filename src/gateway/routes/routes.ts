@@ -115,7 +115,7 @@ export class Routes {
   /** Answers a web-standard request. */
   readonly fetch = dispatchFetch((...at) => this.#served(...at))
 
-  /** What serves a path: the pages of questions, or a route. */
+  /** The handler of a path: the pages of questions, or a route. */
   #served(path: string, header: HeaderReader): Pick<Route, 'node' | 'fetch'> | undefined {
     return this.questions?.isPage(path) === true ? this.questions : this.#at(path, header)
   }

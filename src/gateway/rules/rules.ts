@@ -1,7 +1,7 @@
 /**
  * Rules: who may call what, with which arguments. One function decides over lists and calls: in a list the arguments
  * are unknown, and for a prompt or a resource the tool is unknown as well. The order is `deny`, `allow`, `approve`. A
- * rule that cannot be decided denies.
+ * rule that fails denies the call.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Principal } from '../../server/internal.ts'
@@ -10,13 +10,13 @@ import { compile, type Expression, type RuleFacts, type RuleVerdict } from './ex
 import { argumentFacts, principalFacts, type RuledTool, type Sized, toolFacts } from './facts.ts'
 
 export interface RuleDecision {
-  /** `depends`: something unknown decides, such as the arguments. */
+  /** `depends`: the decision needs something unknown, such as the arguments. */
   readonly outcome: 'allow' | 'deny' | 'approve' | 'depends'
-  /** The rule that decided, such as `gateway.deny[0]`; absent if none did. */
+  /** The rule that decided, such as `gateway.deny[0]`; absent if no rule did. */
   readonly rule?: string
   /** A sentence for the caller. */
   readonly reason: string
-  /** What an approval needs. */
+  /** The requirements of an approval. */
   readonly approval?: ApprovalTerms
   /** Why the rule could not be decided: a code without values. */
   readonly failure?: string
@@ -24,7 +24,7 @@ export interface RuleDecision {
   readonly dryRun?: RuleDecision
 }
 
-/** What is decided. A member that is absent is unknown. */
+/** The decision. A member that is absent is unknown. */
 export interface RuledRequest {
   readonly principal?: Principal | 'anonymous'
   readonly server: string
@@ -84,7 +84,7 @@ export class Rules {
     return this.#withDry ?? this.#counting
   }
 
-  /** What must be read of a request to a server before it is decided: nothing, who calls, or the whole call. */
+  /** The part of a request that the decision needs: nothing, the caller, or the whole call. */
   neededFor(server: string): 'nothing' | 'caller' | 'call' {
     const known = this.#needed.get(server)
     if (known !== undefined) return known

@@ -6,7 +6,7 @@ export interface CallRule {
   readonly if: string
   /** The sentence that the caller reads. @default names the rule */
   readonly reason?: string
-  /** Whether the rule is only logged where it would have decided. @default false */
+  /** Whether the rule only logs its decision. @default false */
   readonly dryRun?: boolean
 }
 
@@ -18,7 +18,7 @@ export interface ApprovalTerms {
   readonly by: string | readonly string[]
   /** Whether the caller may not approve their own call. @default false */
   readonly fourEyes?: boolean
-  /** How long the question stands, such as `15m`. @default '1h' */
+  /** How long the question stays open, such as `15m`. @default '1h' */
   readonly for?: string
   /** The arguments that the approver sees. @default all of them */
   readonly show?: readonly string[]

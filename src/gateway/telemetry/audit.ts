@@ -1,4 +1,4 @@
-/** The audit log of a gateway: each call to a server, what rules decided over it, and what became of it. */
+/** The audit log of a gateway: each call to a server, the decision of the rules, and the outcome. */
 import { dirname, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import * as telemetry from '@opentelemetry/api'
@@ -18,7 +18,7 @@ import type { Keyring } from '../../state/seal/index.ts'
 import type { CallOutcome, CallTarget } from './outcome.ts'
 import { traceIdOf, type TraceFields } from './tracing.ts'
 
-/** Where the audit log is written, and what it says. */
+/** The place and the content of the audit log. */
 export interface AuditSettings {
   /** The folder of the files, relative to that of mcp.json. @default none: it is required */
   readonly folder: string
@@ -33,7 +33,7 @@ export interface AuditSubject {
   readonly call: Call
   readonly route: string
   readonly target: CallTarget
-  /** What the server gets. */
+  /** The arguments for the server. */
   readonly args: Json | undefined
   readonly trace?: TraceFields
 }
@@ -45,7 +45,7 @@ export interface AuditEnd {
 }
 
 export interface AuditDecision {
-  /** Whether the call is denied; otherwise a rule in a dry run would have denied it. */
+  /** Whether the call is denied, or only would be, by a rule in a dry run. */
   readonly isDenied: boolean
   readonly rule: string | undefined
   readonly failure: string | undefined
@@ -206,4 +206,4 @@ export function openAudit(
 }
 
 const UNKEPT_KEYS =
-  'The audit log is signed with a key that ends with this process, so nobody can verify its heads: set PANNIER_KEYS.'
+  'The audit log is signed with a key that ends with this process, so its heads cannot be verified: set PANNIER_KEYS.'

@@ -32,7 +32,7 @@ export interface CallRecorderOptions {
   readonly route: string
   readonly logger: Logger | undefined
   readonly metrics: GatewayMetrics
-  /** Absent where no audit log is kept. */
+  /** Absent if no audit log is kept. */
   readonly audit: CallAudit | undefined
 }
 

@@ -59,7 +59,7 @@ test('a worker that is not there is told of, and the gateway is as ready as the 
 test('a worker that stands still is not said to be started again', () => {
   const { warnings } = aggregateHealth([state(1, true, 0), { ...state(2, true, 0), report: undefined }])
   expect(warnings).toContain(
-    'Worker 2 does not answer. Should that go on, end its process (20), and another one is started.',
+    'Worker 2 does not answer. If that lasts, end its process (20), and another one is started.',
   )
 })
 

@@ -55,7 +55,7 @@ function sharedWarnings(there: readonly ReportedWorker[]): readonly string[] {
 function missing({ worker, pid, hasStarted, report }: WorkerState): readonly string[] {
   if (report !== undefined) return []
   if (!hasStarted) return [`Worker ${worker} is not there, and is started again. The others serve.`]
-  return [`Worker ${worker} does not answer. Should that go on, end its process (${pid}), and another one is started.`]
+  return [`Worker ${worker} does not answer. If that lasts, end its process (${pid}), and another one is started.`]
 }
 
 function textsIn(value: unknown): readonly string[] {

@@ -3,7 +3,7 @@ import { MemoryCalls } from '../../server/internal.ts'
 import { memoryRates } from '../../state/stores/index.ts'
 import type { PrimaryMethods } from './channel.ts'
 
-/** The part of one process, whose calls end with it. */
+/** The part of one process; its calls end with the process. */
 interface ProcessPart {
   readonly methods: Pick<PrimaryMethods, 'count' | 'begin' | 'end'>
   readonly endAll: () => void

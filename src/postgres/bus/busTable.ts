@@ -4,7 +4,7 @@ import type { Database } from '../database.ts'
 /** Lifetime of an event in the table, and its maximum wait to be written. */
 export const EVENT_LIFE_MS = 120_000
 
-/** Maximum size of what one statement writes or reads. A larger event is written alone. */
+/** Maximum number of bytes that one statement writes or reads. A larger event is written alone. */
 export const MAX_BATCH = { events: 500, bytes: 1 << 20 }
 
 /** Backoff of failed statements. */

@@ -2,7 +2,7 @@ import { databaseOf, type PostgresConnection } from '../database.ts'
 
 /** A text that all processes of a database share. */
 export interface SharedText {
-  /** The text and its version; without the text if `known` is that version, or if there is none yet. */
+  /** The text and its version. The text is left out if `known` is its version, or before the first write. */
   read(known?: string): Promise<VersionedText>
   /** Replaces the text, one process at a time; `change` returns undefined to leave it. */
   update(change: (text: string | undefined) => string | undefined): Promise<void>

@@ -20,9 +20,11 @@ import { isObject, type Json, parseJson } from '../../protocol/index.ts'
 export interface Tried {
   /** `request` has nothing of the first instance in it. */
   readonly taken: 'session' | 'request-state' | 'answer' | 'request'
-  /** The reaction of the other instance, as the end of a sentence that begins with "it"; absent where it accepted. */
+  /** The reaction of the other instance, as the end of a sentence that begins with "it"; absent if it accepted. */
   readonly why?: string
-  /** Whether the server declares for this era that its instances stand in for each other, where it says so. */
+  /**
+   * Whether the server declares for this era that its instances are interchangeable; undefined without a declaration.
+   */
   readonly isDeclared?: boolean
 }
 
@@ -130,7 +132,7 @@ export interface StateRound {
   readonly inputResponses: Json
 }
 
-/** The state of a tool that asks for input, with answers; undefined where it asks for nothing with a state. */
+/** The state of a tool that asks for input, with answers; undefined if no question comes with a state. */
 export function roundIn(result: Json): StateRound | undefined {
   const { resultType, requestState: state, inputRequests } = result
   if (resultType !== 'input_required' || typeof state !== 'string' || state === '') return undefined

@@ -20,7 +20,7 @@ export interface ProbeCheck {
   readonly name: CheckName
   /** Whether it runs without being named. */
   readonly isUsual: boolean
-  /** The largest number of requests that it takes; undefined where it does not apply. */
+  /** The largest number of its requests; undefined if the check does not apply. */
   cost(context: ProbeCheckContext): number | undefined
   run(context: ProbeCheckContext): Promise<readonly Evidence[]> | readonly Evidence[]
 }

@@ -51,7 +51,7 @@ function costOf({ findings, options }: ProbeCheckContext, instances: number): nu
   return isBegun + instances * (options.call === undefined ? 1 : 1 + CALL_COST)
 }
 
-/** Whether the session of the verdict does not do: there is none, or the server may not ask anything in it. */
+/** Whether the verdict's session cannot be used: it is missing, or the server may not ask in it. */
 function needsSession(findings: ProbeCheckContext['findings'], { call }: ProbeCheckContext['options']): boolean {
   return findings.era?.era === 'modern' || call !== undefined
 }

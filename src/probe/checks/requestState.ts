@@ -1,6 +1,6 @@
 /**
- * What a server of the stateless revision does with a `requestState` that was changed, sent twice, sent by another user,
- * or has expired. It needs a tool that asks for input, and that the caller has named as safe to call.
+ * The reaction of a stateless server to a `requestState` that was changed, sent twice, sent by another user, or has
+ * expired. It needs a tool that asks for input, and that the caller has named as safe to call.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Json } from '../../protocol/index.ts'
@@ -75,7 +75,7 @@ function evidenceFor(way: Way, reply: ProbeReply): Evidence {
   return piece
 }
 
-/** A server that starts over without an error has not refused: its client would not learn that something is wrong. */
+/** A restart of the call without an error is no refusal: the client would not learn that something is wrong. */
 function isRefused(reply: ProbeReply): boolean {
   return reply.kind === 'error' || reply.kind === 'refused'
 }

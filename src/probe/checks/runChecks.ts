@@ -70,7 +70,7 @@ export async function runChecks(
   return { evidence, notAsked: [...notAsked] }
 }
 
-/** Undefined where the time is up: what comes later is dropped. */
+/** Undefined if the time is up; later findings are dropped. */
 async function runInTime(
   check: ProbeCheck,
   context: ProbeCheckContext,

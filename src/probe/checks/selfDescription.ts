@@ -1,4 +1,4 @@
-/** Checks of what a server says of itself: its revisions, its tasks, and the handles of its tools. */
+/** Checks of a server's declarations: its revisions, its tasks, and the handles of its tools. */
 import { versionsOf, selfDescriptionOf, type Findings, toolsOf } from '../decision/findings.ts'
 import { onNewConnection } from '../wire/connection.ts'
 import { sequentialResult } from '../methods/sequential.ts'
@@ -33,8 +33,8 @@ export const eraCheck: ProbeCheck = {
 }
 
 /**
- * A server of both eras may need sessions for clients of older revisions. `server/discover` does not have to name those:
- * its revisions are for requests of its own era.
+ * A server of both eras may need sessions for clients of older revisions. `server/discover` does not have to name
+ * session-era revisions: it lists revisions for requests of its own era.
  */
 export const olderEra: ProbeCheck = {
   name: 'older-era',

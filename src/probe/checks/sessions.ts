@@ -69,7 +69,7 @@ export const secondConnection: ProbeCheck = {
 /** The error of a server whose only session has begun. */
 const MISSING_HEADER = /mcp-session-id header is required/i
 
-/** Whether a second session can begin, where what the server says raises doubts about it. */
+/** Whether a second session can begin, if the server's declarations raise doubts. */
 export const oneSession: ProbeCheck = {
   name: 'one-session',
   isUsual: true,

@@ -1,4 +1,4 @@
-/** Checks of what comes outside of a reply: the GET stream, requests of the server, lines on standard output. */
+/** Checks of messages outside of replies: the GET stream, requests of the server, lines on standard output. */
 import { isServed, sessionHeaders } from '../decision/findings.ts'
 import { evidence } from '../report/evidence.ts'
 import { instanceText } from '../wire/httpRequest.ts'

@@ -32,7 +32,7 @@ export interface Findings {
   readonly control?: ProbeReply
   /** `tools/list` in a session, from a second connection. */
   readonly inSession?: ProbeReply
-  /** The judgement by the program's files, where they could be found. */
+  /** The judgement by the program's files, if they were found. */
   readonly program?: ProgramFacts
   /** The call that the user named, in one process twice and in a fresh one. */
   readonly witness?: WitnessReplies
@@ -47,7 +47,7 @@ export interface WitnessReplies {
   readonly fresh: ProbeReply
 }
 
-/** The tools, from whichever list of them was answered. */
+/** The tools, from any answered list. */
 export function toolsOf({ modernList, bareList, control, inSession }: Findings): readonly Json[] | undefined {
   const list = [modernList, bareList, control, inSession]
     .filter(isResult)
@@ -106,7 +106,7 @@ export function versionsOf({ era, initialize }: Pick<Findings, 'initialize' | 'e
   return typeof version === 'string' && /^\d{4}-\d\d-\d\d$/.test(version) ? [version] : []
 }
 
-/** The list method to call: tools, else prompts, else resources. Undefined where the server offers none. */
+/** The list method to call: tools, else prompts, else resources. Undefined if the server offers none. */
 export function listMethodOf(about: Json): string | undefined {
   const capabilities = isObject(about['capabilities']) ? about['capabilities'] : {}
   const kind = ['tools', 'prompts', 'resources'].find((name) => isObject(capabilities[name]))

@@ -2,7 +2,7 @@ import { type Level, levelOf, type Method, type State } from '../methods/result.
 import { errorTextOf, replyText, isUnauthorized } from '../wire/reply.ts'
 import { type Findings, methodsOf } from './findings.ts'
 
-/** What decided: one of the methods, or one of the probe's further rules. */
+/** The deciding method or rule. */
 export type DecidedBy = Method | 'era' | 'transport' | 'control' | 'declaration' | 'witness' | 'nothing'
 
 export interface Decision {
@@ -53,7 +53,7 @@ export function whyUnknown(findings: Findings, methods?: readonly Method[]): str
     const complaint = errorTextOf(initialize).trim()
     // The cause may be something else than credentials, such as a Host header that the server refuses.
     const words = complaint === '' ? '' : ` It says: "${complaint}".`
-    return `It lets nobody in without the right credentials (HTTP ${status}), so nothing can be known about its sessions.${words}`
+    return `It refuses requests without the right credentials (HTTP ${status}), so nothing can be known about its sessions.${words}`
   }
   const { sequential: tested, capabilities: score } = methodsOf(findings)
   const isScoreAlone = methods?.length === 1 && methods[0] === 'capabilities'

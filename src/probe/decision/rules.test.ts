@@ -332,6 +332,6 @@ describe('a known server', () => {
 test('missing credentials are named as the reason', () => {
   const decided = nextStep({ ...overHttp, era: readEra(wall), initialize: wall }, 'usual')
   const message =
-    'It lets nobody in without the right credentials (HTTP 401), so nothing can be known about its sessions.'
+    'It refuses requests without the right credentials (HTTP 401), so nothing can be known about its sessions.'
   expect(decided).toMatchObject({ decided: { state: 'UNKNOWN', confidence: 0, message } })
 })

@@ -1,6 +1,6 @@
 /**
  * The rules and their order. Each rule names the next step, decides, or passes on to the next rule. In the usual order
- * behaviour comes first, and a known name or the score counts only where behaviour decides nothing. In the documented
+ * behaviour comes first, and a known name or the score counts only if behaviour decides nothing. In the documented
  * order known servers come first, then the sequential test; the score is the last resort.
  */
 import { CODES } from '../../protocol/index.ts'
@@ -17,7 +17,7 @@ type NextStep = { readonly ask: Step } | { readonly decided: Decision }
 /** Undefined passes on to the next rule. */
 type Rule = (findings: Findings) => NextStep | undefined
 
-/** `server/discover` is sent to every server, so that the verdict names its revisions even where a known server decides. */
+/** `server/discover` is sent to every server, so that the verdict names its revisions even if a known name decides. */
 const reachability: Rule = (findings) => {
   if (findings.era === undefined) return { ask: 'era' }
   if (!findings.era.isUnreachable) return undefined
@@ -126,7 +126,7 @@ const tools: Rule = (findings) => {
 /** The judgement by the files, which are read before any step. */
 const program: Rule = (findings) => decidedByMethod(methodsOf(findings).program)
 
-/** The score is never used alone: before the sequential test it counts only where the metadata agree. */
+/** The score is never used alone: before the sequential test it counts only if the metadata agree. */
 const agreement: Rule = (findings) => {
   const next = capabilities(findings)
   if (next === undefined || 'ask' in next) return next
@@ -149,7 +149,7 @@ export const RULES = {
   agreement,
 }
 
-/** The decision of a method, where it has one. */
+/** The decision of a method, if it has one. */
 function decidedByMethod(result: MethodResult | undefined): NextStep | undefined {
   if (result === undefined || result.state === 'UNKNOWN') return undefined
   const { method, state, message, confidence, details } = result

@@ -114,7 +114,7 @@ async function askInProcess(
   }
 }
 
-/** The same in a new session over HTTP; the stateless revision has none. */
+/** The same in a new session over HTTP; the stateless revision has no sessions. */
 async function askInSession(
   wire: HttpWire,
   requests: readonly Request[],

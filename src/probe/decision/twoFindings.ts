@@ -86,7 +86,7 @@ function declared(findings: Findings): ProbeFinding | undefined {
   return finding(state, 'declaration', DECLARED_CONFIDENCE, [`It declares itself ${state.toLowerCase()}.`])
 }
 
-/** The judgements by tools and by files, combined where there are both. */
+/** The judgements by tools and by files, combined if both exist. */
 function told({ tools, program }: Partial<Record<Method, MethodResult>>): ProbeFinding | undefined {
   const both = tools !== undefined && program !== undefined ? together(tools, program) : undefined
   if (both === undefined) return toldAlone(program === undefined || program.state === 'UNKNOWN' ? tools : program)
@@ -111,7 +111,7 @@ function finding(state: State, decidedBy: DecidedBy, confidence: number, because
   return { state, message: because[0] ?? '', confidence, level: levelOf(confidence), decidedBy, because }
 }
 
-/** `decided` is what the rules decide where the protocol finding does not. */
+/** `decided` is the decision of the rules if the protocol finding decides nothing. */
 export function combined({ protocol, process }: TwoFindings, decided: Decision): Decision {
   if (protocol.state === 'STATEFUL') return { ...decided, ...atMost(decided, protocol.confidence) }
   if (protocol.state === 'UNKNOWN') return decided

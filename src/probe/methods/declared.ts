@@ -1,9 +1,12 @@
-/** What a server declares about its sessions (`serverInfo.architecture`, `capabilities.session`), and whether it is true. */
+/**
+ * A server's declarations about its sessions (`serverInfo.architecture`, `capabilities.session`), and whether they are
+ * true.
+ */
 import { plainLine } from '../../client/index.ts'
 import { isObject, type Json, META } from '../../protocol/index.ts'
 import type { State } from './result.ts'
 
-/** What a server declares about its own state. */
+/** A server's declarations about its own state. */
 export interface Declared {
   /** `serverInfo.architecture`. */
   readonly architecture?: string
@@ -13,7 +16,7 @@ export interface Declared {
   readonly session?: { readonly persistent?: boolean; readonly poolable?: boolean }
 }
 
-/** Reads the result of `initialize` or of `server/discover`; undefined where nothing is declared. */
+/** Reads the result of `initialize` or of `server/discover`; undefined if nothing is declared. */
 export function readDeclared(result: Json): Declared | undefined {
   const { architecture, transport } = serverInfoIn(result)
   const capabilities = isObject(result['capabilities']) ? result['capabilities'] : {}
@@ -32,7 +35,7 @@ export function serverInfoIn(result: Json): Json {
   return isObject(info) ? info : {}
 }
 
-/** The declared state; UNKNOWN where the declarations contradict each other or there are none. */
+/** The declared state; UNKNOWN if declarations are missing or contradict each other. */
 export function declaredState({ architecture, session }: Declared): State {
   const states = new Set([stateNamed(architecture), statePersistent(session?.persistent)])
   states.delete('UNKNOWN')
@@ -40,7 +43,7 @@ export function declaredState({ architecture, session }: Declared): State {
   return states.size === 1 ? only : 'UNKNOWN'
 }
 
-/** A sentence for each declaration that contradicts what was found. */
+/** A sentence for each declaration that contradicts a finding. */
 export function contradictions(declared: Declared, found: State, transport: 'http' | 'stdio'): string[] {
   const { architecture, session } = declared
   const claims = [

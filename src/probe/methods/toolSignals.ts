@@ -1,6 +1,6 @@
 /**
- * What tools say about a process that keeps something, found in their names, descriptions and schemas without calling
- * any. Each signal names the tools that show it. `toolWeights.ts` says how much each counts.
+ * Evidence of state in tools: found in names, descriptions and schemas, without calling a tool. Each signal names the
+ * tools that show it. `toolWeights.ts` says how much each counts.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { toolName } from './toolHandles.ts'
@@ -49,7 +49,7 @@ const SIGNALS = {
   setter: { because: 'There are tools that set what later calls use', found: named(words.SETTER) },
   current: { because: 'There are tools that speak of what is open or current', found: speaking(words.CURRENT) },
   background: {
-    because: 'There are tools that work with processes that go on running',
+    because: 'There are tools that work with processes that keep running',
     found: either(named(words.BACKGROUND_NAME), described(words.BACKGROUND)),
   },
   inProcess: {
@@ -147,14 +147,14 @@ function choicesIn(tools: readonly ReadTool[]): readonly ReadTool[] {
   return named(words.CHOICE)(tools).filter(({ parameters }) => parameters.length > 0 && parameters.length <= MAX_CHOICE)
 }
 
-/** Tools that start and tools that stop what a process itself keeps running. */
+/** Tools that start or stop something that keeps running in the process. */
 function runningIn(tools: readonly ReadTool[]): readonly ReadTool[] {
   const about = named(words.RUNNING)(tools)
   const [starts, stops] = [named(words.STARTS)(about), named(words.STOPS)(about)]
   return starts.length > 0 && stops.length > 0 ? [...starts, ...stops] : []
 }
 
-/** A tool that takes a host or a password, where most of the others do not. */
+/** A tool that takes a host or a password, although most other tools do not. */
 function accessIn(tools: readonly ReadTool[]): readonly ReadTool[] {
   const given = taking(words.CREDENTIAL)(tools)
   return given.length * 2 > tools.length ? [] : named(words.BEGINS_ACCESS)(given)

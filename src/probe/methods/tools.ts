@@ -23,7 +23,7 @@ interface SignalModel<Name extends string> {
   readonly calibration: readonly Calibration[]
 }
 
-/** What signals say together. `because` are the sentences for the state, those of the greatest weight first. */
+/** The combined probability of signals. `because`: the sentences for the state, by weight. */
 export function judged<Name extends string>(
   signals: readonly FoundSignal<Name>[],
   { intercept, weights, threshold, calibration }: SignalModel<Name>,
@@ -43,7 +43,7 @@ export function logistic(odds: number): number {
   return 1 / (1 + Math.exp(-odds))
 }
 
-/** What is kept need not show, so this is the most. */
+/** The maximum, because state may exist without a sign. */
 export const MAX_CONFIDENCE = 0.9
 
 /** How often a judgement of this probability was right for servers that the weights had not seen. */

@@ -31,7 +31,7 @@ export async function locateProgram(address: CommandAddress): Promise<LocatedPro
     if (PACKAGE_RUNNERS.has(program)) return await ofPackage(wanted(startedBy(args)), folder, address)
     return await ofExecutable(command, folder, address)
   } catch {
-    // A file that is missing or may not be read: what it says is not known.
+    // A missing or unreadable file.
     return undefined
   }
 }
@@ -39,7 +39,7 @@ export async function locateProgram(address: CommandAddress): Promise<LocatedPro
 interface WantedPackage {
   readonly name: string
   readonly version: string | undefined
-  /** The program of the package, where it is named. */
+  /** The named program of the package. */
   readonly program: string | undefined
 }
 
@@ -59,7 +59,7 @@ async function ofFile(script: string | undefined, folder: string): Promise<Locat
   return (await isFile(join(path, 'index.js'))) ? located(await realpath(join(path, 'index.js'))) : undefined
 }
 
-/** In the folders `node_modules` from here upwards, and where npx keeps what it downloaded: the newest of that name. */
+/** Searches `node_modules` from here upwards, and the cache of npx; the newest of that name counts. */
 async function ofPackage(
   given: WantedPackage | undefined,
   folder: string,
@@ -123,7 +123,7 @@ async function ofExecutable(
   return undefined
 }
 
-/** The package is that of the nearest manifest with a name; else its folder alone. */
+/** The package of the nearest manifest with a name; without one, the folder alone. */
 async function located(file: string): Promise<LocatedProgram> {
   for (const folder of foldersUp(dirname(file))) {
     const manifest = await manifestIn(folder)

@@ -1,6 +1,6 @@
 /**
- * Reads the files of a program, from the one that is started along what it imports, inside of its package. Nothing is
- * executed, no link out of the package is followed, and files, bytes and time have limits.
+ * Reads the files of a program inside of its package: the started file and its imports. Nothing is executed, no link
+ * out of the package is followed, and files, bytes and time have limits.
  */
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
@@ -15,7 +15,7 @@ const MAX_FILES = 400
 const MAX_FOLDERS = 200
 /** Of a file as it lies there; most of a bundle is not the program's own. */
 const MAX_FILE_BYTES = 8_000_000
-/** Of a file without what it bundles, and of all files together. */
+/** The limit of one file without its bundled libraries, and of all files together. */
 const MAX_OWN = 600_000
 const MAX_ALL = 2_000_000
 const MAX_MS = 10_000

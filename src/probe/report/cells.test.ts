@@ -21,11 +21,10 @@ const WAITING = (own: string): string =>
 const NAMELESS = 'callers without a name share what it keeps, because nothing tells them apart'
 const LOST = 'what it keeps for a caller is in one gateway, and lost when that ends'
 const LOGS_ASKED = (what: string): string =>
-  `log messages reach only clients that can be asked, because the others share a ${what} and a message does not say whose call it is of`
-const LOGS_NOBODY =
-  'log messages reach no client, because callers share a process and a message does not say whose call it is of'
+  `log messages reach only clients that can be asked, because the others share a ${what} and a message does not name its call`
+const LOGS_NOBODY = 'log messages reach no client, because callers share a process and a message does not name its call'
 const NO_LIST = 'there is no tasks/list, because servers of the stateless era have none'
-const NO_OWN_LIST = 'there is no tasks/list, because nobody can tell whose the tasks are'
+const NO_OWN_LIST = 'there is no tasks/list, because the owner of a task is unknown'
 const OPTIONAL = 'tools that need not run as tasks never do, because clients of this era do not ask for it'
 const TASK_LOST = 'a task lives in the gateway where it began, and is lost with it'
 const ENDED_LOST = 'a task that ended at once lives in the gateway where it began, and is lost with it'

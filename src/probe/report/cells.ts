@@ -1,6 +1,6 @@
 /**
- * What clients of either era can do with a server behind a gateway. A cell is the era of a client and that of the server.
- * Whatever a call can do works in each of the four, but for the limits that are listed here.
+ * The features of a server behind a gateway, for clients of each era. A cell is a pair: the era of the client and the
+ * era of the server. Whatever a call can do works in each of the four, but for the limits that are listed here.
  */
 import { type Era, isObject, type Json, offersTasks } from '../../protocol/index.ts'
 
@@ -10,7 +10,7 @@ export interface CellFacts {
   readonly transport: 'http' | 'sse' | 'stdio'
   /** Whether callers share its processes or connections. Else each of them has a process or a session there. */
   readonly isShared: boolean
-  /** Whether each caller is listed what the server lists to them. */
+  /** Whether each caller sees the server's list for that caller. */
   readonly listsDiffer?: boolean
   /** Whether the gateway refuses servers that keep something, and so this one. */
   readonly isRefused?: boolean
@@ -46,7 +46,7 @@ export interface CellLimit {
   readonly because: string
 }
 
-/** What clients of one era can do with the server. */
+/** The features for clients of one era. */
 export interface Cell {
   readonly client: Era
   readonly server: Era
@@ -56,7 +56,7 @@ export interface Cell {
   readonly sentence: string
 }
 
-/** One for clients of the stateless era, and one for those of the session era. */
+/** One for clients of the stateless era, and one for clients of the session era. */
 export function cellsOf(facts: CellFacts): readonly [Cell, Cell] {
   return [cellOf('modern', facts), cellOf('legacy', facts)]
 }
@@ -92,7 +92,7 @@ function logs({ has, isShared, era, transport }: CellFacts): readonly CellLimit[
   const what = transport === 'stdio' ? 'process' : 'connection'
   const whom = era === 'modern' ? 'no client' : 'only clients that can be asked'
   const whose = era === 'modern' ? 'callers' : 'the others'
-  const because = `log messages reach ${whom}, because ${whose} share a ${what} and a message does not say whose call it is of`
+  const because = `log messages reach ${whom}, because ${whose} share a ${what} and a message does not name its call`
   return [{ kind: 'logs', because }]
 }
 
@@ -138,10 +138,10 @@ function tasks({ has, era, transport, isShared, gateways }: CellFacts, client: E
   return reasons.map((because) => ({ kind: 'tasks', because }))
 }
 
-/** Missing task lists are a limit only where the server itself has them. */
+/** Missing task lists are a limit only if the server itself has them. */
 function unlisted(era: Era, isShared: boolean, listsTasks: boolean): readonly string[] {
   if (era === 'modern') return ['there is no tasks/list, because servers of the stateless era have none']
-  return isShared && listsTasks ? ['there is no tasks/list, because nobody can tell whose the tasks are'] : []
+  return isShared && listsTasks ? ['there is no tasks/list, because the owner of a task is unknown'] : []
 }
 
 /** The unit of each caller: a process, a session, or over HTTP in the stateless era only the request. */

@@ -31,7 +31,7 @@ export type CheckName = (typeof CHECKS)[number]
 /** One thing that was seen. */
 export interface Evidence {
   readonly check: CheckName
-  /** The state that it is evidence for; UNKNOWN where it is evidence for neither. */
+  /** The state that the evidence supports; UNKNOWN if it supports neither. */
   readonly points: State
   readonly sentence: string
   readonly details?: Readonly<Record<string, unknown>>

@@ -31,7 +31,7 @@ export interface Verdict extends Decision {
   readonly methods: Partial<Record<Method, MethodResult>>
   /** The server's declarations about itself. */
   readonly declared?: Declared
-  /** What clients of the stateless era, and of the session era, can do with it behind a gateway, where it was reached. */
+  /** The server's features behind a gateway for clients of each era, if it was reached. */
   readonly cells?: readonly [Cell, Cell]
   /** The findings of the checks. */
   readonly evidence: readonly Evidence[]
@@ -90,7 +90,7 @@ function eraOf({ era, initialize, sseStream }: Findings): Verdict['era'] {
   return isResult(initialize) || isOld ? 'legacy' : 'unknown'
 }
 
-/** Compares what the server declares with what was found. */
+/** Compares the server's declarations with the findings. */
 function declaration(
   findings: Findings,
   { state, decidedBy }: Decision,
@@ -122,7 +122,7 @@ export function isKnownStateless({ state, decidedBy }: ProbeFinding): boolean {
   return state === 'STATELESS' && KNOWLEDGE.has(decidedBy)
 }
 
-/** The cells behind a gateway that knows no more than the probe. Undefined where the server said too little of itself. */
+/** The cells behind a gateway that knows no more than the probe. Undefined if the server declared too little. */
 function gatewayCells(findings: Findings, two: TwoFindings, { state }: Decision): readonly [Cell, Cell] | undefined {
   const about = selfDescriptionOf(findings)
   if (about === undefined) return undefined
@@ -142,7 +142,7 @@ function transportOf({ transport, sseStream }: Findings): 'http' | 'sse' | 'stdi
   return sseStream !== undefined && sseEndpointIn(sseStream) !== undefined ? 'sse' : transport
 }
 
-/** Over HTTP callers share what has no session; a process they share only if it is known to keep nothing. */
+/** Over HTTP, callers share servers without sessions. They share a process only if it is known to keep nothing. */
 function mayBeShared(findings: Findings, { process }: TwoFindings): boolean {
   if (findings.transport === 'stdio') return isKnownStateless(process)
   return transportOf(findings) === 'http' && findings.initialize?.http?.session === undefined

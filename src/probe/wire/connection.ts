@@ -6,7 +6,7 @@ import type { StdioWire } from './stdio.ts'
 /** The transport to the server under test. Every request can be sent on a connection that nothing else has used. */
 export type ProbeWire = HttpWire | StdioWire
 
-/** Sends one request on a connection, or to a process, of its own, and closes it. */
+/** Sends one request on its own connection or to its own process, and closes that. */
 export async function onNewConnection(wire: ProbeWire, request: Request, timeoutMs?: number): Promise<ProbeReply> {
   if (wire.transport === 'http') return wire.post(request, {}, timeoutMs === undefined ? {} : { timeoutMs })
   const connection = await wire.connect(timeoutMs)

@@ -82,7 +82,7 @@ export class HttpWire {
     return this.#options.budget.used
   }
 
-  /** One instance for each IP address of the server's name; none where it has one address or cannot be resolved in time. */
+  /** One instance for each IP address of the server's name; none if it has one address or cannot be resolved in time. */
   async instances(): Promise<readonly ProbedInstance[]> {
     const { timeoutMs, signal, lookup } = this.#options
     const limit = timeLimit(timeoutMs, signal)
@@ -146,7 +146,7 @@ export class HttpWire {
     return reply
   }
 
-  /** Ends an open session; gives the HTTP status, or undefined where there was none. */
+  /** Ends an open session. Returns the HTTP status, or undefined without a response. */
   async endSession(id: string, headers: Headers = {}): Promise<number | undefined> {
     const instance = this.#sessions.get(id)
     if (instance === undefined) return undefined
@@ -227,7 +227,7 @@ export class HttpWire {
     return { response, note }
   }
 
-  /** Uses the caller's resolver, where there is one. */
+  /** Uses the caller's resolver, if there is one. */
   async #located(instance: ProbedInstance, signal: AbortSignal): Promise<ProbedInstance> {
     const { lookup } = this.#options
     return lookup === undefined || instance.address !== undefined
@@ -273,7 +273,7 @@ function redirectIn({ statusCode = 0, headers }: IncomingMessage, from: ProbedIn
     : { kind: 'refuse', to: shownOf(url, isElsewhere), isElsewhere }
 }
 
-/** Without the query; and only the scheme where it is not HTTP. */
+/** Without the query; only the scheme if it is not HTTP. */
 function shownOf({ protocol, origin, pathname }: URL, isElsewhere: boolean): string {
   if (!isElsewhere) return pathname
   return /^https?:$/.test(protocol) ? origin + pathname : `a ${protocol} address`

@@ -17,7 +17,7 @@ class TooLarge extends Error {
   override readonly name = 'TooLarge'
 }
 
-/** Rejects only where the connection breaks or is aborted. */
+/** Rejects only if the connection breaks or is aborted. */
 export async function readHttpReply(response: IncomingMessage, reading: ReplyReading): Promise<ProbeReply> {
   const http = httpFactsOf(response)
   const type = mediaTypeOf(response.headers['content-type'])

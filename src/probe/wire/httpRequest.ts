@@ -25,7 +25,7 @@ interface HttpRequestOptions {
   readonly signal: AbortSignal
 }
 
-/** Resolves when the response headers have arrived. Rejects where there is no response. */
+/** Resolves when the response headers have arrived. Rejects if there is no response. */
 export function sendHttp({ instance, method, headers, body, signal }: HttpRequestOptions): Promise<IncomingMessage> {
   const { url, address } = instance
   const options: RequestOptions = {
@@ -53,10 +53,10 @@ function alwaysAt(address: string): LookupFunction {
   }
 }
 
-/** One instance of the server: its URL, and which IP address where the host name has several. */
+/** One instance of the server: its URL, and its IP address if the host name has several. */
 export interface ProbedInstance {
   readonly url: URL
-  /** The IP address to connect to. @default what the host name resolves to */
+  /** The IP address to connect to. @default the result of the host name's lookup */
   readonly address?: string
 }
 
@@ -68,7 +68,7 @@ export function instanceText({ url, address }: ProbedInstance): string {
   return url.origin + url.pathname + (address === undefined ? '' : ` at ${address}`)
 }
 
-/** One instance for each IP address of the host name; none where it has only one address. */
+/** One instance for each IP address of the host name; empty if it has only one address. */
 export async function instancesOf(url: URL, lookup: Lookup = lookupBySystem): Promise<readonly ProbedInstance[]> {
   const host = hostnameOf(url)
   if (isIP(host) !== 0 || host === 'localhost') return []
@@ -117,7 +117,7 @@ const USER_AGENT: Headers = { 'user-agent': 'pannier-probe' }
 /** A small compressed body can expand beyond every limit. */
 const NO_COMPRESSION: Headers = { 'accept-encoding': 'identity' }
 
-/** The headers of a message. Those of the stateless revision mirror parts of the body. */
+/** The headers of a message. Headers of the stateless revision mirror parts of the body. */
 export function messageHeaders(message: Request | Notification | AnswerMessage): Headers {
   return 'method' in message && message.params !== undefined && hasEnvelope(message.params)
     ? { ...POST_HEADERS, ...requestHeaders(message.method, message.params, MODERN_VERSION) }
@@ -135,7 +135,7 @@ export function hiddenValues(given: Headers): Headers {
   return Object.fromEntries(Object.keys(given).map((name) => [name, HIDDEN]))
 }
 
-/** Throws where a header cannot be sent. The message names the header, never its value. */
+/** Throws if a header cannot be sent. The message names the header, never its value. */
 export function assertSendable(headers: Headers): void {
   for (const [name, value] of Object.entries(headers)) {
     // With a given session id, no request would be one without a session.

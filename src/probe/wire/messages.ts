@@ -1,4 +1,4 @@
-/** The messages that the probe sends. The first two are those of the detection document, byte for byte. */
+/** The messages that the probe sends. The first two equal those of the detection document, byte for byte. */
 import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, type RequestId } from '../../protocol/index.ts'
 
 export interface Request {

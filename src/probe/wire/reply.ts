@@ -90,7 +90,7 @@ export function replyText(reply: ProbeReply): string {
   }
 }
 
-/** Reads a parsed message as the reply to the request with this id; undefined if it is none. */
+/** Reads a parsed message as the reply to the request with this id; undefined if it is not a reply. */
 export function replyIn(value: unknown, id: number): ProbeReply | undefined {
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value] // a batch, as in 2025-03-26
   for (const message of messages) {

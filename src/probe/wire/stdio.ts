@@ -82,7 +82,7 @@ class StdioConnection {
     this.#number = options.tracer.nextConnection()
   }
 
-  /** Rejects where the program cannot be started: that says nothing about the server. */
+  /** Rejects if the program cannot be started, which says nothing about the server. */
   async start(): Promise<void> {
     const child = await startProgram(this.#options.address)
     this.#child = child

@@ -4,7 +4,7 @@ export const ANSWER_MS = 10_000
 /** The time limit of one request. */
 export interface TimeLimit {
   readonly signal: AbortSignal
-  /** Whether the time is up; false where the outer signal aborted. */
+  /** Whether the time is up; false if the outer signal aborted. */
   readonly isOver: boolean
   clear(): void
 }

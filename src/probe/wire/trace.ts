@@ -10,7 +10,7 @@ export interface Exchanged {
   /** `POST https://example.com/mcp`, `HTTP 200`, `stdin`, `stdout` or `stderr`. */
   readonly way: string
   readonly headers: Readonly<Record<string, string>>
-  /** Without control characters, and cut where it is long. */
+  /** Without control characters, and truncated. */
   readonly text: string
 }
 

@@ -1,10 +1,13 @@
-/** A value that everything a function calls can see, also what it calls asynchronously. */
+/** A value that is visible in all synchronous and asynchronous calls of a function. */
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import { findNodeModule } from './nodeModule.ts'
 
 export type AsyncContext<T> = Pick<AsyncLocalStorage<T>, 'run' | 'getStore'>
 
-/** Edge functions have the class as a global. Where it is missing, a function is followed up to its first `await`. */
+/**
+ * Edge functions have the class as a global. Without `AsyncLocalStorage`, a function is followed up to its first
+ * `await`.
+ */
 export function createAsyncContext<T>(): AsyncContext<T> {
   const { AsyncLocalStorage: Global } = globalThis as { readonly AsyncLocalStorage?: typeof AsyncLocalStorage }
   const Storage = findNodeModule('node:async_hooks')?.AsyncLocalStorage ?? Global

@@ -30,7 +30,7 @@ export function toBase64(bytes: Uint8Array, form: 'base64' | 'base64url'): strin
   return bufferOf(bytes).toString(form)
 }
 
-/** Reads what is in the alphabet of base64url, and skips the rest. */
+/** Decodes characters of the base64url alphabet, and skips all others. */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> {
   return Buffer.from(text, 'base64url')
 }

@@ -1,6 +1,6 @@
 /**
- * Modules of Node, loaded where they are used. With imports they would be in every bundle for browsers and Workers, which
- * may have none of them.
+ * Modules of Node, loaded at their first use. Imports would put them into every bundle for browsers and Workers, where
+ * they may not exist.
  */
 import type * as asyncHooks from 'node:async_hooks'
 import type * as childProcess from 'node:child_process'
@@ -39,13 +39,13 @@ export const { process: host } = globalThis as { readonly process?: Partial<Node
 
 const loaded: { -readonly [Id in keyof NodeModules]?: NodeModules[Id] } = {}
 
-/** A module of Node, or undefined where the runtime does not have it. */
+/** A module of Node; undefined if the runtime does not have it. */
 export function findNodeModule<Id extends keyof NodeModules>(id: Id): NodeModules[Id] | undefined {
   loaded[id] ??= host?.getBuiltinModule?.(id) as (typeof loaded)[Id]
   return loaded[id]
 }
 
-/** A module of Node. Throws where the runtime does not have it. */
+/** A module of Node. Throws if the runtime does not have it. */
 export function nodeModule<Id extends keyof NodeModules>(id: Id): NodeModules[Id] {
   const module = findNodeModule(id)
   if (module !== undefined) return module

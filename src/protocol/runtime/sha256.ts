@@ -1,4 +1,6 @@
-/** SHA-256 (FIPS 180-4) for runtimes where only WebCrypto has it, which answers with a promise. What is digested is no secret. */
+/**
+ * SHA-256 (FIPS 180-4) for runtimes where only WebCrypto has it, which answers with a promise. The input is not secret.
+ */
 
 const BLOCK_BYTES = 64
 

@@ -14,7 +14,7 @@ export class Approval {
 
   /** `isCaller`: whether this is who made the call. Anonymous callers are never approvers. */
   includes({ by, fourEyes }: Approvers, principal: Principal | undefined, isCaller: boolean): boolean {
-    // Each is held against the rule, so that a mistake in one shows also where another fits.
+    // Each is held against the rule, so that a mistake in one shows also if another fits.
     const fits = principal !== undefined && by.map((each) => this.#fits(principal, each)).includes(true)
     return fits && !(isCaller && fourEyes)
   }
@@ -64,7 +64,7 @@ export function namesOf({ id, subject, scopes = [], claims = {} }: Principal): r
   return [...new Set([...own, ...aliases, ...scopes.map((scope) => `scope:${scope}`), ...others])]
 }
 
-/** The values of `role` or `group`: what `hasClaim` accepts after that name. */
+/** The values of `role` or `group` that `hasClaim` accepts. */
 export function namedBy({ claims = {} }: Principal, name: 'role' | 'group'): readonly string[] {
   return (CLAIMS[name] ?? []).flatMap((claim) => textsIn(claims, claim))
 }

@@ -11,7 +11,7 @@ export interface Principal {
   readonly issuer?: string
   /** The scopes that the caller has. */
   readonly scopes?: readonly string[]
-  /** What else is known of the caller: the claims of a token. */
+  /** The claims of the caller's token. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
@@ -31,7 +31,7 @@ export type Authenticate = (request: {
 
 export type ScopeChallenge = (needed: readonly string[], description: string) => string
 
-/** A hook with what it serves and says beside it, such as what `bearer()` returns. */
+/** A hook with its metadata and challenge, such as the result of `bearer()`. */
 export interface ReadyAuthenticator {
   readonly authenticate: Authenticate
   /** The protected-resource metadata document (RFC 9728) and the path it is served at. */

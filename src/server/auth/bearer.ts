@@ -12,7 +12,7 @@ import { assertScopes, scopesOf } from './scopes.ts'
 export interface BearerOptions extends TokenVerifierOptions {
   /** The scopes every caller needs. @default none */
   scopes?: readonly string[]
-  /** The address of the endpoint as clients know it. @default `audience`, where that is one http or https address */
+  /** The address of the endpoint as clients know it. @default `audience`, if that is a single http or https address */
   resource?: string | URL
   /** Where clients get tokens. @default the issuer */
   authorizationServers?: readonly string[]
@@ -20,11 +20,11 @@ export interface BearerOptions extends TokenVerifierOptions {
   metadata?: Readonly<Record<string, unknown>>
 }
 
-/** What `bearer()` returns, for the option `principal`. */
+/** The result of `bearer()`, for the option `principal`. */
 export interface BearerAuthenticator extends ReadyAuthenticator {
   /** `listen` and `fetch` serve it; a framework can, too. */
   readonly metadata: ProtectedResource
-  /** The same for another endpoint of this server, with metadata of its own: its tokens may also be for that address. */
+  /** The same for another endpoint of this server, with its own metadata: its tokens may also be for that address. */
   at(resource: string | URL): BearerAuthenticator
 }
 
@@ -128,7 +128,7 @@ function allowed(principal: Principal, needed: readonly string[], challenge: Mak
   })
 }
 
-/** The token after `Bearer`; undefined when there is none, or another kind of credentials. */
+/** The token after `Bearer`; undefined without credentials or with another kind. */
 function tokenOf(authorization = ''): string | undefined {
   return /^Bearer(?: +(.*))?$/i.exec(authorization.trim())?.[1]
 }
@@ -157,7 +157,7 @@ export interface Challenge {
   readonly description?: string
   /** Every scope the request needs, so that one new token is enough. */
   readonly scopes?: readonly string[]
-  /** Where the protected-resource metadata is. */
+  /** The address of the protected-resource metadata. */
   readonly resourceMetadata?: string
 }
 

@@ -1,4 +1,4 @@
-/** In place of jose.ts in bundles, which can only hold what is imported. */
+/** Replaces jose.ts in bundles, which contain only static imports. */
 import { createLocalJWKSet, createRemoteJWKSet, errors, jwtVerify } from 'jose'
 import type { Jose } from './jose.ts'
 

@@ -12,7 +12,7 @@ import { type KeyLike, keySetAlgorithms, verificationKey } from './verificationK
 export interface TokenVerifierOptions {
   /** Who must have issued the token: exactly its `iss`. */
   issuer: string
-  /** Whom the token must be for: its `aud` has this value, or one of these. */
+  /** The required audience: the token's `aud` has this value, or one of these. */
   audience: string | readonly string[]
   /** The issuer's key set: its address, which is fetched and cached, or the set itself. */
   jwks?: string | URL | JSONWebKeySet
@@ -79,7 +79,7 @@ function keysOf(jose: Jose, options: TokenVerifierOptions): { getKey: JWTVerifyG
   return { getKey, algorithms: keySetAlgorithms(algorithms) }
 }
 
-/** Whoever can change the keys in transit can make tokens, so the key set is fetched over TLS. */
+/** An attacker who changes the keys in transit can make tokens, so the key set is fetched over TLS. */
 function keySetAddress(address: string | URL): URL {
   const url = new URL(address)
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLocalHost(url.hostname))) return url
@@ -100,7 +100,7 @@ async function verify(
   }
 }
 
-/** A token that does not say which key signed it, while the issuer has more than one. */
+/** A token without a key id, from an issuer with several keys. */
 async function verifyWithAny(
   { errors, jwtVerify }: Jose,
   token: string,
@@ -137,7 +137,7 @@ function explain({ errors }: Jose, error: unknown, { audience, issuer }: JWTVeri
   return { kind: error instanceof errors.JWTExpired ? 'expired' : 'invalid', reason: error.code }
 }
 
-/** Neither whom a token is for nor who issued it is a secret. */
+/** The audience and the issuer of a token are no secrets. */
 function wrongClaim(claim: string, received: unknown, expected: unknown): string {
   const shown = (value: unknown): string => shortened(JSON.stringify(value) ?? 'missing')
   return `its claim "${claim}" is ${shown(received)}, and ${shown(expected)} is expected`

@@ -11,7 +11,7 @@ export interface ProtectedResourceOptions {
   metadata?: Readonly<Record<string, unknown>>
 }
 
-/** The metadata document of an endpoint, and where it is served. */
+/** The metadata document of an endpoint, and its path. */
 export interface ProtectedResource {
   /** The path the document is served at on the resource's own host. */
   readonly path: string

@@ -1,4 +1,4 @@
-/** Scopes of OAuth: how they are written, and where a token has them. */
+/** Scopes of OAuth: their syntax, and their claims in tokens. */
 
 /** RFC 6749, section 3.3: the characters of a scope. A quote in one would end the header's value early. */
 export function isScope(text: string): boolean {

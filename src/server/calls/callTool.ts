@@ -37,9 +37,9 @@ export interface CallToolOptions {
   readonly exposeErrors: boolean
   readonly logger: () => Logger
   readonly telemetry: Telemetry | undefined
-  /** Absent where no call becomes a task. */
+  /** Absent if no call becomes a task. */
   readonly tasks: () => TaskService | undefined
-  /** Absent where no call waits for people whom its client cannot ask. */
+  /** Absent if calls do not wait for people. */
   readonly waiting: () => DeferredCalls | undefined
 }
 
@@ -65,7 +65,7 @@ function runChecked(
   checked: Checked,
   options: CallToolOptions,
 ): string | Promise<string> {
-  // A model can correct its arguments only if it reads what was wrong, so this is a result and not a protocol error.
+  // A result instead of a protocol error, because a model must read the problem to correct its arguments.
   if (!checked.ok) return options.results.complete(observed(call, unfit(checked.issues)), call.peer)
   const round = toolRound(entry, call, checked.value, options)
   const waiting = options.waiting()
@@ -74,7 +74,7 @@ function runChecked(
     : runDeferrable(entry, call, args, round, waiting, options)
 }
 
-/** Runs a call that may wait for people whom its client cannot ask. */
+/** Runs a call that may wait for a person if its client cannot ask. */
 async function runDeferrable(
   entry: ToolEntry,
   call: Call,

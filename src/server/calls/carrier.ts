@@ -1,11 +1,11 @@
 /**
- * Where a journal is kept between rounds: with the client, in a store, or both (ST-22…25, for the migration from a
- * session store to none).
+ * The carrier of a journal between rounds: the client, a store, or both (ST-22…25, for the migration away from a
+ * session store).
  *
  * - A journal in the store is sealed and bound in the same way as one with the client.
  * - A state that the store has, too, has the name of its row in front of the seal. 'both' compares it with that row.
- * - Absent state starts a new call; bad state is an error. Only 'client-first' then reads the store, by the row's name, and
- *   opens what it finds there under the same binding.
+ * - Absent state starts a new call; bad state is an error. Only 'client-first' then reads the store, by the row's name,
+ *   and opens the row under the same binding.
  * - Every mode opens the states of every other one, if it has the store, so that a change of mode loses no call.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
@@ -113,7 +113,7 @@ export class Carrier {
     }
   }
 
-  /** The client has a ticket where the journal is in the store: by the mode, or because it was too large. */
+  /** The client has a ticket if the journal is in the store, because of the mode or of its size. */
   async #openStored(binding: Binding, token: string, error: unknown): Promise<Journal> {
     const { sealer, store } = this.#options
     if (store === undefined || !isPurpose(error)) throw error

@@ -31,7 +31,7 @@ export function unknownPrompt(name: unknown): ProtocolError {
   return new ProtocolError('PARAMS_INVALID', `There is no prompt "${String(name)}".`)
 }
 
-/** Clients refuse a result with a message that is none, so that is an error of the prompt. */
+/** Clients refuse a result with an invalid message, so it is an error of the prompt. */
 function checkedResult(name: string, value: GetPromptResult): GetPromptResult {
   const issue = promptIssue(value)
   if (issue === undefined) return value

@@ -1,5 +1,5 @@
 /**
- * What an application puts around calls: audit, tenants, quotas. A middleware runs around each round of a call and each
+ * Code of an application around calls: audit, tenants, quotas. A middleware runs around each round of a call and each
  * run of a task, after the entry was found, the caller allowed and the arguments checked.
  */
 import type { Implementation, InputRequest } from '@modelcontextprotocol/client'
@@ -12,7 +12,7 @@ import type { Subject } from './carrier.ts'
 
 /** A round of a call, as a middleware sees it. */
 export interface HandlerCall {
-  /** What is called. */
+  /** The called entry. */
   readonly kind: 'tool' | 'prompt' | 'resource'
   /** The name of the tool or prompt, or the URI of the resource. */
   readonly name: string
@@ -25,7 +25,7 @@ export interface HandlerCall {
   /** The id of the task whose handler runs; undefined in a round of a call, also in one that becomes a task. */
   readonly task: string | undefined
   readonly principal: Principal | undefined
-  /** What the client calls itself, not verified. */
+  /** The client's own name, not verified. */
   readonly client: Implementation | undefined
   readonly era: Era
   /** The request's `_meta`. */
@@ -33,8 +33,9 @@ export interface HandlerCall {
 }
 
 /**
- * The result of a round: that of the tool, prompt or resource; or, with `resultType: 'input_required'`, its questions in
- * `inputRequests`; or, with `resultType: 'task'`, that the call became a task. Give the last two back as they are.
+ * The result of a round: the result of the tool, prompt or resource; or, with `resultType: 'input_required'`, its
+ * questions in `inputRequests`; or, with `resultType: 'task'`, the task that the call became. Give the last two back as
+ * they are.
  */
 export interface CallResult {
   readonly resultType?: string | undefined
@@ -81,7 +82,9 @@ export function handlerCall(call: Call, { name, args }: Subject, { id, round }: 
   return { kind, name, args: isObject(args) ? args : {}, id, round: round + 1, task, principal, client, era, meta }
 }
 
-/** A round that has no result yet. What goes to the client, or to the task's store, is kept out of the middleware's hands. */
+/**
+ * A round that has no result yet. Middlewares cannot change the value that goes to the client or to the task's store.
+ */
 export class UnfinishedResult<T> implements CallResult {
   readonly [member: string]: unknown
   readonly resultType: 'input_required' | 'task'

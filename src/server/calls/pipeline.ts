@@ -37,9 +37,9 @@ export interface PipelineOptions {
   readonly hooks: ResultHooks
   readonly subscriptions: Subscriptions
   readonly load: Load
-  /** Absent where callers have no limits. */
+  /** Absent if callers have no limits. */
   readonly limits: RequestLimits | undefined
-  /** Absent where a server leaves it out. */
+  /** Absent if the server leaves it out. */
   readonly telemetry: Telemetry | undefined
   readonly tasks: TaskService | undefined
   readonly caching: Required<Caching>
@@ -48,11 +48,11 @@ export interface PipelineOptions {
   readonly declaration: SessionDeclaration
   readonly logger: () => Logger
   readonly handlers: HandlerMethods
-  /** Resolves when it is known what is offered. Absent where that is known from the start. */
+  /** Resolves when the lists are known. Absent if they are known from the start. */
   readonly ready?: (() => Promise<void> | undefined) | undefined
-  /** The lists of a caller, where those of everyone are not theirs. */
+  /** The lists of a caller, if they differ from the common lists. */
   readonly ownLists?: ((call: Call) => Promise<CallerLists | undefined> | undefined) | undefined
-  /** The methods that only sessions have. Absent where the session era is not served. */
+  /** The methods that only sessions have. Absent if the session era is not served. */
   readonly sessionMethods: ReadonlyMap<string, CallMethod> | undefined
 }
 
@@ -91,7 +91,7 @@ export class Pipeline implements CallHandler {
     return waiting === undefined ? this.#answer(call) : waiting.then(() => this.#answer(call))
   }
 
-  /** Gives no promise where the method gives none. */
+  /** Synchronous if the method is. */
   #answer(call: Call): CallAnswer | Promise<CallAnswer> {
     const { load, telemetry } = this.#options
     const counts = call.method !== 'subscriptions/listen' // subscriptions do not count as load
@@ -134,7 +134,7 @@ export class Pipeline implements CallHandler {
     const code = (error as { code?: unknown } | undefined)?.code
     const logger = this.#options.logger()
     const method = shortened(call.method)
-    // The peer gets the same error for every bad state; the log says what was wrong.
+    // The peer gets the same error for every bad state; the log has the reason.
     if (!isExpected(error))
       logger.error({ method, ...this.#entryOf(call), err: errorDetails(error) }, 'A request failed.')
     else if (error instanceof StateError) logger.warn({ method, code, why: error.message }, 'A state was refused.')
@@ -232,7 +232,7 @@ async function limited(limits: RequestLimits, call: Call, run: () => string | Pr
   }
 }
 
-/** Far longer than any name is. What is named so is looked up, compared, logged and sent on. */
+/** Far longer than any name is. Such names are looked up, compared, logged and forwarded. */
 const NAME_LIMITS = Object.entries({ name: MAX_NAME_CHARS, uri: MAX_URI_CHARS, taskId: 4096, cursor: 4096 })
 
 function assertNamesFit(params: Json): void {

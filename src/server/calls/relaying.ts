@@ -36,16 +36,16 @@ export interface Relaying {
   readonly capabilities: ReadonlySet<Capability>
   readonly watched: ResourceWatching
   readonly instructions: () => string | undefined
-  /** The lists of this caller; undefined where they are those of everyone. */
+  /** The lists of this caller; undefined if they equal the common lists. */
   readonly ownLists?: (call: Call) => Promise<CallerLists | undefined> | undefined
   /** More for the `_meta` of all lists, as it is at the moment; undefined for nothing. */
   readonly listMeta?: () => Json | undefined
-  /** The caching hints of the servers behind for a list; undefined where they give none. */
+  /** The caching hints of the servers behind for a list; undefined if they give none. */
   readonly listCaching?: (listing: Listing) => Required<Caching> | undefined
   /** Whether a server behind this one keeps something between calls. */
   readonly keepsState: () => boolean
   /** Debounces notifications of changed lists: gateways of one configuration change together. */
   readonly debounce: DebounceOptions
-  /** Resolves when it is known what is offered; undefined if it is. */
+  /** Resolves when the lists are known; undefined if they are. */
   readonly ready: () => Promise<void> | undefined
 }

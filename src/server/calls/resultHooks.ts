@@ -1,4 +1,4 @@
-/** Hooks for results that no handler makes, such as lists: they read and set what the client keeps (SEP-1655). */
+/** Hooks for results without a handler, such as lists: they read and set the client's state (SEP-1655). */
 import type { CallMethod } from '../call.ts'
 import { type RequestContext, requestContext } from '../handler/requestContext.ts'
 import type { Results } from '../results.ts'
@@ -47,7 +47,7 @@ export class ResultHooks {
     this.#hooks.set(method, hook)
   }
 
-  /** The method with its hook, where it has one. */
+  /** The method with its hook, if it has one. */
   hooked(name: string, method: CallMethod): CallMethod {
     const hook = this.#hooks.get(name)
     if (hook === undefined) return method

@@ -41,7 +41,7 @@ export interface RoundRunnerOptions {
   readonly load: Load
   readonly results: Results
   readonly middleware: MiddlewareChain
-  /** Absent where callers are not known. */
+  /** Absent if callers are not known. */
   readonly approval: Approval | undefined
   readonly maxAsks: number
   readonly maxRounds: number
@@ -57,19 +57,19 @@ export interface Invocation<T> {
   readonly invoke: (ctx: DetachableContext) => T | InputRequired | Promise<T | InputRequired>
   /** The result of a finished call. */
   readonly finish: (value: T) => Json | Promise<Json>
-  /** The result of a handler that threw, where that is a result and not an error. */
+  /** The result of a handler that threw, if that is a result and not an error. */
   readonly rescue?: (error: unknown) => Json
   /** Whether the tool runs as a task with clients that support tasks. */
   readonly hasTaskOption?: boolean
-  /** Makes a task of the call, where its handler may say so. Gives the text of the result. */
+  /** Turns the call into a task, if its handler may do that. Returns the text of the result. */
   readonly detach?: ((journal: Journal) => Promise<string>) | undefined
-  /** Lets the call wait for somebody whom its client cannot ask. */
+  /** Lets the call wait for a person if its client cannot ask. */
   readonly wait?: WaitElsewhere | undefined
 }
 
 /**
- * Gives the text of the result, or pages that the person is to open first. `responses`: what became of these pages; absent where
- * nothing can be asked.
+ * Gives the text of the result, or pages that the person is to open first. `responses`: the outcomes of these pages;
+ * absent if nothing can be asked.
  */
 export type WaitElsewhere = (journal: Journal, responses?: Json) => Promise<string | ReadonlyMap<string, InputRequest>>
 
@@ -125,7 +125,7 @@ export class RoundRunner {
   }
 }
 
-/** Where the results of a round go: they are written at once, unless there are middlewares. */
+/** The destination of a round's results. Without middlewares they are written at once. */
 interface RoundResults<R> {
   complete(result: Json, peer: Peer, meta?: Json): R
   inputRequired(
@@ -243,7 +243,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     return this.#waited(journal, wait, this.#call.params['inputResponses'] as Json | undefined)
   }
 
-  /** The call waits elsewhere. In its next round it finds there what it has stored, by the id of its journal. */
+  /** The call waits elsewhere. Its next round finds the stored journal by its id. */
   async #waited(journal: Journal, wait: WaitElsewhere, responses: Json = {}): Promise<R> {
     const waiting = await wait(journal, responses)
     if (typeof waiting === 'string') return this.#results.task(waiting)

@@ -1,6 +1,6 @@
 /**
- * One run of a handler over its journal: open the journal, run the handler, settle how that ended. A round of a call, a
- * run of a task and a round of a tool of an SDK server are such runs; what they differ in is a HandlerRun.
+ * One run of a handler over its journal: open the journal, run the handler, settle how that ended. Rounds of calls,
+ * runs of tasks and rounds of SDK tools are runs; HandlerRun has their differences.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import {
@@ -20,7 +20,7 @@ import type { Approval } from '../auth/approval.ts'
 import type { Call, CallObserver } from '../call.ts'
 import { knownCaller } from '../limits/quotaCaller.ts'
 
-/** `T` is what the handler returns, `R` what the run gives. */
+/** `T` is the handler's result, `R` the run's result. */
 export interface HandlerRun<T, R> {
   /** Absent when no telemetry is registered. */
   readonly observer?: CallObserver | undefined
@@ -32,7 +32,7 @@ export interface HandlerRun<T, R> {
   complete(value: T, journal: Journal): R | Promise<R>
   /** The handler threw. */
   failed(error: unknown): R | Promise<R>
-  /** The round ended with these questions; with none when another instance should continue. */
+  /** The round ended with these questions; without questions, another instance should continue. */
   asked(requests: ReadonlyMap<string, InputRequest>, journal: Journal): R | Promise<R>
   /** The handler wants to continue as a task. */
   detached(journal: Journal): R | Promise<R>
@@ -103,7 +103,7 @@ function runOptions(journal: Journal, setup: RunSetup): RunOptions {
     ...setup,
     journal,
     onRefused: (key) => {
-      // Without what was wrong: the messages of a schema may quote the answer.
+      // Without the schema's messages, which may quote the answer.
       logger()?.info({ ...about, key }, 'An answer did not fit its question, which is asked again.')
       setup.onRefused?.()
       setup.watch?.refused?.(key)
@@ -121,7 +121,9 @@ function runOptions(journal: Journal, setup: RunSetup): RunOptions {
   }
 }
 
-/** Whether the client must return a state with its answers. A first round often has an empty journal and needs none. */
+/**
+ * Whether the client must return a state with its answers. A first round often has an empty journal and needs no state.
+ */
 export function needsState(requests: ReadonlyMap<string, InputRequest>, journal: Journal): boolean {
   return requests.size === 0 || !isBlank(journal)
 }
@@ -151,7 +153,7 @@ export function sharedClaims(call: Call, name: string, { ledger, audience }: Sha
   }
 }
 
-/** Questions that name who may answer, where the caller of a run may be one of those. */
+/** Questions with `by` that the caller of a run may answer. */
 export function callersApproval(
   caller: () => Pick<Call, 'principal'>,
   { approval }: { readonly approval: Approval | undefined },

@@ -159,7 +159,7 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
 
   async complete(value: T | InputRequired, journal: Journal): Promise<RunOutcome> {
     if (value instanceof InputRequired) return this.#askedExplicitly(value, journal)
-    // What a handler returned may be no result, or one that cannot be sent.
+    // A handler may return an invalid result, or one that cannot be sent.
     try {
       return this.#completed(await this.#invocation.finish(value))
     } catch (error) {
@@ -194,7 +194,7 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
     return this.asked(inputRequests, journal)
   }
 
-  /** What the client is to keep is in the result's `_meta`, as in the answer of a call. Throws if it cannot be sent. */
+  /** State for the client is in the result's `_meta`, as in the answer of a call. Throws if it cannot be sent. */
   #completed(value: Json): RunOutcome {
     const kept = this.#ctx && Context.stateMeta(this.#ctx)
     const result = kept === undefined ? value : { ...value, _meta: { ...(value['_meta'] as Json), ...kept } }

@@ -1,4 +1,7 @@
-/** The code of a server that only tasks and open questions need. A task store brings it: a bundle without one has none of it. */
+/**
+ * The code of a server that only tasks and open questions need. Imported with a task store, so that other bundles do
+ * not contain it.
+ */
 import type { Call } from '../call.ts'
 import { knownCaller } from '../limits/quotaCaller.ts'
 import type { ServerOptions } from '../options.ts'

@@ -17,7 +17,7 @@ export class AccessControl {
   readonly #challenge: ScopeChallenge | undefined
   #hasWarned = false
 
-  /** `challenge`: absent where callers bring no tokens with scopes. */
+  /** `challenge`: absent if callers bring no tokens with scopes. */
   constructor(registry: Registry, challenge: ScopeChallenge | undefined) {
     this.#registry = registry
     this.#challenge = challenge
@@ -40,7 +40,7 @@ export class AccessControl {
   }
 
   /**
-   * For subscriptions: throws only where another token would help. Else the client is never notified, as for a resource
+   * For subscriptions: throws only if another token would help. Else the client is never notified, as for a resource
    * that does not exist.
    */
   assertWatchable(call: Call, uri: string): void {
@@ -60,12 +60,12 @@ export class AccessControl {
     logger.warnOfSetup('PANNIER_NO_PRINCIPAL', sentence)
   }
 
-  /** Only where bearer tokens are used, and a token with more scopes would be enough. */
+  /** Only with bearer tokens, and if a token with more scopes would be enough. */
   #scopeError(rule: AccessRule, { principal, header }: Call): AuthError | undefined {
     if (this.#challenge === undefined || header === undefined || principal === undefined) return undefined
     if (!obeysRule(rule, principal)) return undefined
     const sentence = `This needs an access token with the scopes: ${rule.scopes.join(' ')}.`
-    // With those it has, since clients of the session era ask for exactly the scopes of the challenge.
+    // Together with the scopes it has, because session-era clients request exactly the scopes of the challenge.
     const scopes = [...(principal.scopes ?? []).filter(isScope), ...rule.scopes]
     return new AuthError('AUTH_SCOPE', sentence, { challenge: this.#challenge(scopes, sentence) })
   }

@@ -23,7 +23,7 @@ export const SESSION_ELSEWHERE =
   'This server keeps sessions, and another process of it began this one. Send its requests there, or initialize again.'
 
 /**
- * What a server declares about its sessions: `serverInfo.architecture`, `serverInfo.transport` and
+ * A server's declarations about its sessions: `serverInfo.architecture`, `serverInfo.transport` and
  * `capabilities.session`. Every published schema and client accepts members it does not know.
  */
 export class SessionDeclaration {
@@ -34,9 +34,9 @@ export class SessionDeclaration {
   readonly #transports = new Set<'http' | 'stdio'>()
 
   /**
-   * `isAlone`: no other instance opens what this one seals. `isReachable`: another instance can bring answers here.
-   * `keepsState`: whether a server behind this one keeps something between calls, and identifies callers otherwise
-   * than by their sessions.
+   * `isAlone`: no other instance can open the seals of this one. `isReachable`: another instance can bring answers
+   * here. `keepsState`: whether a server behind this one keeps something between calls, and identifies callers
+   * otherwise than by their sessions.
    */
   constructor(
     architecture: Architecture,

@@ -1,6 +1,6 @@
 /**
- * Where the journal of a call waits for an answer: chosen for the server, for a tool, prompt or resource, and for a kind
- * of question. The narrower choice counts.
+ * The carrier of a journal that waits for an answer: chosen for the server, for a tool, prompt or resource, and for a
+ * kind of question. The narrower choice counts.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Logger } from '../logger.ts'
@@ -9,7 +9,9 @@ import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 /** The steps of SEP-1685 from a store to none; 'process' sends no state with pushed questions, and stores none. */
 export type CarryMode = 'store' | 'both' | 'client-first' | 'client' | 'process'
 
-/** Where the journal waits, by the kind of the question. A kind that is left out has the mode of the server. */
+/**
+ * The carrier of a waiting journal, by the kind of the question. A kind that is left out has the mode of the server.
+ */
 export interface CarryByKind {
   form?: CarryMode
   url?: CarryMode
@@ -21,7 +23,7 @@ export interface CarryByKind {
 export type Carry = CarryMode | CarryByKind
 
 export interface CarryOptions {
-  /** Where the journal waits for an answer, for all questions or by kind. @default as the server says */
+  /** The carrier of a journal that waits for an answer, for all questions or by kind. @default the server's */
   carry?: Carry
 }
 
@@ -72,7 +74,7 @@ export class CarryRules {
     for (const mode of this.#modesOf(carry)) this.#inUse.add(mode)
   }
 
-  /** The mode of this question of an entry; undefined where none was chosen. */
+  /** The mode of this question of an entry; undefined without a choice. */
   modeOf(request: InputRequest, own: Carry | undefined): CarryMode | undefined {
     return this.#resolve(kindOf(request), own)
   }
@@ -126,7 +128,7 @@ export class CarryRules {
   }
 }
 
-/** Writes what `carry: 'both'` finds to the log, and passes it on. */
+/** Logs the differences that `carry: 'both'` finds, and passes them on. */
 export function differenceReporter(logger: () => Logger, onDifference: ((difference: Difference) => void) | undefined) {
   return (difference: Difference): void => {
     logger().warn(difference, 'The state of the client and the state in the store differ.')

@@ -25,7 +25,7 @@ export function structured<T extends object>(value: T): StructuredResult<T> {
   return { content, structuredContent: value }
 }
 
-/** The JSON text of a result, or of a part. The runtime's own message names neither the result nor what to do. */
+/** The JSON text of a result, or of a part. The runtime's own message names neither the result nor a remedy. */
 export function written(result: unknown): string {
   try {
     return JSON.stringify(result)
@@ -43,7 +43,9 @@ const MEMBERS: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['resource_link', ['uri', 'name']],
 ])
 
-/** The fault of the first item that is no content; undefined if there is none. Clients refuse the whole result. */
+/**
+ * The fault of the first item that is not valid content; undefined if all are valid. Clients refuse the whole result.
+ */
 export function contentIssue(content: readonly unknown[]): string | undefined {
   return firstIssue(content, 'item', itemIssue)
 }

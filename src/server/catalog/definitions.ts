@@ -21,7 +21,7 @@ type Awaitable<T> = T | Promise<T>
 interface Described extends AccessOptions, CarryOptions {
   /** A name to show to people. */
   title?: string
-  /** What it does, for models and people. */
+  /** Its description, for models and people. */
   description?: string
   /** Icons that clients may show. */
   icons?: Icon[]
@@ -38,17 +38,17 @@ export interface TaskOptions {
 }
 
 export interface ToolOptions<I extends SchemaLike, O extends SchemaLike = SchemaLike> extends Described, TaskOptions {
-  /** What the tool does, for the model that chooses it. */
+  /** The description of the tool, for the model that chooses it. */
   description: string
   /** The arguments. @default an object without properties */
   input?: I
-  /** The shape of `structuredContent`; what a handler returns is checked against it. */
+  /** The schema of `structuredContent`; the handler's result is checked against it. */
   output?: O
   /** Hints for clients, such as `readOnlyHint`. */
   annotations?: ToolAnnotations
   /**
-   * What the handler asks its client for. A client without it is refused before the handler runs, so that nothing has happened
-   * then. @default a call fails when its handler asks
+   * The client features that the handler uses. A client without it is refused before the handler runs, so that nothing
+   * has happened then. @default a call fails when its handler asks
    */
   needs?: readonly Need[]
 }
@@ -63,7 +63,7 @@ export type ToolReturnOf<O extends SchemaLike> = [O] extends [never]
     ? ToolReturn
     : StructuredResult<InferSchema<O>> | FailureResult | InputRequired
 
-/** What a tool does with its arguments. */
+/** The function of a tool. */
 export type ToolHandler<I extends SchemaLike = SchemaLike, O extends SchemaLike = never> = (
   args: InferSchema<I>,
   ctx: Context,
@@ -76,7 +76,7 @@ export type DetachingToolHandler<I extends SchemaLike = SchemaLike, O extends Sc
 ) => Awaitable<ToolReturnOf<O>>
 
 export interface PromptOptions<I extends SchemaLike> extends Described {
-  /** What the prompt is for, for people who choose it. */
+  /** The purpose of the prompt, for people who choose it. */
   description: string
   /** The arguments: an object of strings. */
   input?: I
@@ -94,15 +94,15 @@ export type PromptHandler<I extends SchemaLike = SchemaLike> = (
 export interface ResourceOptions extends Described {
   /** The name of the resource in the list. */
   name: string
-  /** The type of what is read, if it is always the same. */
+  /** The MIME type of the content, if it is always the same. */
   mimeType?: string
   /** In bytes, if known. */
   size?: number
   /** Hints for clients: audience, priority, last change. */
   annotations?: Annotations
-  /** How long a client may keep what it read, in milliseconds. @default 0 */
+  /** How long a client may cache the content, in milliseconds. @default 0 */
   ttlMs?: number
-  /** Whether what is read is the same for everyone. @default 'private' */
+  /** Whether the content is the same for everyone. @default 'private' */
   cacheScope?: 'public' | 'private'
 }
 
@@ -122,7 +122,7 @@ export type ResourceTemplateHandler = (
 /** The subject of a completion: an argument of a prompt, or a variable of a resource template. */
 export type CompletionTarget = { prompt: string; argument: string } | { template: string; variable: string }
 
-/** Gives the values that fit what was typed and the arguments already chosen, best first. */
+/** Returns the values that fit the typed text and the arguments already chosen, best first. */
 export type CompletionHandler = (
   typed: string,
   chosen: Readonly<Record<string, string>>,

@@ -115,7 +115,10 @@ export class Lists {
     return pages
   }
 
-  /** The time is that of the servers behind, if there are any. A list that any of them, or we, call private is so. */
+  /**
+   * The time comes from the servers behind, if there are any. A list is private if a server behind, or this one, calls
+   * it private.
+   */
   #cachingOf({ guarded }: KnownList, behind: Required<Caching> | undefined): Required<Caching> {
     const { caching } = this.#options
     const isPrivate = guarded.length > 0 || caching.cacheScope === 'private' || behind?.cacheScope === 'private'

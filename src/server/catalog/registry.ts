@@ -73,7 +73,7 @@ export class Registry {
     addOnce(this.completions, completionKey(target), entry, 'completion')
   }
 
-  /** Replaces all entries. None of them has a rule. `changed` names the lists whose change is notified. */
+  /** Replaces all entries. No entry has a rule. `changed` names the lists whose change is notified. */
   replace({ tools, prompts, resources, templates }: Entries, changed: Iterable<ListName>): void {
     refill(this.tools, tools, ({ name }) => name)
     refill(this.prompts, prompts, ({ name }) => name)
@@ -89,7 +89,7 @@ export class Registry {
     return removed
   }
 
-  /** The rule on who may see an entry, also after its removal; undefined where everyone may. */
+  /** The rule on who may see an entry, also after its removal; undefined if everyone may. */
   ruleOf(list: ListName, name: string): AccessRule | undefined {
     return this.#rules.get(`${list} ${name}`)
   }
@@ -100,7 +100,7 @@ export class Registry {
     this.onChange(list, rule && name)
   }
 
-  /** A completion for what is not there would never be asked for. */
+  /** A completion for a missing argument would never be requested. */
   #assertCompletable(target: CompletionTarget): void {
     if ('prompt' in target) {
       const { prompt, argument } = target

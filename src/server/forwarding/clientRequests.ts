@@ -48,7 +48,7 @@ export class ClientRequests {
     return { kind: 'replied', reply: { status: response.status, ...(body !== '' && { body }) } }
   }
 
-  /** Continues an open answer with the stream of another instance; false when that has none. */
+  /** Continues an open answer with the stream of another instance; false if that has no stream. */
   async join(to: Instance, request: ClientRequest, sink: Sink): Promise<boolean> {
     const forwarded = await this.#scope.forward(to, writeRequest(request))
     if (forwarded.kind !== 'answered') return false

@@ -26,7 +26,9 @@ const LACKS: Readonly<Record<Need, string>> = {
   roots: 'works in the folders of its client, and this client names none',
 }
 
-/** Throws when a tool needs what its client did not declare. `canWait`: somebody can answer a form elsewhere. */
+/**
+ * Throws if the client did not declare a feature that the tool needs. `canWait`: somebody can answer a form elsewhere.
+ */
 export function assertNeeds(
   tool: string,
   needs: readonly Need[],

@@ -22,7 +22,7 @@ export class ClientState {
     this.server = this.#bag('server', call.meta)
   }
 
-  /** The `_meta` entries that set what changed; undefined when nothing did. */
+  /** The `_meta` entries that set changed values; undefined without changes. */
   get meta(): Json | undefined {
     const changed = STATE_SCOPES.filter((scope) => this.#changes[scope] !== undefined)
     if (!this.kept || changed.length === 0) return undefined

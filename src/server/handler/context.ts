@@ -1,6 +1,6 @@
 /**
- * What a handler is given beside its arguments. It belongs to one request. After the answer, questions and steps reject,
- * and progress and log messages do nothing.
+ * The second argument of a handler. It belongs to one request. After the answer, questions and steps reject, and
+ * progress and log messages do nothing.
  */
 import type {
   CreateMessageRequestParams,
@@ -117,7 +117,7 @@ export class Asking {
   }
 }
 
-/** What a handler can ask, do once, and know of its call. */
+/** The questions, steps and facts of a call, for its handler. */
 export class Context extends Asking {
   readonly #call: Call
   readonly #run: Run
@@ -126,7 +126,7 @@ export class Context extends Asking {
   #abort: AbortController | undefined
   #progress = Number.NEGATIVE_INFINITY
 
-  /** `state` is what an earlier round of this same request has set, where rounds are run in place. */
+  /** `state`: the values set by an earlier round of this same request, if rounds are run in place. */
   constructor(call: Call, run: Run, requestState: unknown, state?: ClientState) {
     super(run)
     this.#call = call
@@ -189,7 +189,7 @@ export class Context extends Asking {
     return this.#abort.signal
   }
 
-  /** What the client keeps for this server (SEP-1655). */
+  /** The state that the client keeps for this server (SEP-1655). */
   get state(): ClientState {
     this.#state ??= new ClientState(this.#call)
     return this.#state
@@ -234,7 +234,7 @@ export class Context extends Asking {
     return this.#requestState
   }
 
-  /** The `_meta` of the result that sets what the client keeps. */
+  /** The `_meta` of the result that sets the client's state. */
   static stateMeta(context: Context): Json | undefined {
     return context.#state?.meta
   }
@@ -251,8 +251,8 @@ export class DetachableContext extends Context {
 
   /**
    * Makes a task of this call: the rest of the handler runs in the background and survives its process, with all
-   * answers and finished steps. A task cannot detach again, so the returned context has no `detach`. Where the client
-   * does not support tasks, the call continues as it is.
+   * answers and finished steps. A task cannot detach again, so the returned context has no `detach`. If the client does
+   * not support tasks, the call continues as an ordinary call.
    */
   detach(): Promise<Context> {
     return this.#run.give(

@@ -36,9 +36,8 @@ export interface Form<S extends SchemaLike = SchemaLike> {
    */
   pin?: boolean
   /**
-   * Who may answer, if not the caller: `role:manager`, `sub:ann`, or a list, of which one is enough. Where the caller is
-   * none of them, only a task can wait for the answer.
-   * @default the caller
+   * Who may answer, if not the caller: `role:manager`, `sub:ann`, or a list of which one must match. If the caller may
+   * not answer, only a task can wait for the answer. @default the caller
    */
   by?: string | readonly string[]
   /** Whether the caller may not answer, even if the caller matches `by`. @default false */
@@ -97,7 +96,7 @@ export function elicitForm<S extends SchemaLike>(form: Form<S>): Question<Elicit
   }
 }
 
-/** Sends the person to a page (URL mode). The server learns from the page itself what happened there. */
+/** Sends the person to a page (URL mode). Only the page itself tells the server what happened there. */
 export function visitPage(url: string, message: string): Question<ElicitResult> {
   if (typeof message !== 'string')
     throw new TypeError('ctx.visit(key, url, message): the message says why to go there.')

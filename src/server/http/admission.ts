@@ -1,5 +1,5 @@
 /**
- * Admission: what is decided by the headers of a request alone, before its body is read. In this order:
+ * Admission: decisions by the headers of a request alone, before its body is read. In this order:
  *
  * - a document that is served beside the endpoint (the protected-resource metadata)
  * - Host and Origin: 403
@@ -28,7 +28,7 @@ export interface AdmissionOptions extends GuardOptions {
 
 export type Admit = (request: EndpointRequest, sink: Sink) => Admission | HttpReply | Promise<Admission | HttpReply>
 
-/** The promise rejects with what `authenticate` throws. */
+/** The promise rejects with the error of `authenticate`. */
 export function createAdmission(options: AdmissionOptions): Admit {
   const { documents, authenticate, maxBodyBytes } = options
   const guard = createHostGuard(options)

@@ -1,4 +1,6 @@
-/** Request bodies: their limits, and parsing to one JSON value. What two parsers could read differently is refused. */
+/**
+ * Request bodies: their limits, and parsing to one JSON value. Refuses texts that two parsers could read differently.
+ */
 import {
   assertFew,
   assertShallow,

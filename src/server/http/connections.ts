@@ -145,7 +145,7 @@ async function emptyQueue(server: NetServer, held: Socket[]): Promise<void> {
   }
 }
 
-/** Fills the queue with own connections. Where a client was first, gives false and restores the length of the queue. */
+/** Fills the queue with own connections. If a client was faster, returns false and restores the length of the queue. */
 async function isFilled(
   server: NetServer,
   held: readonly Socket[],

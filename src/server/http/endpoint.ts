@@ -22,15 +22,15 @@ export interface EndpointParts {
   readonly handler: RequestHandler
   readonly authenticate: Authenticate | undefined
   readonly documents: Documents
-  /** The pages of questions. Absent where no question has one. */
+  /** The pages of questions. Absent if questions have no pages. */
   readonly pages?: Pages | undefined
-  /** What programs ask for below the endpoint. Absent where there is nothing. */
+  /** Requests of programs below the endpoint. Absent if there are none. */
   readonly programs?: Programs | undefined
-  /** Refuses an admitted request before its body is read, because of a limit. Absent where callers have no limits. */
+  /** Refuses an admitted request before its body is read, because of a limit. Absent if callers have no limits. */
   readonly refusalOf?: RefusalOf | undefined
-  /** The address of a client as its proxy reports it. Absent where it is that of the connection. */
+  /** The address of a client as its proxy reports it. Absent if it equals the connection's address. */
   readonly clientAddress?: ClientAddress | undefined
-  /** Absent where no other instance reaches this one. */
+  /** Absent if other instances cannot reach this one. */
   readonly messages: InstanceMessages | undefined
   readonly logger: () => Logger
 }

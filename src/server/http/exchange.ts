@@ -15,18 +15,18 @@ export interface EndpointRequest {
   readonly header: HeaderReader
   /** Whether the request reached this process over a loopback address. */
   readonly loopback: boolean
-  /** The size of the unread body, by Content-Length; NaN where it is unknown. */
+  /** The size of the unread body, by Content-Length; NaN if unknown. */
   readonly declaredBytes: number
   /** The reason why the body cannot be read, if a framework has already read it. */
   readonly unreadable: string | undefined
   /**
-   * Reads the whole body as one JSON value. Rejects with a ProtocolError when it is none, or RequestRefused when it is
+   * Reads the whole body as one JSON value. Rejects with a ProtocolError if it is invalid, or RequestRefused if it is
    * too large.
    */
   json(): Promise<unknown>
   /** The body as it arrives, for a handler that passes it on unparsed. It excludes `json` and `whole`. */
   bytes(maxBytes?: number): AsyncIterable<Uint8Array>
-  /** Whether the body is available as bytes. Some frameworks pass only what they have parsed. */
+  /** Whether the body is available as bytes. Some frameworks pass only a parsed body. */
   readonly hasBytes: boolean
   /** Reads the whole body and leaves it unparsed. `json` can be called afterwards. Rejects as `json` does. */
   whole(): Promise<Uint8Array>
@@ -37,7 +37,10 @@ export interface EndpointRequest {
 /** An admitted request, by its headers. */
 export interface Admission {
   readonly principal: Principal | undefined
-  /** The era by its headers. Undefined leaves it to the message; where they disagree, the message's envelope counts. */
+  /**
+   * The era by its headers. Undefined leaves the decision to the message; if the two disagree, the message's envelope
+   * counts.
+   */
   readonly era: Era | undefined
 }
 
@@ -52,7 +55,7 @@ export interface InstanceMessages {
   readonly mediaType: string
   /** The size limit, in bytes. */
   readonly maxBytes: number
-  /** Refuses by its headers a message that is not from an instance or not for this one. */
+  /** Refuses, by its headers, a message that does not come from an instance or is not for this one. */
   refusalOf(header: HeaderReader): HttpReply | undefined
   /** Returns the reply, or undefined when the answer goes through the sink. */
   receive(text: string, sink: Sink): Promise<HttpReply | undefined>
@@ -66,14 +69,14 @@ export interface HttpReply extends MessageReply {
 
 /** An answer that is streamed. */
 export interface Sink extends ReplySink {
-  /** The client's address: that of the connection, or the one its proxy reports. Undefined if unknown. */
+  /** The client's address: from the connection, or as its proxy reports it. Undefined if unknown. */
   readonly address?: string | undefined
 }
 
 /** The sink of a host, which can also pass on the bytes of another server's answer. */
 export interface HostSink extends Sink {
   address: string | undefined
-  /** Prepares such an answer. `onDrain` is called when the client has read what `write` could not send. */
+  /** Prepares such an answer. `onDrain` is called when the client has read the data that `write` had to buffer. */
   openBytes(head: AnswerHead, onDrain: () => void): ByteSink
 }
 

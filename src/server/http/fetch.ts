@@ -8,7 +8,7 @@ import type { EndpointRequest } from './exchange.ts'
 import { FetchSink } from './fetchSink.ts'
 import { RequestRefused } from './refusal.ts'
 
-/** What a runtime gives beside a request, such as the `ctx` of a Worker. */
+/** A runtime's second argument beside a request, such as the `ctx` of a Worker. */
 export interface RequestRuntime {
   /** Gets a promise of the end of the call, so that an instance is not stopped before it, also when its client has left. */
   waitUntil?(work: Promise<unknown>): void
@@ -22,7 +22,7 @@ export type FetchHandler = (
 ) => Promise<Response>
 
 export interface FetchHandlerOptions extends HandlerOptions {
-  /** Who calls, in place of what `principal` of the server says: for tests. @default the server's `principal` says */
+  /** The caller, instead of the result of the server's `principal`: for tests. @default the result of `principal` */
   principal?: Principal
 }
 

@@ -1,7 +1,7 @@
 /**
  * Host and Origin checks against DNS rebinding: a web page must not reach a server through a name its author controls.
  *
- * - Where the server is reached over a loopback address, the Host must be a local name or one of `allowedHosts`.
+ * - If the server is reached over a loopback address, the Host must be a local name or in `allowedHosts`.
  * - A page may call only from an allowed Origin. A Host equal to the Origin proves nothing: after rebinding both are
  *   the attacker's name. So without a list only local pages may call, and only under a local name.
  * - A request without an Origin does not come from a page's script.

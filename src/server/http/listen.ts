@@ -49,7 +49,7 @@ export const LISTEN_OPTIONS: OptionNames<ListenOptions> = {
 
 /** A server that listens. */
 export interface Listening {
-  /** The port, also where any free one was asked for. */
+  /** The port, also if any free port was requested. */
   readonly port: number
   /** The address of the endpoint. */
   readonly url: string
@@ -112,7 +112,7 @@ export function portInUse(port: number, host: string): Error {
   return explained(Object.assign(new Error('EADDRINUSE'), { code: 'EADDRINUSE' }), port, host)
 }
 
-/** An error with a sentence about the port or the host, where one of them is at fault. */
+/** An error with a sentence about the port or the host, if one of them is at fault. */
 function explained(cause: NodeJS.ErrnoException, port: number, host: string): Error {
   const sentence = LISTEN_FAULTS[cause.code ?? '']?.(port, host)
   return sentence === undefined ? cause : Object.assign(new Error(sentence, { cause }), { code: cause.code })

@@ -8,7 +8,7 @@ import type { HttpReply } from './exchange.ts'
 
 const RETRY_AFTER_SECONDS = 5
 
-/** Refuses a request before anything of it was parsed. */
+/** Refuses a request before it is parsed. */
 export function refusal(status: number, message: string): HttpReply {
   return { status, body: errorMessage(undefined, { code: CODES.INVALID_REQUEST, message, status }) }
 }

@@ -2,7 +2,7 @@
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
 import { assertOptionNames, ECHO_CAPABILITY, type OptionNames, ROUNDS_CAPABILITY } from '../../protocol/index.ts'
 
-/** What a session-era client can do although it does not declare it. */
+/** Undeclared features of a session-era client. */
 export interface Assumed {
   /** The client echoes the `state` of pushed questions (SEP-1685). @default false */
   stateEcho?: boolean

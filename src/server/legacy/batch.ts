@@ -1,6 +1,6 @@
 /**
  * Batches: several messages in one array. Only the revision 2025-03-26 has them, and its servers must accept them. Each
- * message is served as if it had come alone. The responses are one array, or events of one stream once a message of the
+ * message is served like a single message. The responses are one array, or events of one stream once a message of the
  * batch needs a stream. Each call keeps the event ids of its own stream, so a client that loses the connection can come
  * back to the call of the last event.
  */

@@ -1,6 +1,6 @@
 import { groupOf } from '../../state/quota/index.ts'
 
-/** How much more often than one caller a group of callers may do something. */
+/** The rate of a group of callers, as a multiple of one caller's rate. */
 const GROUP_SHARE = 10
 
 /** A rate limit: how often each caller may do something within a second; a group of callers may ten times as often. */

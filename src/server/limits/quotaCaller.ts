@@ -1,15 +1,15 @@
 /**
- * The caller that quotas and rates count for: the principal, or the session of an anonymous caller. So one caller cannot crowd
- * out another.
+ * The caller that quotas and rates count for: the principal, or the session of an anonymous caller. So one caller
+ * cannot crowd out another.
  *
- * Sessions cost nothing, so those of the anonymous form a group by the network that they come from, which has a limit of
- * its own. It is a larger one, because everybody behind one proxy, and many behind one router, have the same address.
+ * Sessions cost nothing, so anonymous sessions are grouped by their network, and each group has a limit. It is a larger
+ * one, because everybody behind one proxy, and many behind one router, have the same address.
  */
 import { digestOf } from '../../state/internal.ts'
 import { groupOf } from '../../state/quota/index.ts'
 import type { Call, Caller } from '../call.ts'
 
-/** Two lines for a caller of a group: the name of the group, then that of the caller. */
+/** Two lines for a caller of a group: the name of the group, then the name of the caller. */
 export function quotaCaller({ principal, peer, address }: Caller): string {
   if (principal !== undefined) return `principal ${principal.id.replaceAll('\n', ' ')}`
   const session = `session ${peer.session ?? ''}`
@@ -17,7 +17,10 @@ export function quotaCaller({ principal, peer, address }: Caller): string {
   return `network ${networkOf(address)}\n${peer.session === undefined ? '' : session}`
 }
 
-/** The same for a call. Undefined for anonymous callers without an address and a session, who cannot be told apart. */
+/**
+ * The same for a call. Undefined for anonymous callers without an address and a session, because they cannot be
+ * distinguished.
+ */
 export function knownCaller(call: Call): string | undefined {
   const { principal, peer, channel } = call
   if (principal !== undefined) return quotaCaller(call)
@@ -25,7 +28,7 @@ export function knownCaller(call: Call): string | undefined {
   return address === undefined && peer.session === undefined ? undefined : quotaCaller({ principal, peer, address })
 }
 
-/** A caller without its name, for other instances. Callers of one group stay so. */
+/** A caller without its name, for other instances. Callers of a group keep their group. */
 export function hiddenCaller(caller: string): string {
   const group = groupOf(caller)
   return group === caller ? digestOf(caller) : `${digestOf(group)}\n${digestOf(caller)}`

@@ -16,10 +16,7 @@ export interface LimitOptions {
   calls?: CallCounter
   /** Where requests are counted; `postgresRates` counts for all instances. @default the memory of this process */
   store?: RateStore
-  /**
-   * The address of an anonymous caller, where a proxy says it in a header. @default the address of the connection, if
-   * known
-   */
+  /** The address of an anonymous caller, from a proxy's header. @default the address of the connection, if known */
   clientAddress?: (request: { readonly header: HeaderReader }) => string | undefined
 }
 

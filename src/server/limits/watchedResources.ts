@@ -1,6 +1,6 @@
 /**
- * The watched resources of both eras; a gateway watches the same at the servers behind it. Of a limit, one caller has at most
- * half, and a caller below an equal share always gets another one.
+ * The watched resources of both eras; a gateway watches the same at the servers behind it. One caller may use at most
+ * half of a limit, and a caller below an equal share can always watch another resource.
  */
 import { groupOf, Quota } from '../../state/quota/index.ts'
 

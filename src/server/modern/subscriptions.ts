@@ -30,7 +30,7 @@ export const MAX_WATCHED_CHARS = 65_536
 
 /** Which resources a caller may watch. */
 export interface WatchGuard {
-  /** Throws where another token of the caller would help. */
+  /** Throws if another token of the caller would help. */
   assertWatchable(call: Call, uri: string): void
   canRead(principal: Principal | undefined, uri: string): boolean
   /** Whether the caller may know of an entry of a list. */
@@ -137,7 +137,7 @@ export class Subscriptions {
   }
 }
 
-/** The notification of an event, if the filter has it and the client may know what it is about. */
+/** The notification of an event, if the filter includes it and the client may see its subject. */
 export function notificationFor(
   event: ServerEvent,
   filter: Filter,

@@ -43,7 +43,7 @@ function textOf(entry: object): string {
 
 /**
  * Others choose names and messages that are logged, and a log is looked at in terminals. The reader of the log may have
- * closed it: the server must neither fail by that, nor wait for it at its end.
+ * closed it. The server must neither fail, nor wait for the reader when it ends.
  */
 function writeLine(line: string): void {
   try {
@@ -77,7 +77,7 @@ const MAX_MEMBERS = 4
 const MAX_VALUE_CHARS = 400
 const MAX_LIST_CHARS = 120
 
-/** One JSON line of pino, as a line for a terminal. What is no such line stays as it is. */
+/** One JSON line of pino, as a line for a terminal. Other lines stay unchanged. */
 export function terminalLine(json: string, style: Style): string {
   let entry: Record<string, unknown>
   try {
@@ -97,7 +97,7 @@ export function terminalLine(json: string, style: Style): string {
   return `${head}\n${members.map(listLines).join('')}${errorLines(entry['err'])}`
 }
 
-/** Such as what a program printed: its reason may be in any line. */
+/** For example output of a program: the reason may be in any line. */
 function isLongList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && JSON.stringify(value).length > MAX_LIST_CHARS
 }
@@ -115,7 +115,9 @@ function shown(value: unknown): string {
   return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS)}…`
 }
 
-/** Servers and clients choose texts that are logged: none may move the cursor, or look like a line of its own. */
+/**
+ * Servers and clients choose some logged texts. Such a text must not move the cursor or look like a separate log line.
+ */
 function oneLine(text: string): string {
   return escapeUnprintable(text).replaceAll('\n', '\\n')
 }

@@ -1,6 +1,6 @@
 /**
  * The seam for `pannier dev`, which starts a server again when its files change. A supervisor keeps the address that
- * clients use. Each process listens at a port of its own behind it, also where its program calls `stdio`.
+ * clients use. Each process listens at its own port behind it, even if its program calls `stdio`.
  */
 import type { EndpointParts } from '../http/endpoint.ts'
 import { type HttpListener, type ListenOptions, listen as listenAt } from '../http/listen.ts'
@@ -9,7 +9,7 @@ import { type HttpListener, type ListenOptions, listen as listenAt } from '../ht
 const SUPERVISOR = Symbol.for('pannier.supervisor')
 
 interface Supervisor {
-  /** The port and host for the first server of the process, in place of its own; undefined for other servers. */
+  /** The port and host for the first server of the process, instead of its own; undefined for other servers. */
   claim(): ClaimedAddress | undefined
 }
 
@@ -23,7 +23,7 @@ interface ClaimedAddress {
 }
 
 interface SupervisedListener extends HttpListener {
-  /** The address that clients use, where a supervisor has it. */
+  /** The address that clients use, if a supervisor has one. */
   readonly front?: string
   /** Reports to the supervisor that requests may come. */
   readonly ready?: () => void
@@ -33,7 +33,7 @@ export function isSupervised(): boolean {
   return supervisor() !== undefined
 }
 
-/** Listens where the options say, or where the supervisor of the process says. */
+/** Listens at the address of the options, or of the process's supervisor. */
 export async function listen(parts: EndpointParts, options: ListenOptions): Promise<SupervisedListener> {
   const claimed = supervisor()?.claim()
   if (claimed === undefined) return listenAt(parts, options)

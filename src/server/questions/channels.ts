@@ -2,7 +2,7 @@
  * Channels by which people are notified of open questions: a signed webhook, a chat, mail. nodemailer is loaded with the first mail.
  */
 
-/** What people are sent when a question waits for them. It has no arguments and no answers. */
+/** The notice that people get when a question waits for them. It has no arguments and no answers. */
 export interface QuestionNotice {
   /** Equal for all attempts to send one notice by one channel. */
   readonly id: string
@@ -15,7 +15,7 @@ export interface QuestionNotice {
   readonly message: string
   /** The names of which one may answer; undefined if the caller is asked. */
   readonly by: readonly string[] | undefined
-  /** The page of the question; undefined if it has none. */
+  /** The page of the question; undefined without a page. */
   readonly link: string | undefined
   /** Milliseconds since 1970. */
   readonly askedAt: number

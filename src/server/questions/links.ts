@@ -1,7 +1,7 @@
 /**
- * Links to the page of a question. The address holds a seal of the question. For a question of the caller it also names the
- * caller: who has that link may answer. Any other link says only what is asked, and a login who opens it. A link counts once,
- * because a question is open once, and then says what became of it.
+ * Links to the page of a question. The address holds a seal of the question. For a question of the caller it also names
+ * the caller: who has that link may answer. Any other link shows only the question, and a login identifies its visitor.
+ * A link counts once, because a question is open once; afterwards the link shows the outcome.
  */
 import type { RoundSealer } from '../../state/seal/index.ts'
 import { StateError } from '../../state/internal.ts'
@@ -9,7 +9,7 @@ import { isObject } from '../../protocol/index.ts'
 import { newId } from '../binding.ts'
 import type { LinkedQuestion, OpenQuestion } from '../taskPort.ts'
 
-/** How long a link says what became of its question after the time to answer, in seconds. */
+/** How long a link shows the outcome of its question after the time to answer, in seconds. */
 const TOLD_SECONDS = 604_800
 
 /** Between the path of the endpoint and the seal. */
@@ -60,7 +60,7 @@ export class QuestionLinks {
     return pages === undefined ? path : `${pages}${sealIn(path)}`
   }
 
-  /** Where the provider of logins sends people back to, where it is known. */
+  /** The redirect address for the provider of logins, if known. */
   get returnUrl(): string | undefined {
     const pages = this.#pages
     return pages && `${pages}${LOGIN}`
@@ -71,7 +71,7 @@ export class QuestionLinks {
     return url && `${url.replace(/\/$/, '')}${SEGMENT}`
   }
 
-  /** The origin of the pages, where it is known. */
+  /** The origin of the pages, if known. */
   get origin(): string | undefined {
     const url = this.#url()
     return url && new URL(url).origin
@@ -89,11 +89,11 @@ export function isLoginPath(path: string): boolean {
   return path.endsWith(`${SEGMENT}${LOGIN}`)
 }
 
-/** Whether a path is that of a question's page, with a good seal or not. */
+/** Whether a path has the form of a question's page, with a valid seal or not. */
 export function isQuestionPath(path: string): boolean {
   const at = path.lastIndexOf(SEGMENT)
   return at >= 0 && TOKEN.test(path.slice(at + SEGMENT.length))
 }
 
-/** The shortest seal is longer. An endpoint at /question/mcp is none. */
+/** The shortest seal is longer. An endpoint at /question/mcp is not a page. */
 const TOKEN = /^[\w-]{40,}$/

@@ -4,7 +4,10 @@ import type { Principal } from '../auth/authenticator.ts'
 export interface LoginOptions {
   /** The issuer of the OpenID Connect provider, whose settings are at `/.well-known/openid-configuration` below it. */
   issuer: string
-  /** The id of this server as a client of the provider. Its redirect address is that of the endpoint with `/question/login`. */
+  /**
+   * The id of this server as a client of the provider. Its redirect address is the endpoint's address with
+   * `/question/login`.
+   */
   clientId: string
   /** The secret of that client. @default none: a public client, which PKCE protects */
   clientSecret?: string

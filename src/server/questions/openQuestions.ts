@@ -1,4 +1,4 @@
-/** The questions of a server for an application of its author: who may answer what, and the answers. */
+/** The questions of a server, for its author's application: the open questions of a principal, and their answers. */
 import { ProtocolError } from '../../protocol/index.ts'
 import { namesOf } from '../auth/approval.ts'
 import { assertNamed, type Principal } from '../auth/authenticator.ts'
@@ -50,7 +50,7 @@ export class ServerQuestions implements ProgramQuestions {
   }
 
   /**
-   * A question and what became of it, as long as its call is stored. Undefined for everybody but its caller and those who may
+   * A question and its outcome, as long as its call is stored. Undefined unless the principal is its caller or may
    * answer it.
    */
   async find(id: string, principal: Principal): Promise<KnownQuestion | undefined> {
@@ -58,9 +58,7 @@ export class ServerQuestions implements ProgramQuestions {
     return this.#opened.known(id, { principal })
   }
 
-  /**
-   * Answers a question as this principal. Throws QUESTION_CLOSED where it is not open for them: it was answered, or is for others.
-   */
+  /** Answers a question as this principal. Throws QUESTION_CLOSED if it was answered or is for others. */
   async answer(id: string, answer: QuestionAnswer, principal: Principal): Promise<void> {
     assertNamed(principal)
     const question = await this.#opened.find(id, { principal })
@@ -73,7 +71,7 @@ export class ServerQuestions implements ProgramQuestions {
       throw await this.#closed(id, principal)
   }
 
-  /** The error names what became of the question to those who may see it. */
+  /** The error has the outcome of the question for principals who may see it. */
   async #closed(id: string, principal: Principal): Promise<ServerError> {
     const known = await this.#opened.known(id, { principal })
     const isClosed = known !== undefined && known.outcome.state !== 'open'

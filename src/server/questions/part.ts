@@ -19,7 +19,7 @@ export interface QuestionsPart {
   readonly notices: NoticeSite
   /** Whether the address of the pages is known. */
   readonly hasAddress: boolean
-  /** Sets the address of the pages, where the options name none. */
+  /** Sets the address of the pages, if the options have none. */
   listensAt(url: string): void
 }
 
@@ -30,14 +30,14 @@ export interface QuestionsPartOptions {
   readonly registry: Registry
   /** Whether a caller may still call a tool. */
   readonly mayCall: (principal: Principal | undefined, tool: string) => boolean
-  /** Absent where callers have no limits. */
+  /** Absent if callers have no limits. */
   readonly limits: RequestLimits | undefined
   readonly questions: () => ServerQuestions
   /** Counts notices. */
   readonly telemetry: { notice(channel: string, outcome: NoticeOutcome): void } | undefined
 }
 
-/** Undefined where no call waits for people. */
+/** Undefined if no call waits for people. */
 export function openQuestionsPart(
   options: ServerOptions,
   { desk, sealer, results, registry, mayCall, limits, questions, telemetry }: QuestionsPartOptions,

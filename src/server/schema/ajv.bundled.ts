@@ -1,4 +1,4 @@
-/** In place of ajv.ts in bundles, which can only hold what is imported. */
+/** Replaces ajv.ts in bundles, which contain only static imports. */
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import { Ajv2020 } from 'ajv/dist/2020.js'

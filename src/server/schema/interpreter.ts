@@ -12,7 +12,7 @@ export function interpretedCheck(json: Json): (value: unknown) => Checked {
   }
 }
 
-/** `#: Property "a" does not match schema.; #/a: Too long.` is a chain from the whole value down to what is wrong with it. */
+/** `#: Property "a" does not match schema.; #/a: Too long.` is a chain from the whole value down to the wrong part. */
 function innermost(chain: string): StandardSchemaV1.Issue {
   const last = chain.split(/; (?=#[^:]*: )/).at(-1) ?? chain
   const [, pointer, message] = /^#\/([^:]*): (.*)$/s.exec(last) ?? []

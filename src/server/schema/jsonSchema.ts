@@ -39,7 +39,7 @@ function mayGenerateCode(): boolean {
   }
 }
 
-/** Loads the interpreter where it is needed, because elsewhere it never is. */
+/** Loads the interpreter only in runtimes that need it. */
 async function interpret(json: Json, value: unknown): Promise<Checked> {
   const { interpretedCheck } = await import('./interpreter.ts')
   return interpretedCheck(json)(value)

@@ -1,6 +1,6 @@
 /**
- * Standard output carries the messages of the protocol, and a line of anything else is lost or breaks the connection. So
- * what a program writes to the console goes to standard error while it serves stdio.
+ * Standard output carries the messages of the protocol, and a line of anything else is lost or breaks the connection.
+ * So console output of a program goes to standard error while it serves stdio.
  */
 import type { LoggerSlot } from '../logger.ts'
 

@@ -58,7 +58,7 @@ export const STDIO_OPTIONS: OptionNames<StdioOptions> = {
 
 export interface StdioParts {
   readonly calls: CallHandler
-  /** Absent where the session era is not served. */
+  /** Absent if the session era is not served. */
   readonly sessions: Pick<SessionPart, 'pushes' | 'sessions' | 'facts'> | undefined
   readonly bus: EventBus
   readonly access: WatchGuard
@@ -126,7 +126,7 @@ class Connection implements DrainableHost {
     if (this.#unsent.push(message) === 1) setImmediate(() => this.#flush())
   }
 
-  /** Progress and log messages to a client that does not read are left out: it can do without them, and memory has an end. */
+  /** Progress and log messages to a client that does not read are dropped, because they would fill the memory. */
   #notify(message: string): void {
     this.#unsentLength += message.length
     if (this.#output.writableLength + this.#unsentLength <= MAX_UNREAD_BYTES) this.send(message)
@@ -151,7 +151,7 @@ class Connection implements DrainableHost {
     this.#output.write(text)
   }
 
-  /** Each message is served, and answered, by itself. */
+  /** Each message is served and answered separately. */
   #takeBatch(values: readonly unknown[]): void {
     assertBatch(values, this.#parts.sessions ? (this.#peer ?? unknownPeer(undefined)).version : MODERN_VERSION)
     for (const value of values) {

@@ -62,7 +62,7 @@ function isTask({ channel }: Call): boolean {
   return channel.progress !== undefined
 }
 
-/** HTTP has headers, and standard input has none. Calls of tasks and of other instances came by neither. */
+/** HTTP has headers; standard input does not. Calls of tasks and of other instances came by neither. */
 function transportAttributes(call: Call): Attributes {
   if (call.header !== undefined) return { 'network.transport': 'tcp' }
   const isElsewhere = isTask(call) || call.resumed !== undefined || call.forwardedBy !== undefined

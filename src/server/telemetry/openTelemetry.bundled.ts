@@ -1,4 +1,4 @@
-/** In place of openTelemetry.ts in bundles, which can only hold what is imported. */
+/** Replaces openTelemetry.ts in bundles, which contain only static imports. */
 import {
   context,
   createNoopMeter,

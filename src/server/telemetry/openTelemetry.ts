@@ -11,7 +11,7 @@ export type OpenTelemetry = Pick<
   'context' | 'createNoopMeter' | 'metrics' | 'propagation' | 'ROOT_CONTEXT' | 'SpanKind' | 'SpanStatusCode' | 'trace'
 >
 
-/** Where all copies of version 1 of the API find what is registered. */
+/** The global registry that all copies of version 1 of the API share. */
 const REGISTRY = Symbol.for('opentelemetry.js.api.1')
 
 let api: OpenTelemetry | undefined

@@ -1,9 +1,8 @@
 /**
- * One request as telemetry sees it, from its start to its answer: a span, with what happens in the request as spans and
- * events, and measurements.
+ * The telemetry of one request, from its start to its answer: a span, child spans and events, and measurements.
  *
  * - All rounds of a call are found by one id. The journal carries the span of the first round. A later round has the
- *   client's span as parent and a link to the first round; or, where the client names none, the first round as parent.
+ *   client's span as parent and a link to the first round; without a span of the client, the first round is its parent.
  * - So a later round begins its span when its journal is open, with the time at which its request came.
  * - Keys of steps and questions are in spans; arguments, answers, results and messages of errors never are.
  */
@@ -176,7 +175,7 @@ export class RequestSpan implements CallObserver {
     wait?.end(this.#cameAt)
   }
 
-  /** The context of what happens now: that of a span of the author, or else of this span. */
+  /** The current context: of a span of the author, or else of this span. */
   #inner(): Context {
     const active = this.#api.context.active()
     return this.#api.trace.getSpan(active) === undefined ? this.#context : active

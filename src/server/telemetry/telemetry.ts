@@ -62,13 +62,13 @@ export class Telemetry {
   }
 }
 
-/** Spans and metrics of requests, by what is registered with OpenTelemetry's API. */
+/** Spans and metrics of requests, sent to the SDK that is registered with OpenTelemetry's API. */
 export function openTelemetry(registry: Registry): Telemetry {
   return new Telemetry(registry)
 }
 
 /**
- * Undefined where no SDK is registered. The API's proxy provider stays the same object when one is; only its delegate
+ * Undefined if no SDK is registered. The API's proxy provider stays the same object when one is; only its delegate
  * changes.
  */
 export function tracerOf(

@@ -4,7 +4,7 @@ import type { HeaderReader, Json } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { OpenTelemetry } from './openTelemetry.ts'
 
-/** The headers count where `_meta` names no span, unless the transport has a span of its own, which has read them. */
+/** The headers count if `_meta` names no span, unless a span of the transport has already read them. */
 export function parentOf(
   { propagation, trace }: OpenTelemetry,
   { meta, header }: Pick<Call, 'meta' | 'header'>,

@@ -93,8 +93,9 @@ function textOf(value: unknown): string | undefined {
 }
 
 /**
- * The entries of a principal to evict after a write, the least recently used first. What the write itself set is evicted
- * last. The names of a server are counted as a request carries them: server state and the session state of one context.
+ * The entries of a principal to evict after a write, the least recently used first. Values of the current write are
+ * evicted last. The names of a server are counted as a request carries them: server state and the session state of one
+ * context.
  */
 export function overflow(entries: readonly JarEntry[], owner: JarOwner, plan: JarPlan, limits: JarLimits): Eviction[] {
   const oldestFirst = leastUsedFirst(entries, owner, plan)

@@ -1,6 +1,6 @@
 /**
  * The key under which state of a server is kept (SEP-1655, state scope): a domain name, or the path of a program. Some
- * servers have none. Then the result is a sentence for the host, and calls work without state.
+ * servers have no name. Then the result is a sentence for the host, and calls work without state.
  */
 import { assertOptionNames, host, nodeModule, type OptionNames } from '../../protocol/index.ts'
 import { parse } from 'tldts'
@@ -27,7 +27,7 @@ export function jarServerOf(target: { readonly url: string } | JarProgram, optio
 const SCHEMES = new Set(['http:', 'https:', 'ws:', 'wss:'])
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'ws:': '80', 'https:': '443', 'wss:': '443' }
 
-// These are in the list of public suffixes, but nobody can register a name below them.
+// These are in the list of public suffixes, but names below them cannot be registered.
 const UNREGISTERED = /(^|\.)(arpa|onion)$/
 
 const ADVICE = 'Use allowLocal (--allow-local) while you develop.'

@@ -180,7 +180,7 @@ export async function tryUntil(isDone: () => boolean, pause: (ms: number) => Pro
   for (let tries = 1; !isDone() && tries < ERASE_TRIES; tries++) await pause(lockPauseMs(tries))
 }
 
-/** Gives whether the write-ahead log was truncated: others may be using it. */
+/** Returns whether the write-ahead log was truncated, which fails while others use it. */
 function truncateLog(database: DatabaseSync): boolean {
   const truncate = () => database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
   return withStoreErrors(() => withoutWaiting(database, truncate))?.['busy'] === 0

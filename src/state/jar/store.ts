@@ -14,7 +14,7 @@ export interface JarOwner {
   readonly server: string
   /** Whose state it is. */
   readonly principal: string
-  /** What session state ends with, such as one conversation. */
+  /** The scope at whose end session state is deleted, such as a conversation. */
   readonly context: string
 }
 
@@ -55,7 +55,7 @@ export interface JarFilter {
   readonly name?: string | undefined
 }
 
-/** The state for one request: that of the session, and that of the server. */
+/** The state for one request: session state and server state. */
 export interface JarContents {
   readonly session: Record<string, unknown>
   readonly server: Record<string, unknown>
@@ -65,7 +65,7 @@ export interface JarContents {
 export interface JarStore {
   /** The state to send with a request: session state of the context and server state, by name. */
   read(owner: JarOwner): JarContents | Promise<JarContents>
-  /** Stores the state that a result sets; null deletes a name. Returns what was refused or evicted. */
+  /** Stores the state that a result sets; null deletes a name. Returns the refused and evicted values. */
   write(owner: JarOwner, change: JarChange): Promise<readonly JarNews[]>
   /** Deletes the session state of a context. */
   endContext(owner: { readonly principal: string; readonly context: string }): Promise<void>

@@ -1,7 +1,9 @@
 /**
- * A quota: what all callers may have together, one caller, and one group of callers. If an item does not fit, the largest caller loses its oldest evictable item. Every operation takes O(log n).
+ * A quota: the limits of all callers together, of one caller, and of one group of callers. If an item does not fit, the
+ * largest caller loses its oldest evictable item. Every operation takes O(log n).
  *
- * - Callers of one group, such as a network, count as one against others: the first line of a caller's name is its group.
+ * - Callers of one group, such as a network, count as one against others: the first line of a caller's name is its
+ *   group.
  * - A caller with an empty second line stands for all of a group without a name, and has only the limit of the group.
  * - A single item of a caller may have any number of characters.
  */
@@ -78,7 +80,7 @@ export class Quota<T = never> {
     return excess === undefined
   }
 
-  /** Counts a place without an item. Gives the widest limit that it would exceed, and then counts nothing. */
+  /** Counts a place without an item. If it would exceed a limit, counts nothing and returns the widest such limit. */
   take(caller: string): QuotaScope | undefined {
     const tally = this.#tallyOf(caller)
     this.#count(tally, 1)
@@ -93,7 +95,7 @@ export class Quota<T = never> {
     if (tally !== undefined) this.#count(tally, -1)
   }
 
-  /** Counts an item, or counts it again; evicts others for it. False, and not counted, where it does not fit. */
+  /** Counts an item, or counts it again; evicts others for it. False, and not counted, if it does not fit. */
   put(item: T, { caller, chars = 0, evictable = 'always' }: QuotaItemOptions): boolean {
     if (this.#resize(item, { caller, chars, evictable })) return true
     this.delete(item)
@@ -106,7 +108,7 @@ export class Quota<T = never> {
     return fits
   }
 
-  /** Counts an item again that keeps its age; false where others would be evicted for it. */
+  /** Counts an item again without changing its age; false if others would have to be evicted. */
   #resize(item: T, { caller, chars, evictable }: Required<QuotaItemOptions>): boolean {
     const found = this.#items.get(item)
     if (found?.tally.name !== caller || found.evictable !== evictable) return false
@@ -134,7 +136,10 @@ export class Quota<T = never> {
     this.#count(found.tally, -1, -found.chars)
   }
 
-  /** Evicts an item of the largest caller by this measure, as if `caller` had one more. False where none may be evicted. */
+  /**
+   * Evicts an item of the largest caller by this measure, counting one more item for `caller`. False if none may be
+   * evicted.
+   */
   evict(by: Measure, caller?: string): boolean {
     if (caller === undefined) return this.#evict(loserOf(this.#largest[by].top, by))
     const newcomer = this.#tallyOf(caller)

@@ -1,10 +1,11 @@
-/** What a caller has, or a group of callers together, and who of them loses what. */
+/** The items of a caller or of a group of callers, and the order of eviction among them. */
 
 export type Measure = 'places' | 'chars'
 export type Amount = Readonly<Record<Measure, number>>
 
 /**
- * The callers that may evict an item: all, those with no more than its own caller, only those with less, or none. Of one caller, items of the first kind are evicted first.
+ * The callers that may evict an item: all, callers with no more items than its owner, callers with fewer items, or
+ * none. Of one caller, items of the first kind are evicted first.
  */
 export type Evictable = 'always' | 'unless-smaller' | 'if-larger' | 'never'
 

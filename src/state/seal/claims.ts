@@ -10,7 +10,7 @@ import { jsonText } from '../jsonText.ts'
 /** How much the clocks of two instances may differ before a token counts as issued in the future. */
 const SKEW_SECONDS = 30
 
-/** What a token is bound to. It opens only if each member is the same as when it was sealed, or absent both times. */
+/** The binding of a token. It opens only if each member is the same as when it was sealed, or absent both times. */
 export interface Binding {
   readonly principal?: string | undefined
   readonly method?: string | undefined
@@ -46,7 +46,7 @@ export function writeClaims(audience: string, binding: Binding, sealed: Sealed):
   return `${head.slice(0, -1)},${jsonText(sealed.body)}]`
 }
 
-/** Reads authenticated claims, and refuses those of another request or another time. */
+/** Reads authenticated claims, and refuses claims of another request or another time. */
 export function readClaims(text: string, audience: string, binding: Binding, nowMs: number): Sealed {
   const { bound, sealed } = parseRow(text)
   assertBound(bound, boundClaims(audience, binding))

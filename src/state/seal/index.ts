@@ -1,4 +1,4 @@
-/** Sealing for the other folders of this package. `pannier/state` lists what its users may import. */
+/** Sealing for the other folders of this package. `pannier/state` lists the exports for users. */
 export type { Binding, Sealed } from './claims.ts'
 export { type Inspected, inspectToken } from './seal.ts'
 export { createKeyring, ephemeralKeyring, type Keyring, keyringIn, newKey, rotationSteps } from './keyring.ts'

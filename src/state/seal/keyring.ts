@@ -17,7 +17,7 @@ const KEY_CHARS = 43
 export interface Keyring {
   /** Key ids in hex, which are no secret. The first is the id of the key that seals. */
   readonly ids: readonly string[]
-  /** Whether this process made the key itself: then no other instance can open what it seals. */
+  /** Whether this process made the key itself; then other instances cannot open its seals. */
   readonly ephemeral: boolean
 }
 

@@ -13,7 +13,7 @@ export interface Marks {
   isOf(text: string, mark: string): boolean
   /** Hides a part of the text that has this mark. */
   hidden(part: string, mark: string): string
-  /** What may have been hidden so, by each of the keys. It counts only when the mark of the whole text is checked. */
+  /** The marked values, for each of the keys. It counts only when the mark of the whole text is checked. */
   revealed(hidden: string, mark: string): readonly string[]
 }
 
@@ -21,7 +21,7 @@ export interface Marks {
 export const MARK_CHARS = 22
 const MARK_BYTES = 16
 
-/** A mark for one purpose is none for another. */
+/** A mark for one purpose is not valid for another. */
 export function createMarks(keyring: Keyring, purpose: string): Marks {
   const derived = (use: string): [Buffer, ...Buffer[]] =>
     keysOf(keyring).map(({ secret }) =>

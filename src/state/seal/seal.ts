@@ -17,7 +17,7 @@ export const DEFAULT_TTL_SECONDS = 3600
 export interface SealOptions {
   /** Its first key seals, and all its keys open. */
   keyring: Keyring
-  /** The name of the server, the same on every instance. A token opens only where the audience is equal. */
+  /** The name of the server, the same on every instance. A token opens only for the same audience. */
   audience: string
   /** How long a token can be opened, in seconds. @default 3600 */
   ttlSeconds?: number

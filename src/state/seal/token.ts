@@ -14,7 +14,7 @@ import { joined, nodeModule, randomBytes, toBase64, utf8Of } from '../../protoco
 import { StateError } from '../errors.ts'
 import { readBase64url, type RingKey } from './keyring.ts'
 
-/** What a token is for. A token for one purpose never opens for another. */
+/** The purpose of a token. A token for one purpose never opens for another. */
 export type Purpose = 'request' | 'push' | 'session' | 'stream' | 'ticket' | 'question' | 'instance' | 'link' | 'login'
 
 // The index of a purpose is its number in the flags, so new purposes are added at the end only.
@@ -124,7 +124,7 @@ export function cipherInput(key: TokenKey, purpose: Purpose, nonce: Uint8Array<A
   return { nonce, associatedData: associatedDataFor(key, purpose) }
 }
 
-/** What a token says of itself without a key. */
+/** The parts of a token that can be read without a key. */
 export function readHeader(token: string): { purpose: Purpose; keyTag: number } {
   const { number, keyTag } = readToken(token)
   // readToken has checked that there is such a purpose.

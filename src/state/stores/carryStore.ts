@@ -12,7 +12,7 @@ import { SqliteWrites } from './sqliteWrites.ts'
 export interface CarryStore {
   /** Stores a token until a time, in seconds since 1970. A second put with the same id replaces the first. */
   put(id: string, token: string, expiresAt: number): Promise<void>
-  /** The token, or undefined when there is none or it has expired. */
+  /** The token; undefined if it is missing or expired. */
   get(id: string): Promise<string | undefined>
   delete(id: string): Promise<void>
 }

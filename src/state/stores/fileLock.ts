@@ -1,8 +1,8 @@
 /**
- * A lock that the processes of one machine take in turn. It is SQLite's lock of an empty file, so the system frees it when
- * its holder ends, however it ends.
+ * A lock that the processes of one machine take in turn. It is SQLite's lock of an empty file, so the system frees it
+ * when its holder ends, however it ends.
  *
- * The file is never opened and closed here once it exists: closing it would free the lock of everybody in this process.
+ * Once the file exists, it is never opened and closed here: closing it would free all locks of this process.
  */
 import { closeSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -54,6 +54,6 @@ function openEmpty(path: string): DatabaseSync {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
-  // SQLite reads what begins with "file:" as an address.
+  // SQLite reads paths that begin with "file:" as addresses.
   return withStoreErrors(() => new (sqliteClass())(resolve(path), { timeout: 0 }))
 }

@@ -22,7 +22,7 @@ import {
 } from './sqliteFile.ts'
 import { SqliteWrites } from './sqliteWrites.ts'
 
-/** What a ledger says of a claim: the first one, one whose work runs, or one whose work is done. */
+/** A ledger's answer to a claim: the first claim, a claim whose work runs, or a claim whose work is done. */
 export type Claim = { state: 'fresh' } | { state: 'running' } | { state: 'done'; value: unknown }
 
 /** Where single uses are claimed. */
@@ -62,8 +62,8 @@ export interface MemoryLedgerOptions {
   /** The maximum number of live claims. Further ones are refused: dropping one would repeat its work. @default 100000 */
   maxEntries?: number
   /**
-   * How many of them one caller may have, so that it does not use up the room of all. A group of callers may have half of
-   * all. @default a tenth
+   * The limit per caller, so that one caller does not use up the whole quota. A group of callers may have half of all.
+   * @default a tenth
    */
   maxPerHolder?: number
 }

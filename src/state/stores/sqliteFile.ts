@@ -33,7 +33,7 @@ export interface SqliteFormat {
   readonly pragmas: string
   /** Whether a missing folder is created. If not, it is an error. */
   readonly makesFolder: boolean
-  /** What the file is called in error messages. */
+  /** The name of the file in error messages. */
   readonly noun: string
 }
 
@@ -193,7 +193,7 @@ function storeError(cause: unknown): StateError {
     return new StateError('STORE_CORRUPT', `The file was not made by Pannier or is damaged; ${advice}.`, { cause })
   }
   if (BUSY.has(code)) {
-    const advice = 'it is suspended, or keeps a transaction open: let it go on or end it, and try again'
+    const advice = 'it is suspended, or keeps a transaction open: resume it or end it, and try again'
     return new StateError('STORE_UNAVAILABLE', `Another process has locked the file; ${advice}.`, { cause })
   }
   if (FULL.has(code)) {

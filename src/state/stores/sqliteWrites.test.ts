@@ -48,7 +48,7 @@ test('a write fails when the file stays locked, with an error that says what to 
   lock()
   await expect(put('a')).rejects.toMatchObject({
     code: 'STORE_UNAVAILABLE',
-    message: expect.stringContaining('let it go on or end it, and try again'),
+    message: expect.stringContaining('resume it or end it, and try again'),
   })
   unlock()
   await put('b')

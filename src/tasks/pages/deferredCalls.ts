@@ -1,6 +1,6 @@
 /**
- * Calls whose clients cannot be asked. Such a call waits in the task store. Its result says what is asked, where it is answered, and
- * how to come back: with the tool `continue_call` and the ticket, or, for callers with a name, with the same call again.
+ * Calls whose clients cannot be asked. The call waits in the task store. Its result has the question, the link to its
+ * page, and the way back: the tool `continue_call` with the ticket, or, for callers with a name, the same call again.
  *
  * - The ticket is the id of the waiting call. It is worth nothing to another caller.
  * - A call that waits, or whose result was not fetched, does not begin a second time when it comes again.
@@ -36,7 +36,7 @@ const ANY_PAGE: InputRequest = {
   params: { mode: 'url', message: '', url: '', elicitationId: '' },
 }
 
-/** Of the keys of pages, so that they are not those of the questions. */
+/** A suffix that keeps keys of pages apart from keys of questions. */
 const PAGE_PREFIX = 'page '
 
 export class StoredCalls implements DeferredCalls {
@@ -96,7 +96,10 @@ export class StoredCalls implements DeferredCalls {
     return pages
   }
 
-  /** A person who did not open the page has declined. After another one, an answer is waited for while the client waits. */
+  /**
+   * A person who did not open the page has declined. After any other page, the call waits for an answer as long as the
+   * client waits.
+   */
   async #opened(call: Call, { id }: DeferredCall, asked: readonly string[], responses: Json): Promise<DeferredCall> {
     const { desk } = this.#options
     const owner = desk.ownerOf(call)
@@ -181,7 +184,7 @@ export class StoredCalls implements DeferredCalls {
     if (!hasLeft()) await this.#options.desk.taken(caller, waiting.id)
     if (status === 'completed') return result ?? {}
     if (status === 'cancelled') return failure('The call was cancelled while it waited.')
-    return failure(error?.message ?? 'Nobody answered in time.')
+    return failure(error?.message ?? 'There was no answer in time.')
   }
 
   async #asking(caller: Pick<Caller, 'principal'>, waiting: DeferredCall, hasOutput: boolean): Promise<Json> {
@@ -217,7 +220,7 @@ export class StoredCalls implements DeferredCalls {
     const { status, ticket } = this.#options.tools
     const next = `Afterwards call the tool ${status} with ${JSON.stringify({ [ticket]: id })} for the result.`
     const result: CallToolResult = { content: [{ type: 'text', text: [...sentences, next].join('\n\n') }] }
-    // A client refuses a result without structured content where the tool has an output schema, but not an error.
+    // If the tool has an output schema, clients refuse a result without structured content, but accept an error.
     const error = hasOutput && { isError: true }
     return { ...result, ...error, _meta: { [WAITING_META]: { ticket: id, questions: questions ?? [] } } }
   }
@@ -225,7 +228,7 @@ export class StoredCalls implements DeferredCalls {
 
 const NO_PAGES: ReadonlyMap<string, InputRequest> = new Map()
 
-/** Revisions of the session era have a notification for the end of what a page asks. */
+/** Session-era revisions have a notification for the end of a page. */
 function notifyComplete({ channel }: Call, { id, questions }: DeferredCall, keys: readonly string[]): void {
   const answered = keys.filter((key) => !questions.has(key))
   for (const key of answered) channel.notify('notifications/elicitation/complete', { elicitationId: `${id}:${key}` })

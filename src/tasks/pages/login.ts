@@ -1,8 +1,8 @@
 /**
  * Logins at the page of a question: the code flow of OpenID Connect with PKCE. The server remembers nothing.
  *
- * - What a login has begun with (nonce, PKCE verifier, the page to return to) travels sealed in `state`, bound to a random
- *   name of the browser in a cookie. So any instance finishes the login, and only in the browser that began it.
+ * - The start of a login (nonce, PKCE verifier, the page to return to) travels sealed in `state`, bound to a random id
+ *   of the browser in a cookie. So any instance finishes the login, and only in the browser that began it.
  * - Who is logged in is a sealed cookie that expires soon. Logging out removes it.
  * - People return only to the page of a question, because its address was sealed.
  */
@@ -73,7 +73,7 @@ export class PageLogin {
     return redirect(to.href, cookie)
   }
 
-  /** Takes what the provider sends a person back with. Throws LoginFailed. */
+  /** Handles the redirect back from the provider. Throws LoginFailed. */
   async finish({ header, query }: PageRequest): Promise<PageReply> {
     const { sealer } = this.#site
     const settings = this.#settings
@@ -167,7 +167,7 @@ async function openProvider({ issuer, clientId, clientSecret }: LoginSettings): 
   return { library, config }
 }
 
-/** Basic, the method of OpenID Connect, where the provider names it or no method at all. */
+/** Basic, the default of OpenID Connect, if the provider lists it or lists nothing. */
 function authentication(library: typeof openid, secret: string | undefined): openid.ClientAuth {
   if (secret === undefined) return library.None()
   const [basic, post] = [library.ClientSecretBasic(secret), library.ClientSecretPost(secret)]

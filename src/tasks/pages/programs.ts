@@ -1,6 +1,6 @@
 /**
- * The open questions for programs, below the endpoint: `GET …/questions` lists those that the caller may answer, `GET …/questions/ID`
- * gives one and what became of it, and `POST …/questions/ID` answers it.
+ * The open questions for programs, below the endpoint: `GET …/questions` lists the questions that the caller may
+ * answer, `GET …/questions/ID` returns one with its outcome, and `POST …/questions/ID` answers it.
  */
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type {

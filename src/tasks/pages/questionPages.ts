@@ -1,6 +1,6 @@
 /**
- * Serves the page of a question: the form, and what came of it. The caller's own question needs the link alone. Any other one
- * needs a login, and shows nothing of the question before it.
+ * Serves the page of a question: the form, and later the outcome. The caller's own question needs the link alone. Any
+ * other one needs a login, and shows nothing of the question before it.
  */
 import { hash } from 'node:crypto'
 import { errorDetails } from '../../protocol/index.ts'
@@ -45,7 +45,7 @@ const BEGIN_LOGIN = 'login'
 
 type Desk = Pick<QuestionDesk, 'find' | 'known' | 'answer' | 'approversOf'>
 
-/** A question, who opened its page, and what they answer as. */
+/** A question, the visitor of its page, and the role of the visitor's answer. */
 interface Visit {
   readonly linked: LinkedQuestion
   /** Undefined for the caller of the question, who has the link. */
@@ -89,7 +89,7 @@ export class QuestionPages {
       return notice(405, 'This page is a form', 'Open it in a browser, and send the form.')
     if (linked.owner !== undefined)
       return this.#visit(request, { linked, principal: undefined, answerer: { owner: linked.owner } })
-    if (this.#login === undefined) return notice(404, 'This link does not work', 'Nobody can log in here any more.')
+    if (this.#login === undefined) return notice(404, 'This link does not work', 'Logins are no longer possible here.')
     if (request.method === 'GET' && request.query === BEGIN_LOGIN)
       return this.#login.begin(request, this.#site.links.addressOf(request.path))
     const principal = await this.#login.principal(request.header)

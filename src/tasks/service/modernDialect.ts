@@ -62,7 +62,7 @@ export function modernTask(task: TaskView, pollMs: number): Json {
     case 'input_required':
       return { ...taskFields(task, pollMs, task.awaits), inputRequests: toObject(task.questions) }
     case 'completed':
-      // The result as the request would have had it, in which `resultType` is required.
+      // The result of the original request, which must have `resultType`.
       return { ...taskFields(task, pollMs), result: { resultType: 'complete', ...task.result } }
     case 'failed':
       return { ...taskFields(task, pollMs), error: task.failure }

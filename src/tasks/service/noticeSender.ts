@@ -35,7 +35,7 @@ export class NoticeSender {
     this.#timer = unref(setInterval(() => void this.send(), POLL_MS))
   }
 
-  /** Sends what is due now. */
+  /** Sends the notices that are due. */
   send(): Promise<void> {
     this.#sending ??= this.#sendDue().finally(() => {
       this.#sending = undefined
@@ -74,7 +74,7 @@ export class NoticeSender {
       const isLast = attempt >= MAX_ATTEMPTS
       this.#site.counted(name, isLast ? 'given_up' : 'failed')
       const details = { channel: name, question: notice.question, attempt, err: reasonOf(error) }
-      if (isLast) this.#logger().error(details, 'A notice was given up: nobody was told of this question.')
+      if (isLast) this.#logger().error(details, 'A notice was dropped: the channel did not deliver this question.')
       else this.#logger().warn(details, 'A notice could not be sent; it is tried again.')
       await this.#engine.notices.postpone(ref, isLast ? undefined : backoffMs(attempt, PAUSES))
     }

@@ -26,7 +26,7 @@ export interface FoundTask {
 }
 
 export interface TaskView extends TaskRecord {
-  /** A description of what the task waits for beside the questions shown; undefined if nothing else. */
+  /** A description of other things that the task waits for, beside the shown questions; undefined if there are none. */
   readonly awaits: string | undefined
 }
 

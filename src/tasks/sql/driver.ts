@@ -6,7 +6,7 @@ import type { StateError } from '../../state/internal.ts'
 
 /** The events that engines of one store send each other. Tasks and tools are named by keys, which reveal nothing. */
 export type TaskEvent =
-  /** The owner of this task can see a change. */
+  /** The owner of this task should be notified of a change. */
   | { readonly kind: 'changed'; readonly task: string }
   /** The task was cancelled: its run has lost the lease, and its owner can see a change. */
   | { readonly kind: 'cancelled'; readonly task: string }
@@ -67,7 +67,7 @@ export interface Dialect {
   readonly skipLocked: string
   /** A condition: the column is in the list that is this parameter. */
   among(column: string, parameter: string, type: 'text' | 'bigint'): string
-  /** A source for FROM: a row with the column `value` for each text of the list that is this parameter. */
+  /** A FROM source for a list parameter: one row per text, in the column `value`. */
   each(parameter: string): string
   /** A subquery that returns an array of arrays, for `jsonRows`. */
   jsonArrays(columns: string, source: string, order: string): string

@@ -62,7 +62,7 @@ export class ReadyTasks {
     const shares = fairShares(callers, slots)
     const picked = [...shares.values()].reduce((sum, share) => sum + share, 0)
     const ready = callers.reduce((sum, caller) => sum + caller.ready, 0)
-    // Of one caller at most as many tasks are counted as there are slots; of the callers, perhaps a part was read.
+    // Counts at most one task per slot for each caller; some callers may not have been read.
     const isMore = picked > 0 && (picked === slots || ready > picked || isContinued || this.#seen.has(tool))
     return { shares, isMore }
   }

@@ -132,7 +132,7 @@ async function positionOf({ driver, sql }: TaskStore, { address, owner }: TaskRe
   return Number(row.number)
 }
 
-/** The record of a row; none for a task with damaged rows, which lists leave out. */
+/** The record of a row; undefined for a task with damaged rows, which lists leave out. */
 function recordOrNone({ logger }: TaskStore, row: RecordRow): TaskRecord[] {
   try {
     return [recordOf(row)]

@@ -111,7 +111,7 @@ function endIfUnanswered(store: TaskStore, task: number): Promise<void> {
       [task],
     )
     if (row === undefined) return
-    yield* failTask(store, task, 'Nobody answered in time.')
+    yield* failTask(store, task, 'There was no answer in time.')
     yield* emit({ kind: 'changed', task: row.address })
   })
 }

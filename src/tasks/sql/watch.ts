@@ -1,6 +1,6 @@
 /**
- * The listeners that watch tasks. Tasks without a listener take no memory. Where events may be missed, all watched tasks
- * are polled from time to time, in one statement.
+ * The listeners that watch tasks. Tasks without a listener take no memory. All watched tasks are polled from time to
+ * time in one statement, because events may be missed.
  */
 import { keyOf, notExpired, type TaskStore } from './store.ts'
 

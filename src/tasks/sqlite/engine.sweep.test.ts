@@ -43,7 +43,7 @@ test('a task whose question was not answered in time fails, and keeps what becam
   nowMs += 364 * 86_400_000
   expect((await engine.question(id, 'a', 'ann'))?.outcome).toEqual({ state: 'open' })
   nowMs += 86_400_000
-  const failed = { status: 'failed', failure: { message: 'Nobody answered in time.' } }
+  const failed = { status: 'failed', failure: { message: 'There was no answer in time.' } }
   await vi.waitFor(async () => expect(await engine.read(id, 'ann')).toMatchObject(failed), 5000)
   expect((await engine.question(id, 'b', undefined))?.outcome).toEqual({ state: 'expired', at: expect.any(Number) })
   expect(rowsIn('addressees')).toBe(0)

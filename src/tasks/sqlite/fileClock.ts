@@ -2,7 +2,7 @@
  * The clock of a file: one for all processes of its machine, whatever their own clocks show.
  *
  * The file has an anchor for each boot of the machine: a time, and the uptime of the machine at that time. The first
- * process writes it, by its own clock. The time of every process is then that of the anchor plus the uptime since. So a
+ * process writes it, by its own clock. The time of every process is then the anchor's time plus the uptime since. So a
  * process with a wrong clock does not expire the tasks of others, nor they its tasks.
  */
 import type { DatabaseSync } from 'node:sqlite'

@@ -60,7 +60,7 @@ const fiberplaneFile = (entry: ServerEntry): unknown => ({
 export const OTHERS: readonly OtherGateway[] = [
   {
     name: 'pannier',
-    says: 'both eras before both eras; any number of replicas',
+    says: 'clients and servers of both eras; any number of replicas',
     pairs: (['v1', 'v2 stateless'] as const).flatMap((client) =>
       (['v1', 'v2', 'v1-stdio', 'v2-stdio'] as const).map((server) => [client, server] as const),
     ),

@@ -30,8 +30,7 @@ ${trials.flatMap(failures).join('\n') || 'Nothing.'}
 
 ### Killed
 
-What became of calls: their result / an error / nothing until the client's time limit. Where the gateway itself was killed, what is heard
-is up to the client, and to whether its stream can be taken up again.
+Outcomes of calls: their result / an error / nothing until the client's time limit. If the gateway itself was killed, the outcome depends on the client, and on whether its stream can be resumed.
 
 ${table(
   [

@@ -1,6 +1,6 @@
 /**
- * The event stream of an open page: all items of a topic, then what changes. The topic is read once a second while the page is open,
- * and not at all while none is.
+ * The event stream of an open page: all items of a topic, then what changes. The topic is read once a second, while a
+ * page is open.
  */
 import type { ServerResponse } from 'node:http'
 import { isObject, type Json } from '../../../protocol/index.ts'

@@ -265,7 +265,7 @@ export class LinkPool {
 
   /**
    * Whether it is the link that the caller's next call takes, with the state that the server keeps for this caller.
-   * Anonymous callers share one, and none of them knows of that state.
+   * Anonymous callers share a link, and do not know of that state.
    */
   #isFirst(pooled: PooledLink): boolean {
     const { sharing, callers, key } = pooled

@@ -1,6 +1,5 @@
 /**
- * The room for links to a server: how many there may be, how many of one caller, and which idle link is evicted for
- * another one.
+ * The quota of links to a server: their number, the number of each caller, and the idle link that is evicted next.
  *
  * - One caller, or all anonymous callers of one network, has at most half of the links.
  * - An idle link that may hold its caller's state is evicted only for the same caller, or, after a wait, for a caller
@@ -10,7 +9,7 @@
 import { fairShareOf, Quota } from '../../../state/quota/index.ts'
 import { BackendError } from '../../errors.ts'
 
-/** Whether links of one caller hold state of the server: no; probably not; unknown; or yes. */
+/** Whether a caller's links hold state of the server: no, probably not, unknown, or yes. */
 export type Keeping = 'nothing' | 'unlikely' | 'unknown' | 'state'
 
 export interface LinkRoomOptions<T> {

@@ -39,7 +39,7 @@ export function mayShareLinks(server: JudgedServer): boolean {
   return verdict !== undefined && isKnownStateless(verdict.process)
 }
 
-/** Whether links of one caller hold state. Where there is no room, a guess is enough to evict one, with a warning. */
+/** Whether links of one caller hold state. If the quota is full, a guess is enough to evict a link, with a warning. */
 export function keepingOf(server: JudgedServer): Keeping {
   if (mayShareLinks(server)) return 'nothing'
   if (isStateful(server)) return 'state'

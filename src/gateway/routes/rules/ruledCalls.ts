@@ -166,7 +166,7 @@ export class RuledCalls {
     }
   }
 
-  /** Sends a round, unless what was asked about has changed meanwhile. */
+  /** Sends a round, unless the approved call has changed meanwhile. */
   async #send(call: Call, input: HeldInput, brought: Json): Promise<Json> {
     const named = { name: input.name, arguments: input.arguments }
     const target = this.#targetOf(call, input.name)
@@ -231,7 +231,7 @@ export class RuledCalls {
     return { found, decision: rules.isEmpty ? NO_RULES : rules.ofCall(call.principal, found, named.arguments) }
   }
 
-  /** Rules judge the definition of a tool, so none is called that its server does not list. */
+  /** Rules judge the definition of a tool, so unlisted tools cannot be called. */
   async #listed(call: Call, { backend }: BackendTarget, name: string): Promise<BackendTarget> {
     await backend.connector.tried
     const own = await this.#options.own.refreshed(call, backend)

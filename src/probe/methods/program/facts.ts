@@ -7,7 +7,7 @@ import { type AnyNode, childrenOf, nameOf, parsed } from './syntax.ts'
 /** One file of a program, parsed as far as it could be. */
 export interface ParsedFile {
   readonly path: string
-  /** Undefined where it cannot be parsed, or its own part cannot be told from that of others. */
+  /** Undefined if the file cannot be parsed, or its own part cannot be separated from bundled packages. */
   readonly facts: FileFacts | undefined
   /** Its imports: packages, and paths that begin with a dot. */
   readonly imported: readonly string[]
@@ -25,8 +25,8 @@ export function parseFile(path: string, text: string): ParsedFile {
 }
 
 /**
- * A bundler writes the path of each file that it takes in as a comment before it. What comes from node_modules is
- * blanked, so that lines keep their numbers.
+ * A bundler writes the path of each file that it takes in as a comment before it. Code from node_modules is blanked
+ * instead of removed, so that line numbers stay.
  */
 export function withoutDependencies(text: string): string {
   const marks = [...text.matchAll(DEPENDENCY)].filter(([, path = '']) =>

@@ -35,7 +35,7 @@ export interface ToldTogether {
   readonly other: MethodResult
 }
 
-/** The combined judgement of tools and files. Undefined where one of them says nothing. */
+/** The combined judgement of tools and files. Undefined if one of them is silent. */
 export function together(tools: MethodResult, program: MethodResult): ToldTogether | undefined {
   if (tools.state === 'UNKNOWN' || program.state === 'UNKNOWN') return undefined
   const byTools = TOGETHER.tools * toldOdds(tools)

@@ -1,6 +1,6 @@
 /**
- * Reads one file: which functions there are and whom they call, and which places are written and read by which of them.
- * Names are resolved as the language does; methods are matched by their names alone.
+ * Reads one file: its functions, their calls, and the places that each of them writes and reads. Names are resolved as
+ * the language does; methods are matched by their names alone.
  */
 import {
   type ClassFacts,

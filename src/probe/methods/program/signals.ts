@@ -1,6 +1,6 @@
 /**
- * What the text of a program says about what its process keeps. Each signal names the places that show it: a file, a line
- * and an identifier, never what is written there. `weights.ts` says how much each counts.
+ * Evidence in a program's text for state in its process. Each signal names the places that show it: a file, a line and
+ * an identifier, but no code. `weights.ts` says how much each counts.
  */
 import { plainLine } from '../../../client/index.ts'
 import type { FoundSignal } from '../toolSignals.ts'
@@ -12,7 +12,7 @@ export interface ProgramFacts {
   /** The packages that it depends on or imports. */
   readonly packages: readonly string[]
   readonly handlers: number
-  /** Files that could not be parsed, or were too long, or are bundles whose parts cannot be told apart. */
+  /** Files that could not be parsed, were too long, or are bundles whose parts cannot be separated. */
   readonly unread: number
   readonly read: number
 }
@@ -85,7 +85,7 @@ export const PROGRAM_SIGNALS = [
 
 const MAX_NAMED = 3
 
-/** Whether enough was read to tell anything: some handler of a tool, and more files than could not be read. */
+/** Whether enough was read for a judgement: at least one handler of a tool, and more readable than unreadable files. */
 export function isTelling({ handlers, read, unread }: ProgramFacts): boolean {
   return handlers > 0 && read >= unread
 }
@@ -140,7 +140,7 @@ const LIVE =
 const CHOSEN = / (session\w*|current\w*|active\w*|selected|history|running|default\w*|open\w*|connect\w*) /
 const NEVER_CHOSEN = / (cache\w*|log|limit\w*|transports?) /
 
-/** Files that serve HTTP or report on the program: a program on stdio does not use what they keep for its answers. */
+/** Files that serve HTTP or report on the program: a program on stdio does not use their state for its answers. */
 const ASIDE = / (http|sse|streamable|transports?|telemetry|analytics|web server|oauth) /
 
 const QUIET = [TRANSPORT, CACHE, LIMIT, LOG, SETTING, REGISTRY, PENDING]

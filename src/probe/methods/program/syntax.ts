@@ -1,4 +1,4 @@
-/** JavaScript as a tree. A file that cannot be parsed is undefined: what it keeps is not known. */
+/** JavaScript as a tree. Undefined for a file that cannot be parsed. */
 import { type AnyNode, type Options, parse, type Program } from 'acorn'
 
 export type { AnyNode }

@@ -40,7 +40,7 @@ export const PROGRAM_CALIBRATION: readonly Calibration[] = [
   { below: 1.01, right: 0.84 },
 ]
 
-/** What tools and files say together: how much the log odds of each count. */
+/** The weights of the log odds of tools and files in their combination. */
 export const TOGETHER = {
   intercept: -0.11,
   tools: 0.49,

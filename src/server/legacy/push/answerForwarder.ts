@@ -75,7 +75,7 @@ export class AnswerForwarder {
         case 'left':
           return sink === undefined ? goneReply('it is being stopped') : refusal(503, STOPPING)
         case 'ended':
-          // The instance where it ended may be stopping: then it hands its result off.
+          // The instance where the call ended may be stopping, and then hands the result off.
           if (sink === undefined || !(await this.#findStream(taken.state, caller))) end(taken.state, caller)
           return { status: 202 }
         case 'lost':

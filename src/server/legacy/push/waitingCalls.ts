@@ -8,7 +8,7 @@ import { PushedCall } from './pushedCall.ts'
 export interface WaitingCallsOptions {
   /** Maximum number of calls that wait for an answer. @default 1000 */
   readonly maxWaiting?: number
-  /** Maximum number of them per caller. @default 100 */
+  /** Maximum number per caller. @default 100 */
   readonly maxWaitingPerCaller?: number
 }
 

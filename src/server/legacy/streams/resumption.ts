@@ -4,8 +4,8 @@
  * - A stream of this instance continues here; a stream of another instance is fetched from there.
  * - When its instance is gone, the client waits here briefly for another one to resume the call: an answer may be on
  *   its way there.
- * - When none does, and the client still has to answer, its answer may be lost with the instance. If the store has the
- *   call, the call is resumed here and asks again. If the client has the state, the stream waits until the client
+ * - If no instance does, and the client still has to answer, its answer may be lost with the instance. If the store has
+ *   the call, the call is resumed here and asks again. If the client has the state, the stream waits until the client
  *   answers or repeats its answer.
  * - Otherwise the call is lost, and the client gets an error.
  */

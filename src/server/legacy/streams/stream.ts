@@ -38,7 +38,7 @@ export class LegacyStream {
   readonly #onChange: () => void
   #keptChars = 0
   #number: number
-  /** The number after which those of this instance begin. */
+  /** The number after which this instance's numbers begin. */
   #since: number
   #owed: string | undefined
   #sink: Sink | undefined

@@ -43,7 +43,7 @@ export class LegacyStreams {
     this.#self = self
   }
 
-  /** `request`: the request that the stream answers; absent for a stream with messages that belong to none. */
+  /** `request`: the request that the stream answers; absent for a stream whose messages belong to no request. */
   begin(caller: Caller, request?: RequestId): LegacyStream {
     const body = [request ?? null, writeInstance(this.#self)]
     const name = this.#sealer.seal('stream', bindingOf(caller), { id: newId(), body })

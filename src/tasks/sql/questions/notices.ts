@@ -22,7 +22,7 @@ export function* addNotices(store: TaskStore, place: number): Transaction<void> 
   }
 }
 
-/** Claims notices that are due, and returns them. Those of closed questions are removed. */
+/** Claims notices that are due, and returns them. Notices of closed questions are removed. */
 export async function claimNotices(store: TaskStore, retryMs: number): Promise<readonly DueNotice[]> {
   const { sql, driver, channels } = store
   if (channels.length === 0) return []

@@ -1,6 +1,6 @@
 /**
- * Lists of open questions, and what became of one. Each addressee has an index of its questions by their place, so that a page costs the same however
- * many questions wait for others.
+ * Lists of open questions, and the outcome of one. Each addressee has an index of its questions by their place, so that
+ * a page costs the same however many questions wait for others.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { QuestionOutcome } from '../../../server/index.ts'
