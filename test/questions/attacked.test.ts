@@ -60,8 +60,8 @@ test('after a week a question is over, later its call is forgotten, and after a 
   aheadMs = 8 * DAY_MS
   await expect.poll(state, { timeout: 20_000 }).toBe('expired')
   const late = await fetch(url, yes)
-  expect([late.status, await late.text()]).toEqual([410, expect.stringContaining('Nobody answered in time')])
-  expect(textOf(await client.call('continue_call', { ticket }))).toBe('Nobody answered in time.')
+  expect([late.status, await late.text()]).toEqual([410, expect.stringContaining('There was no answer in time')])
+  expect(textOf(await client.call('continue_call', { ticket }))).toBe('There was no answer in time.')
 
   const laterState = (): ReturnType<typeof state> => {
     aheadMs += 365 * DAY_MS
