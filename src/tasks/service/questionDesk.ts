@@ -55,7 +55,7 @@ const ANSWER_WAIT_MS = 45_000
 const PORTION = 20
 /** The maximum for one page: the rule of a server may refuse all rows of a portion. */
 const MAX_PORTIONS = 100
-/** A page ends after so many characters of questions: one is as large as its server wants. */
+/** The limit of a page, in characters of questions, because a server decides how large its questions are. */
 const MAX_PAGE_CHARS = 1_000_000
 
 export class EngineQuestionDesk implements QuestionDesk {
