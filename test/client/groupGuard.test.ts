@@ -16,7 +16,14 @@ const start = () => startGroup('/bin/sh', ['-c', 'while :; do sleep 1; done'], {
 
 /** A process that starts groups with a guard. */
 function starts(script: string, command: readonly string[] = []): ChildProcess {
-  const [program, ...args] = [...command, process.execPath, '--input-type=module', '-e', STARTS + script]
+  const [program, ...args] = [
+    ...command,
+    process.execPath,
+    '--conditions=pannier-source',
+    '--input-type=module',
+    '-e',
+    STARTS + script,
+  ]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   return child
