@@ -45,7 +45,7 @@ export interface RecordedRound {
 }
 
 /** Maximum number of rounds that have ended. */
-export const MAX_ROUNDS = 1000
+const MAX_ROUNDS = 1000
 const MAX_EVENTS = 50
 const MAX_ARGUMENT_CHARS = 4000
 
