@@ -90,7 +90,12 @@ const DEMOS: Readonly<Record<string, Demo>> = {
   gateway: {
     document: DETECTION,
     shows: 'verdicts, warnings and health of a gateway before servers of both eras',
-    run: async () => (await import('./demos/gateway/demo.ts')).gatewayDemo(),
+    run: async () => {
+      const { gatewayDemo, staying } = await import('./demos/gateway/demo.ts')
+      const gateway = await gatewayDemo()
+      if (isStaying) await staying(gateway)
+      await gateway.drain({ deadlineMs: 0 })
+    },
   },
   approval: {
     document: 'approvals',
@@ -100,9 +105,10 @@ const DEMOS: Readonly<Record<string, Demo>> = {
 }
 
 const USAGE = `Usage: npm run demo [-- NAME]. Names: ${Object.keys(DEMOS).join(', ')}; all plays them in turn, list says what each shows.
-npm run demo -- --ask lets you answer the questions of the first one yourself, in a terminal.`
+npm run demo -- --ask lets you answer the questions of the first one yourself, in a terminal.
+npm run demo -- gateway --stay keeps the gateway, and prints the address of its console.`
 
-const { asking, name } = readArguments(process.argv.slice(2))
+const { asking, isStaying, name } = readArguments(process.argv.slice(2))
 const folders: string[] = []
 
 process.on('exit', () => {
@@ -132,18 +138,19 @@ try {
 }
 
 /** Which demo it is, and whether the person wants to answer. Any other argument ends the demo with its usage. */
-function readArguments(args: readonly string[]): { asking: boolean; name: string } {
+function readArguments(args: readonly string[]): { asking: boolean; isStaying: boolean; name: string } {
   if (args.includes('--help') || args.includes('-h')) {
     console.log(USAGE)
     process.exit(0)
   }
-  const named = args.filter((arg) => arg !== '--ask')
-  const asking = named.length < args.length
+  const named = args.filter((arg) => arg !== '--ask' && arg !== '--stay')
+  const [asking, isStaying] = [args.includes('--ask'), args.includes('--stay')]
   const name = named[0] ?? 'rounds'
   const isKnown = name === 'list' || name === 'all' || Object.hasOwn(DEMOS, name)
-  if (isKnown && named.length < 2 && (name === 'rounds' || !asking)) return { asking, name }
-  const wrong = isKnown ? (named[1] ?? '--ask') : name
-  const isOther = Object.hasOwn(DEMOS, wrong) || wrong === '--ask'
+  const fits = (name === 'rounds' || !asking) && (name === 'gateway' || !isStaying)
+  if (isKnown && named.length < 2 && fits) return { asking, isStaying, name }
+  const wrong = isKnown ? (named[1] ?? (asking ? '--ask' : '--stay')) : name
+  const isOther = Object.hasOwn(DEMOS, wrong) || wrong.startsWith('--')
   console.error(
     isOther ? `${wrong} cannot be given with ${name}. ${USAGE}` : `The demo does not know ${wrong}. ${USAGE}`,
   )

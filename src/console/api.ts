@@ -4,10 +4,13 @@ import type { ConsoleVisitor } from '../gateway/internal.ts'
 /** What the gateway refused, in its words. */
 export class RefusedRequest extends Error {
   readonly status: number
+  /** Whether it would be allowed after a login. */
+  readonly hasLogin: boolean
 
-  constructor(status: number, sentence: string) {
+  constructor(status: number, sentence: string, hasLogin = false) {
     super(sentence)
     this.status = status
+    this.hasLogin = hasLogin
   }
 }
 
@@ -16,8 +19,9 @@ const UNREACHED = 'The gateway does not answer. It is tried again.'
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(`/console/api/${path}`, init)
   if (response.ok) return response
-  const body = (await response.json().catch(() => ({}))) as { readonly error?: unknown }
-  throw new RefusedRequest(response.status, typeof body.error === 'string' ? body.error : `Status ${response.status}.`)
+  const body = (await response.json().catch(() => ({}))) as { readonly error?: unknown; readonly hasLogin?: unknown }
+  const sentence = typeof body.error === 'string' ? body.error : `Status ${response.status}.`
+  throw new RefusedRequest(response.status, sentence, body.hasLogin === true)
 }
 
 export async function me(): Promise<ConsoleVisitor> {

@@ -3,14 +3,14 @@ import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ConsoleVisitor } from '../gateway/internal.ts'
 import { linkTo, readHash } from './address.ts'
-import { me, sentenceOf } from './api.ts'
+import { me, RefusedRequest, sentenceOf } from './api.ts'
 import { FIRST_PAGE, PAGES } from './routes.ts'
 
 const AGAIN_MS = 1500
 
 function Console() {
   const [name = FIRST_PAGE, ...path] = useHash()
-  const { visitor, trouble } = useVisitor()
+  const { visitor, trouble, hasLogin = false } = useVisitor()
   const main = useRef<HTMLElement>(null)
   const route = PAGES.get(name)
   const title = route?.title ?? 'No such page'
@@ -46,6 +46,13 @@ function Console() {
           <div class="notice" role="alert">
             <h1>The console is closed</h1>
             <p>{trouble}</p>
+            {hasLogin && (
+              <p>
+                <a class="button" href="/console/login">
+                  Log in
+                </a>
+              </p>
+            )}
           </div>
         )}
         {visitor && Page && <Page path={path} visitor={visitor} />}
@@ -67,6 +74,7 @@ function useHash(): readonly string[] {
   useEffect(() => {
     const changed = () => setHash(location.hash)
     addEventListener('hashchange', changed)
+    changed() // it may have changed since the first rendering
     return () => removeEventListener('hashchange', changed)
   }, [])
   return readHash(hash)
@@ -75,6 +83,7 @@ function useHash(): readonly string[] {
 interface VisitorState {
   readonly visitor?: ConsoleVisitor
   readonly trouble?: string
+  readonly hasLogin?: boolean
 }
 
 function useVisitor(): VisitorState {
@@ -85,7 +94,7 @@ function useVisitor(): VisitorState {
       void me().then(
         (visitor) => setState({ visitor }),
         (error: unknown) => {
-          setState({ trouble: sentenceOf(error) })
+          setState({ trouble: sentenceOf(error), hasLogin: error instanceof RefusedRequest && error.hasLogin })
           timer = setTimeout(ask, AGAIN_MS)
         },
       )

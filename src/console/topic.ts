@@ -6,6 +6,11 @@ import { RefusedRequest, request, sentenceOf } from './api.ts'
 /** An item as the gateway sent it. */
 export type Item = Readonly<Record<string, unknown>>
 
+/** A member of an item as text; objects have none. */
+export function textOf(value: unknown, absent = ''): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : absent
+}
+
 export interface TopicState {
   /** Undefined until the first ones have come. They stay while the gateway does not answer. */
   readonly items: ReadonlyMap<string, Item> | undefined

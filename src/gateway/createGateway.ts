@@ -19,7 +19,7 @@ import { backendCells, type GatewayFacts, isReady, measuresOf, type ReadinessFac
 import { type AdminListening, type AdminListenOptions, listenAdmin, withProbes } from './admin/listen.ts'
 import { gatewayConsole } from './console.ts'
 import type { ConsoleDesk } from './admin/console/desk.ts'
-import { missingKeys, SetupWarnings, unfittingNames } from './setupWarnings.ts'
+import { missingKeys, NOT_OPENED, SetupWarnings, unfittingNames } from './setupWarnings.ts'
 import { Backend } from './backends/backend.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
 import { assertDatabaseUsable, type GatewayDatabase, openDatabase, pinStoreOf } from './database.ts'
@@ -71,8 +71,11 @@ export class Gateway {
     this.#via = new Via(options)
     this.#metrics = new GatewayMetrics(() => ({ servers: this.backends.map(measuresOf), parked: this.#routes.parked }))
     const logger = (): Logger => this.#logger.current
-    const [address, reached] = [() => this.#routes.address, () => this.#reached]
-    this.#database = openDatabase(options, { address, reached, logger })
+    this.#database = openDatabase(options, {
+      address: () => this.#routes.address,
+      reached: () => this.#reached,
+      logger,
+    })
     const [limits, database] = [() => this.#config.settings.limits, this.#database]
     const server = serverOptions(options, this.#logger, { limits, database })
     this.#audit = openAudit(options, keyringOf(server), logger)
@@ -90,16 +93,14 @@ export class Gateway {
       onUnopened: this.#unopened,
       guards: guardsOf(options.settings),
     })
-    this.#definitions = new Definitions({
-      file: options.file,
-      pins: pinStoreOf(options, this.#database?.pins),
-      nameOf: (server, tool) => this.#routes.names.exposed(server, tool),
-      logger,
-      onAccepted: () => void Promise.all(this.backends.map((backend) => backend.lists.recheck())),
-    })
+    const [{ file }, pins] = [options, pinStoreOf(options, this.#database?.pins)]
+    const nameOf = (server: string, tool: string): string => this.#routes.names.exposed(server, tool)
+    const onAccepted = (): void => void Promise.all(this.backends.map((backend) => backend.lists.recheck()))
+    this.#definitions = new Definitions({ file, pins, nameOf, logger, onAccepted })
     this.#served = new ServedBackends(options, (config) => this.#createBackend(config))
-    const [metrics, routes, definitions, audit] = [this.#metrics, this.#routes, this.#definitions, this.#audit]
-    this.console = gatewayConsole({ report: () => this.report(), metrics, routes, definitions, audit, logger })
+    const parts = { metrics: this.#metrics, routes: this.#routes, definitions: this.#definitions, audit: this.#audit }
+    const site = { logger, isWorker: options.workers !== undefined, keyring: keyringOf(server) }
+    this.console = gatewayConsole({ ...parts, ...site, report: () => this.report(), config: () => this.#config })
     this.#setRoutes()
   }
 
@@ -306,8 +307,6 @@ export class Gateway {
 
   readonly #unopened = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NOT_OPENED)
 }
-
-const NOT_OPENED = 'The bus could not be opened: list changes reach no client, and other instances are not heard.'
 
 /** A gateway for the servers of a configuration. It connects to them when it listens. */
 export function createGateway(options: GatewayOptions): Gateway {

@@ -162,3 +162,6 @@ function knownTools(backends: readonly Backend[], server: string): readonly stri
 function isListKnown({ connector, listsDiffer }: Backend): boolean {
   return connector.condition.kind === 'up' && !listsDiffer
 }
+
+export const NOT_OPENED =
+  'The bus could not be opened: list changes reach no client, and other instances are not heard.'

@@ -9,7 +9,13 @@ interface ToldOutcome {
   readonly way?: keyof typeof WAYS | undefined
 }
 
-const WAYS = { client: 'in a client', page: 'on its page', program: 'by a program', model: 'by the model' } as const
+const WAYS = {
+  client: 'in a client',
+  page: 'on its page',
+  console: 'in the console',
+  program: 'by a program',
+  model: 'by the model',
+} as const
 
 export function outcomeSentence({ state, at, by, way }: ToldOutcome): string {
   const time = at === undefined ? '' : ` on ${timeText(at)}`

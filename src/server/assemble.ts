@@ -252,6 +252,7 @@ export function assemble<Part extends ClusterPart | undefined>(
     legacyHttp,
     tasks,
     questions,
+    questionDesk: tasks?.questions,
     questionsPart,
     open: async () => {
       reachable = true

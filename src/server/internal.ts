@@ -2,7 +2,7 @@
 export { type Assembly, assemble } from './createServer.ts'
 export { assemble as assembleParts, type ServerParts } from './assemble.ts'
 export type { Principal } from './auth/authenticator.ts'
-export { hasClaim, namedBy } from './auth/approval.ts'
+export { hasClaim, namedBy, namesOf } from './auth/approval.ts'
 export { type Call, isLaterRound, type Peer, type TracedCall } from './call.ts'
 export { CallLifetime } from './calls/lifetime.ts'
 export type { CallerLists, HandlerMethods } from './calls/pipeline.ts'

@@ -252,6 +252,8 @@ export interface SiteLogin {
   /** The redirect address for the provider, once the address of the pages is known. */
   readonly returnUrl: () => string | undefined
   readonly isReturn: (path: string) => boolean
+  /** Tells its cookies from those of other pages of the host. @default none */
+  readonly cookies?: string
 }
 
 /** The members of a notice beside its question. */
@@ -320,8 +322,8 @@ export interface OpenQuestion {
   readonly undelivered: readonly string[]
 }
 
-/** The way of an answer: in the client of the call, on a page, by a program, or by the model. */
-export type AnswerWay = 'client' | 'page' | 'program' | 'model'
+/** The way of an answer: in the client of the call, on a page, in the console, by a program, or by the model. */
+export type AnswerWay = 'client' | 'page' | 'console' | 'program' | 'model'
 
 /** The outcome of a question. */
 export interface QuestionOutcome {
@@ -342,8 +344,8 @@ export interface KnownQuestion extends OpenQuestion {
 }
 
 export interface OpenQuestionsQuery {
-  readonly principal: Principal
-  /** The names in `by` that the principal has. */
+  readonly answerer: QuestionAnswerer
+  /** The names in `by` that the answerer has. */
   readonly names: readonly string[]
   readonly tool?: string | undefined
   /** Only questions that were asked before this time, in milliseconds since 1970. */

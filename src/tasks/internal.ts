@@ -12,4 +12,6 @@ export type {
   TaskEvent,
   Transaction,
 } from './sql/driver.ts'
+export { LoginFailed, PageLogin } from './pages/login.ts'
+export { loginSettings } from './pages/loginSettings.ts'
 export { sqlEngine } from './sql/engine.ts'

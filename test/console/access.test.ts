@@ -29,7 +29,10 @@ test('without the cookie, and with a wrong token, there is the empty page and no
   for (const cookie of ['', cookieOf(wrong), `pannier-console-${new URL(origin).port}=x`]) {
     for (const path of ['me', 'stream?topic=overview']) {
       const answer = await fetch(`${origin}/console/api/${path}`, { headers: { cookie } })
-      expect([answer.status, await answer.json()]).toEqual([401, { error: expect.stringContaining('token') }])
+      expect([answer.status, await answer.json()]).toEqual([
+        401,
+        { error: expect.stringContaining('token'), hasLogin: false },
+      ])
     }
   }
 })

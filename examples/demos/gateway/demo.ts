@@ -30,6 +30,8 @@ function logged(level: string) {
 const me = { name: 'demo', version: '1.0.0' }
 const capabilities = { elicitation: { form: {} } }
 
+const DAY_MS = 86_400_000
+
 const CALLS = [
   { name: 'weather_get_weather', arguments: { city: 'Oslo', country: 'NO' } },
   { name: 'releases_deploy', arguments: { env: 'staging' } },
@@ -42,7 +44,8 @@ const ANSWER = {
   content: { sure: true, title: 'Harvest', date: '2026-09-21', startTime: '18:00', duration: 90 },
 }
 
-export async function gatewayDemo(): Promise<void> {
+/** Gives the gateway, which still serves. */
+export async function gatewayDemo(): Promise<Gateway> {
   headline('A gateway: three servers of both eras at one endpoint, for clients of both eras')
   say()
   headline('Its log at the start ("Probe all backends"): the verdict on each server, and a warning of a stateful one')
@@ -64,7 +67,6 @@ export async function gatewayDemo(): Promise<void> {
   await useAll('2025-11-25, in a session', await connectV1(url))
   say()
   await useAll('2026-07-28, stateless', await connectV2(url))
-  await gateway.drain({ deadlineMs: 0 })
   say()
   say('Shown: each client saw one server of its own revision. The questions of a server of 2026-07-28 were asked in')
   say(
@@ -72,11 +74,22 @@ export async function gatewayDemo(): Promise<void> {
   )
   say('was found by probing, and decides who shares a process or a session with whom.')
   say('Read next: examples/demos/gateway/demo.ts, and docs/how-to/gateway.md.')
+  return gateway
+}
+
+/** Prints where the console shows all of it, until Ctrl-C. */
+export async function staying(gateway: Gateway): Promise<never> {
+  const admin = await gateway.listenAdmin()
+  say()
+  say(`Console: ${admin?.console}`)
+  say('It stays until Ctrl-C.')
+  return new Promise(() => setInterval(() => {}, DAY_MS))
 }
 
 /** What would stand in mcp.json. */
 function configFor(releases: string, events: string) {
   return gatewayConfigOf({
+    gateway: { admin: { port: 0 } },
     mcpServers: {
       weather: { command: process.execPath, args: [exampleOf('mcpServerOutputSchema')] },
       releases: { url: releases },

@@ -30,6 +30,6 @@ export function HourChart({ calls, failures }: HourProps) {
   )
 }
 
-export function count(number: number, word: string): string {
-  return `${number.toLocaleString('en')} ${word}${number === 1 ? '' : 's'}`
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`
 }

@@ -9,15 +9,15 @@ export interface LiveProps {
 }
 
 export function Live({ title, state: { items, trouble }, children }: LiveProps) {
+  const isReading = items === undefined && trouble === undefined
   return (
     <>
       <h1>{title}</h1>
-      <div role="status">{trouble !== undefined && <p class="banner bad">{trouble}</p>}</div>
-      {items === undefined ? (
-        trouble === undefined && <p class="quiet">Reading …</p>
-      ) : (
-        <div class={trouble ? 'stale' : ''}>{children}</div>
-      )}
+      <div role="status">
+        {trouble !== undefined && <p class="banner bad">{trouble}</p>}
+        {isReading && <p class="quiet">Reading …</p>}
+      </div>
+      {items !== undefined && <div class={trouble === undefined ? 'page' : 'page stale'}>{children}</div>}
     </>
   )
 }

@@ -127,17 +127,18 @@ const MAX_NAMED = 20
 
 export function serversOf(backends: readonly Backend[], facts: GatewayFacts): readonly Json[] {
   return backends.map((backend) => {
-    const { name, config, connector, prober, lists, keepsState, isShared, sender } = backend
+    const { name, config, connector, prober, lists, keepsState, isShared, sender, era, limits } = backend
     const { about, condition } = connector
     const { verdict } = prober
     const clients = backendCells(backend, facts)
     return {
       name,
       address: nameOf(config.address),
+      transport: connector.link?.isStreamSession === true ? 'sse' : 'url' in config.address ? 'http' : 'stdio',
       ...replicasOf(backend),
       condition: condition.kind,
       ...(condition.kind === 'down' && { why: condition.why, ...(condition.advice && { advice: condition.advice }) }),
-      ...(about !== undefined && { revision: about.version, server: about.info }),
+      ...(about !== undefined && { revision: about.version, era, server: about.info }),
       state: config.settings.state === 'auto' ? (verdict?.state ?? 'UNKNOWN') : config.settings.state.toUpperCase(),
       ...(verdict !== undefined && {
         verdict: {
@@ -152,6 +153,7 @@ export function serversOf(backends: readonly Backend[], facts: GatewayFacts): re
       keepsState,
       isShared,
       links: sender.links,
+      inFlight: limits.inFlight,
       ...(clients && { clients }),
       offers: Object.fromEntries(Object.entries(lists.latest).map(([list, entries]) => [list, entries.length])),
     }

@@ -1,6 +1,7 @@
 /** The admin endpoint of a gateway: its health and its servers, read-only, and the console; and the probes of an orchestrator. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ConsoleAccess, isSame } from './console/access.ts'
+import { type ConsoleAccessOptions, ConsoleAccess, isSame } from './console/access.ts'
+import { valueOf } from './console/refused.ts'
 import { ConsoleRoutes } from './console/routes.ts'
 import type { AskConsole } from './console/types.ts'
 import { createHostGuard, isLocalHost, type NodeHandler, openListener, pathOf } from '../../server/internal.ts'
@@ -28,16 +29,22 @@ export interface AdminPages extends AdminListenOptions {
   readonly ask: AskConsole
 }
 
-export async function listenAdmin({ host, port, token }: AdminSettings, reports: AdminPages): Promise<AdminListening> {
+export async function listenAdmin(
+  { host, port, token, login }: AdminSettings,
+  reports: AdminPages,
+): Promise<AdminListening> {
   const guard = createHostGuard({})
   const isLocal = isLocalHost(host)
-  const access = new ConsoleAccess({ isLocal })
+  let console = login?.url && `${login.url.replace(/\/$/, '')}/console`
+  const logIn = async (step: Parameters<NonNullable<ConsoleAccessOptions['login']>>[0]): Promise<Json> =>
+    valueOf(await reports.ask({ kind: 'login', ...step, console: console ?? '' }))
+  const access = new ConsoleAccess({ isLocal, login: login && logIn })
   const pages = new ConsoleRoutes(reports.ask, access)
   const listener = await openListener({ host, port, path: '/health' }, (req, res) => {
     const header = (name: string): string | undefined => headerOf(req, name)
     const refused = guard(header, isLocal)
     if (refused !== undefined) return reply(res, 403, { error: 'This address is for this machine alone.' })
-    if (access.token !== undefined && pages.has(pathOf(req)))
+    if (access.isOpen && pages.has(pathOf(req)))
       return void pages.serve(req, res).catch(() => reply(res, 500, { error: 'The page could not be read.' }))
     if (token !== undefined && !isSame(header('authorization') ?? '', `Bearer ${token}`))
       return reply(res, 401, { error: 'Send the token of the admin address as a bearer token.' })
@@ -46,11 +53,13 @@ export async function listenAdmin({ host, port, token }: AdminSettings, reports:
   })
   access.listensAt(listener.port)
   const url = new URL('/', listener.url).href
+  console ??= `${url}console`
   const close = (): Promise<void> => {
     pages.close()
     return listener.close()
   }
-  return { url, console: access.token && `${url}console?token=${access.token}`, close }
+  const address = access.token === undefined ? console : `${url}console?token=${access.token}`
+  return { url, console: access.isOpen ? address : undefined, close }
 }
 
 /**

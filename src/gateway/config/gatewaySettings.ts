@@ -3,9 +3,11 @@ import { isObject } from '../../protocol/index.ts'
 import { bearer, type BearerOptions } from '../../server/index.ts'
 import { createHostGuard, isLocalHost } from '../../server/internal.ts'
 import { postgres } from '../../postgres/internal.ts'
+import { loginSettings } from '../../tasks/internal.ts'
 import { StateError } from '../../state/internal.ts'
 import { createKeyring } from '../../state/seal/index.ts'
 import { nameFault } from '../catalog/names.ts'
+import type { ConsoleRole } from '../consoleRole.ts'
 import type { View } from '../catalog/views.ts'
 import type { DefinitionPolicy } from '../catalog/pins.ts'
 import { definitionPolicy, patterns } from './backendSettings.ts'
@@ -59,8 +61,26 @@ export interface AdminSettings {
   readonly host: string
   /** The port. @default 8932 */
   readonly port: number
-  /** The bearer token that callers need. @default none */
+  /** The bearer token that callers of `/health`, `/servers` and `/metrics` need. @default none */
   readonly token?: string
+  /** How people log in at the console. Beyond loopback there is no console without it. @default none */
+  readonly login?: ConsoleLoginSettings
+}
+
+/** The login at the console: a client of an OpenID Connect provider, and the roles of people. */
+export interface ConsoleLoginSettings {
+  /** The issuer of the provider. */
+  readonly issuer: string
+  /** The id of the console as a client of the provider. Its redirect address is that of the console with `/login`. */
+  readonly clientId: string
+  /** The secret of that client. @default none: a public client */
+  readonly clientSecret?: string
+  /** The scopes to ask for. @default ['openid', 'profile'] */
+  readonly scopes?: readonly string[]
+  /** The admin address as browsers reach it, such as `https://admin.example.com`. @default where it listens */
+  readonly url?: string
+  /** Who looks, who answers questions, too, and who changes the gateway, too, by names such as `role:sre`. */
+  readonly roles: Readonly<Partial<Record<ConsoleRole, readonly string[]>>>
 }
 
 /** The identity of callers: bearer tokens (JWT) of one issuer. */
@@ -177,7 +197,28 @@ const ADMIN_DEFAULTS: AdminSettings = { host: '127.0.0.1', port: 8932 }
 
 const catalogue: Check<CatalogueMode> = oneOf('all', 'search')
 
-const adminMembers = shape<AdminSettings>({ host: text(), port: whole(0, 65_535), token: text() })
+const names = listOf(text((value) => (/^[^:]+:./.test(value) ? undefined : 'must be a name such as "role:sre".')))
+
+const loginMembers = shape<ConsoleLoginSettings>(
+  {
+    issuer: text(),
+    clientId: text(),
+    clientSecret: text(),
+    scopes: listOf(text()),
+    url: address,
+    roles: shape<ConsoleLoginSettings['roles']>({ viewer: names, approver: names, operator: names }),
+  },
+  ['issuer', 'clientId', 'roles'],
+)
+
+const login: Check<ConsoleLoginSettings> = (value, place) => {
+  const { issuer, clientId, roles, ...more } = loginMembers(value, place) ?? {}
+  if (issuer === undefined || clientId === undefined || roles === undefined) return undefined
+  const fault = faultOf(() => loginSettings({ issuer, clientId, ...(more.scopes && { scopes: more.scopes }) }))
+  return fault === undefined ? { issuer, clientId, roles, ...more } : refuse(place, `cannot be used. ${fault}`)
+}
+
+const adminMembers = shape<AdminSettings>({ host: text(), port: whole(0, 65_535), token: text(), login })
 
 const admin: Check<AdminSettings | false> = (value, place) => {
   if (value === false) return false

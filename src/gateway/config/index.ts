@@ -20,6 +20,7 @@ export {
   readGatewayConfig,
   type UnusableBackend,
 } from './read.ts'
+export type { ConsoleLoginSettings } from './gatewaySettings.ts'
 export { channelOf } from './notifySettings.ts'
 export { GatewayConfigError, problemText } from './source.ts'
 export { type UsualPlace, usualPlaces } from './usualPlaces.ts'

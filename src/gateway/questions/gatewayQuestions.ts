@@ -6,6 +6,7 @@ import type {
   AnswerWay,
   DrainOptions,
   NoticeChannel,
+  QuestionDesk,
   ServerOptions,
   ServerQuestions,
   Tasks,
@@ -147,6 +148,11 @@ export class GatewayQuestions {
   async wayOf({ question, by }: HeldAnswer): Promise<AnswerWay | undefined> {
     if (question === undefined) return 'client'
     return by && (await this.list.find(question, by))?.outcome.way
+  }
+
+  /** The questions, for the console. */
+  get desk(): QuestionDesk | undefined {
+    return this.#parts.questionDesk
   }
 
   /** Whether a path is that of a page. */

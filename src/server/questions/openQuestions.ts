@@ -46,7 +46,14 @@ export class ServerQuestions implements ProgramQuestions {
     if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
       throw new TypeError('The limit of a page of questions is a whole number from 1 to 1000.')
     const askedBefore = olderThanMs === undefined ? undefined : this.#clock() - olderThanMs
-    return this.#opened.list({ principal, names: this.#names(principal), tool, askedBefore, cursor, limit })
+    return this.#opened.list({
+      answerer: { principal },
+      names: this.#names(principal),
+      tool,
+      askedBefore,
+      cursor,
+      limit,
+    })
   }
 
   /**

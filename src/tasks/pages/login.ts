@@ -16,9 +16,6 @@ import { type LoginSettings, loginSettings } from './loginSettings.ts'
 const BEGUN_SECONDS = 600
 const PROVIDER_SECONDS = 10
 
-const LOGGED_IN = 'pannier-login'
-const BROWSER = 'pannier-browser'
-
 /** Why a login has failed, for its person. */
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed'
@@ -39,16 +36,21 @@ interface BegunLogin {
 export class PageLogin {
   readonly #site: SiteLogin
   readonly #settings: LoginSettings
+  readonly #loggedIn: string
+  readonly #browser: string
   #provider: Promise<Provider> | undefined
 
   constructor(site: SiteLogin) {
     this.#site = site
     this.#settings = loginSettings(site.options)
+    const { cookies = '' } = site
+    this.#loggedIn = `pannier-login${cookies}`
+    this.#browser = `pannier-browser${cookies}`
   }
 
   /** Who is logged in, by the cookie of a request. */
   async principal(header: HeaderReader): Promise<Principal | undefined> {
-    const cookie = readCookie(header, LOGGED_IN, this.#isSecure)
+    const cookie = readCookie(header, this.#loggedIn, this.#isSecure)
     const body = cookie === undefined ? undefined : await this.#opened('logged-in', cookie)
     return isObject(body) && typeof body['id'] === 'string' ? { ...body, id: body['id'] } : undefined
   }
@@ -58,7 +60,7 @@ export class PageLogin {
     const { library, config } = await this.#open()
     const { sealer } = this.#site
     const settings = this.#settings
-    const browser = readCookie(header, BROWSER, this.#isSecure) ?? randomBytes(18).toString('base64url')
+    const browser = readCookie(header, this.#browser, this.#isSecure) ?? randomBytes(18).toString('base64url')
     const begun: BegunLogin = { nonce: library.randomNonce(), verifier: library.randomPKCECodeVerifier(), page }
     const content = { body: begun, id: library.randomState(), ttlSeconds: BEGUN_SECONDS }
     const to = library.buildAuthorizationUrl(config, {
@@ -69,7 +71,7 @@ export class PageLogin {
       state: await sealer.seal('login', { name: `begun ${digestOf(browser)}` }, content),
       nonce: begun.nonce,
     })
-    const cookie = newCookie(BROWSER, browser, { seconds: BEGUN_SECONDS, isSecure: this.#isSecure })
+    const cookie = newCookie(this.#browser, browser, { seconds: BEGUN_SECONDS, isSecure: this.#isSecure })
     return redirect(to.href, cookie)
   }
 
@@ -83,16 +85,16 @@ export class PageLogin {
     const content = { body: principal, id: digestOf(begun.nonce), ttlSeconds: settings.sessionSeconds }
     const sealed = await sealedSmall(async () => sealer.seal('login', { name: 'logged-in' }, content))
     const about = { seconds: settings.sessionSeconds, isSecure: this.#isSecure }
-    return redirect(begun.page, newCookie(LOGGED_IN, sealed, about))
+    return redirect(begun.page, newCookie(this.#loggedIn, sealed, about))
   }
 
   /** Logs out, and returns to this page. */
   end(page: string): PageReply {
-    return redirect(page, newCookie(LOGGED_IN, '', { seconds: 0, isSecure: this.#isSecure }))
+    return redirect(page, newCookie(this.#loggedIn, '', { seconds: 0, isSecure: this.#isSecure }))
   }
 
   async #begunBy(header: HeaderReader, query: string): Promise<BegunLogin> {
-    const browser = readCookie(header, BROWSER, this.#isSecure)
+    const browser = readCookie(header, this.#browser, this.#isSecure)
     const state = new URLSearchParams(query).get('state')
     const body = browser && state ? await this.#opened(`begun ${digestOf(browser)}`, state) : undefined
     if (!isObject(body)) throw new LoginFailed(400, NOT_BEGUN)

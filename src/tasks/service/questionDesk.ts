@@ -89,7 +89,7 @@ export class EngineQuestionDesk implements QuestionDesk {
   }
 
   async list({
-    principal,
+    answerer,
     names,
     tool,
     askedBefore = Infinity,
@@ -98,7 +98,7 @@ export class EngineQuestionDesk implements QuestionDesk {
   }: OpenQuestionsQuery): Promise<OpenQuestionPage> {
     const engine = await this.#options.engine()
     const questions: OpenQuestion[] = []
-    const owner = digestOf(principal.id)
+    const owner = nameOf(answerer)
     let after = readCursor(cursor)
     let chars = 0
     for (let portion = 0; portion < MAX_PORTIONS; portion++) {
@@ -110,7 +110,7 @@ export class EngineQuestionDesk implements QuestionDesk {
         after = row.place
         const question = toQuestion(row)
         chars += JSON.stringify(row.request).length
-        if ((tool === undefined || question.tool === tool) && this.#mayAnswer(row, principal)) questions.push(question)
+        if ((tool === undefined || question.tool === tool) && this.#isFor(row, answerer)) questions.push(question)
       }
       if (rows.length === 0) return { questions, nextCursor: undefined }
     }
@@ -183,7 +183,7 @@ export class EngineQuestionDesk implements QuestionDesk {
     return (await this.#options.engine()).question(task, key, nameOf(viewer))
   }
 
-  #isFor(row: QuestionRecord, answerer: QuestionAnswerer): boolean {
+  #isFor(row: OpenQuestionRecord, answerer: QuestionAnswerer): boolean {
     if ('principal' in answerer) return this.#mayAnswer(row, answerer.principal)
     return row.approvers === undefined && row.isOwner
   }

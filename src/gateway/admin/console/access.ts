@@ -6,22 +6,46 @@
  * - The cookie is HttpOnly and SameSite=Strict. A change also needs the Origin of the page.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { HeaderReader } from '../../../protocol/index.ts'
-import type { ConsoleRole, ConsoleViewer } from './types.ts'
+import { type HeaderReader, isObject, type Json } from '../../../protocol/index.ts'
+import type { ConsoleRole } from '../../consoleRole.ts'
+import type { ConsoleViewer, LoginStep } from './types.ts'
 
 const SESSION_SECONDS = 12 * 3600
 const RANK: Readonly<Record<ConsoleRole, number>> = { viewer: 0, approver: 1, operator: 2 }
 
 const LOCAL_VIEWER: ConsoleViewer = { role: 'operator', name: 'this machine' }
 
+export interface ConsoleAccessOptions {
+  readonly isLocal: boolean
+  /** Makes a step of a login; undefined where people do not log in. */
+  readonly login: ((step: Pick<LoginStep, 'step' | 'cookie' | 'query'>) => Promise<Json>) | undefined
+}
+
 export class ConsoleAccess {
   /** Undefined beyond loopback. */
   readonly token: string | undefined
   readonly #session = randomBytes(24).toString('base64url')
+  readonly #login: ConsoleAccessOptions['login']
   #cookie = 'pannier-console'
 
-  constructor({ isLocal }: { readonly isLocal: boolean }) {
+  constructor({ isLocal, login }: ConsoleAccessOptions) {
+    this.#login = login
     this.token = isLocal ? randomBytes(24).toString('base64url') : undefined
+  }
+
+  /** Whether there is a console at all. */
+  get isOpen(): boolean {
+    return this.token !== undefined || this.#login !== undefined
+  }
+
+  get hasLogin(): boolean {
+    return this.#login !== undefined
+  }
+
+  /** Sends a browser to the provider, or takes what it comes back with. */
+  logIn(header: HeaderReader, query: string): Promise<Json> | undefined {
+    const step = query === '' ? 'begin' : 'finish'
+    return this.#login?.({ step, query, cookie: header('cookie') ?? '' })
   }
 
   /** Cookies count for all ports of a host, so that the name of this one has the port. */
@@ -36,11 +60,13 @@ export class ConsoleAccess {
   }
 
   /** Who asks; undefined for strangers. */
-  viewer(header: HeaderReader): ConsoleViewer | undefined {
+  async viewer(header: HeaderReader): Promise<ConsoleViewer | undefined> {
     const start = `${this.#cookie}=`
     const found = (header('cookie') ?? '').split(/; */).filter((pair) => pair.startsWith(start))
     const [value = ''] = found.map((pair) => pair.slice(start.length))
-    return this.token !== undefined && isSame(value, this.#session) ? LOCAL_VIEWER : undefined
+    if (this.token !== undefined && isSame(value, this.#session)) return LOCAL_VIEWER
+    const who = await this.#login?.({ step: 'who', query: '', cookie: header('cookie') ?? '' })
+    return who && isObject(who['viewer']) ? (who['viewer'] as Json & ConsoleViewer) : undefined
   }
 }
 

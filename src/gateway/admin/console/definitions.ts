@@ -1,7 +1,8 @@
 /** New and changed definitions of tools, and their acceptance. */
 import type { Json } from '../../../protocol/index.ts'
 import type { OfferedTool } from '../../catalog/index.ts'
-import { type ConsoleAction, type ConsoleTopic, RefusedError } from './desk.ts'
+import type { ConsoleAction, ConsoleTopic } from './desk.ts'
+import { RefusedError } from './refused.ts'
 
 export interface DefinitionsParts {
   /** Where definitions are pinned. */

@@ -6,7 +6,10 @@ import { errorDetails, isObject, type Json, ProtocolError, settledWithin } from 
 import type { ClusterScope } from '../../../cluster/index.ts'
 import type { Logger } from '../../../server/internal.ts'
 import { mayDo } from './access.ts'
-import type { ConsoleReply, ConsoleRequest, ConsoleRole, TopicItems, ConsoleViewer } from './types.ts'
+import type { ConsoleRole } from '../../consoleRole.ts'
+import type { ConsoleLogin } from './login.ts'
+import { RefusedError } from './refused.ts'
+import type { ConsoleReply, ConsoleRequest, TopicItems, ConsoleViewer } from './types.ts'
 
 /** What a page shows. */
 export interface ConsoleTopic {
@@ -29,6 +32,8 @@ export interface ConsoleDeskOptions {
   /** The scope in which processes ask each other. */
   readonly scope: () => ClusterScope
   readonly logger: () => Logger
+  /** Absent where people do not log in. */
+  readonly login: ConsoleLogin | undefined
   /** Records a change, or that one was refused. */
   readonly changed: (change: ConsoleChange) => void
 }
@@ -38,16 +43,6 @@ export interface ConsoleChange {
   readonly subject: string
   readonly viewer: ConsoleViewer
   readonly outcome: 'done' | 'refused' | 'failed'
-}
-
-/** A refusal, for the person at the page. */
-export class RefusedError extends Error {
-  readonly refusal: { readonly status: number; readonly error: string }
-
-  constructor(status: number, sentence: string) {
-    super(sentence)
-    this.refusal = { status, error: sentence }
-  }
 }
 
 const MESSAGE = 'console'
@@ -75,11 +70,25 @@ export class ConsoleDesk {
 
   readonly ask = async (request: ConsoleRequest): Promise<ConsoleReply> => {
     try {
-      return { value: request.kind === 'read' ? await this.#read(request) : await this.#act(request) }
+      return { value: await this.#value(request) }
     } catch (error) {
       if (error instanceof RefusedError) return { refused: error.refusal }
       this.#options.logger().error({ err: errorDetails(error) }, 'The console could not be answered.')
       return { refused: { status: 500, error: 'This failed. The log of the gateway says why.' } }
+    }
+  }
+
+  #value(request: ConsoleRequest): Promise<Json> {
+    switch (request.kind) {
+      case 'read':
+        return this.#read(request)
+      case 'act':
+        return this.#act(request)
+      case 'login':
+        if (this.#options.login !== undefined) return this.#options.login.answer(request)
+        throw new RefusedError(404, 'Nobody can log in here.')
+      default:
+        return request satisfies never
     }
   }
 

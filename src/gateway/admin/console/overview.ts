@@ -11,6 +11,8 @@ export interface OverviewParts {
   readonly routes: {
     /** Where other gateways reach this process. */
     readonly address: string | undefined
+    /** Configured addresses without a gateway. */
+    readonly missing: readonly Json[]
     readonly underWay: { readonly inFlight: number; readonly waiting: number }
   }
 }
@@ -27,6 +29,7 @@ export function overviewTopic({ report, history, routes }: OverviewParts): Conso
         gateway: {
           ...health,
           ...routes.underWay,
+          missing: routes.missing,
           address: routes.address ?? null,
           pid: process.pid,
           host: hostname(),

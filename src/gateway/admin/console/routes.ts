@@ -2,6 +2,7 @@
  * The console over HTTP.
  *
  * - `GET /console`: the page; with `?token=` it sets the cookie and leads to the address without the token
+ * - `GET /console/login`: begins and ends a login, where the settings have one
  * - `GET /console/assets/…`: its scripts and styles
  * - `GET /console/api/me`: `ConsoleVisitor`, who looks and what they may do
  * - `GET /console/api/stream?topic=NAME&…`: server-sent events, each a `TopicChanges`. Further members of the query go to the topic.
@@ -17,9 +18,9 @@ import { pathOf } from '../../../server/internal.ts'
 import { escapeUnprintable } from '../../../state/internal.ts'
 import { type ConsoleAccess, isOwnOrigin } from './access.ts'
 import { type ConsoleFiles, consoleFiles } from './assets.ts'
-import { RefusedError } from './desk.ts'
+import { RefusedError, valueOf } from './refused.ts'
 import { streamTopic } from './stream.ts'
-import type { AskConsole, ConsoleReply, ConsoleVisitor, ConsoleViewer } from './types.ts'
+import type { AskConsole, ConsoleVisitor, ConsoleViewer } from './types.ts'
 
 const PATH = '/console'
 /** No script of another place, none inline, no frame. */
@@ -57,6 +58,7 @@ export class ConsoleRoutes {
     if (req.method !== 'GET' && req.method !== 'HEAD') return reply(res, 405, { error: 'This is a page.' })
     const token = queryOf(req).get('token')
     if (path === '' && token !== null) return this.#enter(res, token)
+    if (path === 'login') return this.#logIn(req, res)
     const file = await this.#files(path)
     if (file === undefined) return reply(res, 404, { error: 'The console has no such page.' })
     // Names of assets have their digests.
@@ -75,11 +77,25 @@ export class ConsoleRoutes {
     res.writeHead(303, headers).end()
   }
 
+  async #logIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { url = '' } = req
+    const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : ''
+    const step = this.#access.logIn((key) => oneOf(req.headers[key]), query)
+    const page = await step?.catch((error: unknown) => {
+      if (!(error instanceof RefusedError)) throw error
+      reply(res, error.refusal.status, { error: error.refusal.error })
+    })
+    if (res.headersSent) return
+    if (page === undefined) return reply(res, 404, { error: 'Nobody can log in here.' })
+    const { status, headers } = page as { readonly status: number; readonly headers: Record<string, string> }
+    res.writeHead(status, headers).end()
+  }
+
   async #api(req: IncomingMessage, res: ServerResponse, name: string): Promise<void> {
     const header = (key: string): string | undefined => oneOf(req.headers[key])
-    const viewer = this.#access.viewer(header)
-    if (viewer === undefined) return reply(res, 401, { error: STRANGER })
     try {
+      const viewer = await this.#access.viewer(header)
+      if (viewer === undefined) return reply(res, 401, { error: STRANGER, hasLogin: this.#access.hasLogin })
       if (name === 'me' && req.method === 'GET') return reply(res, 200, visitorOf(viewer))
       if (name === 'stream' && req.method === 'GET') return await this.#stream(req, res, viewer)
       if (name !== 'act' || req.method !== 'POST') return reply(res, 404, { error: 'The console has no such address.' })
@@ -127,11 +143,6 @@ const STRANGER = 'Open the address that the gateway printed at its start: it has
 
 function visitorOf({ role, name, principal }: ConsoleViewer): ConsoleVisitor {
   return { role, name, hasLogin: principal !== undefined }
-}
-
-function valueOf(reply: ConsoleReply): Json {
-  if ('refused' in reply) throw new RefusedError(reply.refused.status, reply.refused.error)
-  return reply.value
 }
 
 function queryOf({ url = '' }: IncomingMessage): URLSearchParams {

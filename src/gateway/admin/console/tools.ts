@@ -2,7 +2,8 @@
 import { isObject, type Json, META, MODERN_VERSION, parseJson } from '../../../protocol/index.ts'
 import { type Field, readFields } from '../../../questions/index.ts'
 import type { FetchHandler } from '../../../server/internal.ts'
-import { type ConsoleAction, type ConsoleTopic, RefusedError } from './desk.ts'
+import type { ConsoleAction, ConsoleTopic } from './desk.ts'
+import { RefusedError } from './refused.ts'
 
 /** Maximum number of tools that a page shows at once. */
 const MAX_SHOWN = 200

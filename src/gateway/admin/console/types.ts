@@ -1,9 +1,7 @@
 /** What the gateway and the page of the console send each other. */
 import type { Json } from '../../../protocol/index.ts'
+import type { ConsoleRole } from '../../consoleRole.ts'
 import type { Principal } from '../../../server/index.ts'
-
-/** What someone may do: look; answer questions, too; change what the gateway does, too. */
-export type ConsoleRole = 'viewer' | 'approver' | 'operator'
 
 export interface ConsoleViewer {
   readonly role: ConsoleRole
@@ -27,7 +25,18 @@ export interface TopicChanges {
 export interface ConsoleVisitor {
   readonly role: ConsoleRole
   readonly name: string
+  /** Whether it is by a login, which can end. */
   readonly hasLogin: boolean
+}
+
+/** A step of a login, which any process with the keys of the gateway can make. */
+export interface LoginStep {
+  readonly kind: 'login'
+  readonly step: 'begin' | 'finish' | 'who'
+  readonly cookie: string
+  readonly query: string
+  /** The address of the console as browsers reach it. */
+  readonly console: string
 }
 
 /** What a process answers for the page. */
@@ -39,6 +48,7 @@ export type ConsoleRequest =
       readonly viewer: ConsoleViewer
     }
   | { readonly kind: 'act'; readonly action: string; readonly params: Json; readonly viewer: ConsoleViewer }
+  | LoginStep
 
 export type ConsoleReply = { readonly value: Json } | { readonly refused: ConsoleRefusal }
 

@@ -152,4 +152,4 @@ function outcomeOf(row: KnownRow): QuestionOutcome {
   }
 }
 
-const WAYS = ['client', 'page', 'program', 'model'] as const
+const WAYS = ['client', 'page', 'console', 'program', 'model'] as const
