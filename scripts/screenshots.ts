@@ -98,6 +98,23 @@ for (behindMs = 58 * 60_000; behindMs > 0; behindMs -= 60_000) {
 behindMs = 0
 await call('releases_deploy', { env: 'production' })
 
+// Each request of this client comes to the next of two gateways.
+const other = createGateway({ ...config, logger: quiet })
+const { url: otherUrl } = await other.listen({ drainOnTerm: false })
+await other.judged()
+const person = new Client(
+  { name: 'desktop', version: '1' },
+  { capabilities: { elicitation: {} }, versionNegotiation: { mode: { pin: '2026-07-28' } } },
+)
+person.setRequestHandler('elicitation/create', async () => {
+  await new Promise((resolve) => setTimeout(resolve, 900))
+  return { action: 'accept', content: { username: 'ann', email: 'ann@example.com', password: 'a long password' } }
+})
+let requests = 0
+const byTurns: typeof fetch = (_, init) => fetch([url, otherUrl][requests++ % 2] ?? url, init)
+await person.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: byTurns }))
+await person.callTool({ name: 'events_register_user', arguments: {} })
+
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
 const wide = { viewport: { width: 1280, height: 860 }, deviceScaleFactor: 1 }
 const phone = { viewport: { width: 390, height: 800 }, deviceScaleFactor: 2, colorScheme: 'dark' } as const
@@ -117,9 +134,22 @@ await picture('settings', wide, 'settings', async () => {
   )
 })
 await picture('definitions', wide, 'definitions')
+await picture('calls', wide, 'calls')
+await picture('call', wide, 'calls', async (page) => {
+  await page.getByRole('link', { name: 'register_user' }).first().click()
+  await page.getByRole('region', { name: 'Events' }).waitFor()
+})
+await picture('tools', wide, 'tools', async (page) => {
+  await page.getByRole('link', { name: 'releases_deploy' }).click()
+  await page.getByRole('combobox', { name: /env/ }).selectOption('production')
+  await page.getByRole('button', { name: 'Call', exact: true }).click()
+  await page.getByRole('region', { name: 'Questions' }).waitFor()
+})
 
 await browser.close()
 await client.close()
+await person.close()
+await other.drain({ deadlineMs: 0 })
 await gateway.drain({ deadlineMs: 0 })
 await releases.drain({ deadlineMs: 0 })
 events.kill('SIGKILL')

@@ -155,7 +155,7 @@ function Questions({ forms, answer }: QuestionsProps) {
         }}
       >
         {forms.map(({ key, message, fields }, index) => (
-          <div key={key}>
+          <div key={key} class="page">
             <p class="message">
               <bdi>{message}</bdi>
             </p>
