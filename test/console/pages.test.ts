@@ -18,6 +18,19 @@ import { oneBrowser, openPage, serveConsole } from './fixtures/console.ts'
 
 const browser = oneBrowser()
 
+/** Pages, and what is opened in them. */
+const PAGES: readonly (readonly [name: string, link?: RegExp])[] = [
+  ['overview'],
+  ['inbox', /Sure/],
+  ['calls'],
+  ['calls', /confirm/],
+  ['tools'],
+  ['tools', /ours_add/],
+  ['definitions'],
+  ['settings'],
+  ['none'],
+]
+
 test('the overview shows each server with its era, its state and the reason, and the gateway itself', async () => {
   const { servers } = await serversOfBothEras(testIsOver)
   const gone = { gone: { url: 'http://127.0.0.1:9/mcp' } }
@@ -188,10 +201,13 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     await page.goto(address)
     for (const width of [360, 1440]) {
       await page.setViewportSize({ width, height: 800 })
-      for (const name of ['overview', 'inbox', 'definitions', 'settings', 'none']) {
+      for (const [name, link] of PAGES) {
         await page.goto(`${origin}/console#/${name}`)
         await page.locator('.page, .notice').first().waitFor()
-        if (name === 'inbox') await page.getByRole('link', { name: /Sure/ }).click()
+        if (link !== undefined) {
+          await page.getByRole('main').getByRole('link', { name: link }).first().click()
+          await page.getByRole('heading', { level: 2 }).first().waitFor()
+        }
         expect([name, width, await findingsOf(page)]).toEqual([name, width, []])
         expect([name, width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([name, width, width])
       }
