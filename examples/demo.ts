@@ -150,7 +150,7 @@ function readArguments(args: readonly string[]): { asking: boolean; isStaying: b
   const fits = (name === 'rounds' || !asking) && (name === 'gateway' || !isStaying)
   if (isKnown && named.length < 2 && fits) return { asking, isStaying, name }
   const wrong = isKnown ? (named[1] ?? (asking ? '--ask' : '--stay')) : name
-  const isOther = Object.hasOwn(DEMOS, wrong) || wrong.startsWith('--')
+  const isOther = Object.hasOwn(DEMOS, wrong) || wrong === '--ask' || wrong === '--stay'
   console.error(
     isOther ? `${wrong} cannot be given with ${name}. ${USAGE}` : `The demo does not know ${wrong}. ${USAGE}`,
   )
