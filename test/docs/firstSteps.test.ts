@@ -23,7 +23,9 @@ test('the program pannier says in one line that it is not built yet', () => {
 })
 
 const demo = ['--conditions=pannier-source', 'examples/demo.ts']
-const usage = expect.stringMatching(/^Usage: npm run demo \[-- NAME\]\. Names: rounds, weather, .*\n.*--ask .*\n.*--stay .*\n$/)
+const usage = expect.stringMatching(
+  /^Usage: npm run demo \[-- NAME\]\. Names: rounds, weather, .*\n.*--ask .*\n.*--stay .*\n$/,
+)
 
 test.each([['--help'], ['-h'], ['--ask', '--help']])('the demo answers %s with its usage', (...flags) => {
   expect(run([...demo, ...flags])).toEqual({ status: 0, stdout: usage, stderr: '' })
